@@ -1,0 +1,27 @@
+"""The nouns that travel between the packages.
+
+A URL enters as a `Url`. The exchange that fetched it is a `Capture`; where that exchange lies in the
+archive is a `RecordRef`. The text found in the record is a `Document`, and what the filters thought of it
+is a `Verdict` beside it. All of them are frozen values: nothing here opens a file, a socket or a clock,
+and nothing here needs more than the standard library.
+"""
+
+from core.capture import Capture
+from core.document import Document
+from core.errors import Conflict, CorruptData, InputError, ThresherError, Unavailable
+from core.record import RecordRef
+from core.url import Url
+from core.verdict import Verdict
+
+__all__ = [
+    "Capture",
+    "Conflict",
+    "CorruptData",
+    "Document",
+    "InputError",
+    "RecordRef",
+    "ThresherError",
+    "Unavailable",
+    "Url",
+    "Verdict",
+]

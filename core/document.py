@@ -1,0 +1,35 @@
+"""`Document`: the text extracted from one record."""
+
+from dataclasses import dataclass
+
+from core.record import RecordRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """Text and facts of one archived page. Judgements of it are `Verdict`s, stored beside it."""
+
+    id: str
+    """32 hexadecimal digits, derived from the source's name and the WARC-Record-ID: the same record of the
+    same source has the same id in every run."""
+    url: str
+    text: str
+    title: str
+    date: str
+    """Publication date as found on the page (ISO 8601), or empty."""
+    language: str
+    """ISO 639 code that the text was recognised as, or empty."""
+    declared_language: str
+    """What the page says of itself (`<html lang>`), or empty."""
+    license: str
+    mime: str
+    charset: str
+    """Encoding the bytes were decoded with (WHATWG name)."""
+    extractor: str
+    """`name@version` of what made the text."""
+    source: str
+    """Name of the crawl or ingest."""
+    external_id: str
+    """The input's own id, where it had one."""
+    fetched_at_ms: int
+    record: RecordRef

@@ -1,0 +1,25 @@
+"""Everything Thresher raises on purpose.
+
+An exception means that a run is wrong and cannot go on. Trouble with one URL, one record or one document
+is data (an outcome, a skip, a verdict with its reason) and never travels as an exception.
+"""
+
+
+class ThresherError(Exception):
+    """The root of the tree; its text is one line that says what, where, and what to do."""
+
+
+class InputError(ThresherError):
+    """What the user gave is wrong: a file, a key, an address, an option."""
+
+
+class Unavailable(ThresherError):
+    """Something the user's configuration names does not answer or has no room left."""
+
+
+class Conflict(ThresherError):
+    """Stored work was made from another recipe or other inputs than the ones at hand."""
+
+
+class CorruptData(ThresherError):
+    """Stored bytes are not what was sealed; the text names the file and the offset."""
