@@ -1,0 +1,131 @@
+"""Documents per CPU second from WARC to verdicts, and what part of it is extraction.
+
+usage: python bench/process.py [--warc FILE] [--records N] [--preset fineweb] [--peer COMMAND]
+
+Without --warc it crawls the demo's web first. One process, one thread, every record of the file; CPU is user +
+system time of that process, after the language model and the extractor are loaded. In the same run, over the
+same records: the floor (FastWARC read and resiliparse main content, nothing judged) and trafilatura alone.
+--peer runs another pipeline's command on the same file in the same run; it must print one JSON line with
+`docs_s_core`. Prints one JSON line.
+"""
+
+import argparse
+import json
+import resource
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from fastwarc.warc import ArchiveIterator, WarcRecordType  # noqa: E402
+from resiliparse.extract.html2text import extract_plain_text  # noqa: E402
+
+from extract import html  # noqa: E402
+from extract.charset import decode  # noqa: E402
+from pipeline import process  # noqa: E402
+from pipeline.config import FiltersConfig  # noqa: E402
+from pipeline.ingest import ingest  # noqa: E402
+from pipeline.step import Part  # noqa: E402
+from storage.files import Files  # noqa: E402
+from storage.manifest import Input  # noqa: E402
+from storage.warc import read  # noqa: E402
+
+
+def main() -> None:
+    """Measure, and print the line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--warc", type=Path)
+    parser.add_argument("--preset", default="fineweb")
+    parser.add_argument("--languages", default="en")
+    parser.add_argument("--peer")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        warc = args.warc or crawled(root)
+        files = Files(root / "data")
+        ingest(files, "bench", [warc])
+        filters = FiltersConfig(preset=args.preset, languages=tuple(args.languages.split(",")))
+        step = process.step(filters)
+        parts = list(process.parts(files, "bench", filters))
+        process.work(files, step, empty(parts[0]))  # loads what is loaded once a process
+        wall, cpu = time.perf_counter(), cpu_seconds()
+        counts: dict[str, int] = {}
+        for part in parts:
+            for key, value in process.work(files, step, part).counts.items():
+                counts[key] = counts.get(key, 0) + value
+        wall, cpu = time.perf_counter() - wall, cpu_seconds() - cpu
+        records = sum(value for key, value in counts.items() if key.endswith(".documents"))
+        kept = counts.get("keep.documents", 0)
+        payload = sum(value for key, value in counts.items() if key.endswith(".payload_bytes"))
+        extraction = timed(lambda: trafilatura_alone(warc))
+        floor = timed(lambda: floor_alone(warc))
+    result = {
+        "bench": "process",
+        "records": records,
+        "kept": kept,
+        "payload_mb": round(payload / 1e6, 1),
+        "wall_s": round(wall, 2),
+        "cpu_s": round(cpu, 2),
+        "docs_s_core": round(records / cpu, 1),
+        "trafilatura_cpu_s": round(extraction, 2),
+        "extraction_share": round(extraction / cpu, 3),
+        "floor_cpu_s": round(floor, 2),
+        "over_floor": round(cpu / floor, 1),
+        "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+    }
+    if args.peer:
+        peer = json.loads(subprocess.check_output(shlex.split(args.peer), text=True).splitlines()[-1])
+        result["peer"] = peer
+        result["ours_over_peer"] = round(records / cpu / peer["docs_s_core"], 2)
+    print(json.dumps(result))
+
+
+def crawled(root: Path) -> Path:
+    """A WARC of the demo's web."""
+    project = root / "crawl"
+    crawl = Path(__file__).with_name("crawl.py")
+    subprocess.run([sys.executable, str(crawl), "--keep", str(project)], check=True, stdout=subprocess.DEVNULL)
+    return next((project / "data" / "warc").rglob("*.warc.gz"))
+
+
+def empty(part: Part) -> Part:
+    """The part with no record in it."""
+    (span,) = part.inputs
+    return Part(
+        name="bench/warm", inputs=(Input(name=span.name, sha256=span.sha256, first=0, end=0),), task=part.task
+    )
+
+
+def trafilatura_alone(warc: Path) -> None:
+    """Read, decode, extract; nothing else."""
+    for record in read(warc):
+        if record.type == "response" and record.status == 200 and "html" in record.mime:
+            html.extract(decode(record.payload, record.mime).text, record.url)
+
+
+def floor_alone(warc: Path) -> None:
+    """The least that any pipeline does."""
+    with warc.open("rb") as stream:
+        for record in ArchiveIterator(stream, record_types=WarcRecordType.response, parse_http=True):
+            extract_plain_text(record.reader.read().decode("utf-8", "replace"), main_content=True)
+
+
+def timed(work: object) -> float:
+    """CPU seconds."""
+    begun = cpu_seconds()
+    work()  # type: ignore[operator]
+    return cpu_seconds() - begun
+
+
+def cpu_seconds() -> float:
+    """User and system time of this process."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+if __name__ == "__main__":
+    main()

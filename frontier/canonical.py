@@ -1,0 +1,97 @@
+"""`canonical`: from what a page or a user wrote to the one text that stands for the page.
+
+Rules, in order:
+
+1. The WHATWG URL parser reads it (relative to `base`, where there is one), as browsers do.
+2. Only http and https; user name and password are dropped, and so is the fragment.
+3. What is left is the `wire` form: what a browser would request.
+4. The canonical `text` folds what RFC 3986, section 6.2.2 calls equivalent: hexadecimal digits of
+   percent-encodings are upper case, encoded unreserved characters are decoded. It also drops the host's
+   final dot and an empty query.
+5. Neither form is longer than 2,000 characters, and no host name is one that DNS could not carry.
+
+The canonical form is a fixed point: `canonical(url.text).text == url.text`.
+"""
+
+import re
+
+import ada_url
+
+from core import Url
+
+MAX_LENGTH = 2_000
+"""Characters; longer URLs are almost always traps or data, and Common Crawl drops them as well."""
+
+_MAX_HOST = 253  # RFC 1035, section 2.3.4, without the root's dot
+_MAX_LABEL = 63  # the same
+_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")  # RFC 3986, 2.3
+_HEX = frozenset("0123456789ABCDEFabcdef")
+
+
+class NotAUrl(ValueError):  # noqa: N818 - it reads as what it says of the text
+    """The text is no URL that can be crawled; the message is the reason, without the text."""
+
+
+def canonical(raw: str, base: str | None = None) -> Url:
+    """Return the canonical form of `raw`, resolved against `base` where given.
+
+    Raises `NotAUrl` with the reason where no http or https URL can be made of it.
+    """
+    try:
+        href = ada_url.URL(raw, base=base).href if base is not None else ada_url.URL(raw).href
+    except ValueError as error:
+        raise NotAUrl("not a URL") from error
+    scheme, _, rest = href.partition(":")
+    if scheme not in {"http", "https"}:
+        raise NotAUrl(f"not http or https but {scheme}")
+    authority, slash, path = rest.partition("#")[0][2:].partition("/")
+    authority = authority.rpartition("@")[2]
+    wire = f"{scheme}://{authority}{slash}{path}"
+    if len(wire) > MAX_LENGTH:
+        raise NotAUrl(f"longer than {MAX_LENGTH:,} characters")
+    text = f"{scheme}://{_authority(authority)}{slash}{_fold(path).removesuffix('?')}"
+    return known(text, text if text == wire else wire)
+
+
+def known(text: str, wire: str) -> Url:
+    """Return the `Url` of a text that is canonical already, and its wire form, without parsing either."""
+    origin = text[: text.index("/", len("https://"))]
+    return Url(text=text, wire=wire, host=host_of(origin), origin=origin)
+
+
+def host_of(origin: str) -> str:
+    """Host name of `scheme://host[:port]`; an IPv6 address keeps its brackets."""
+    authority = origin.partition("://")[2]
+    host, colon, port = authority.rpartition(":")
+    return host if colon and not port.endswith("]") else authority
+
+
+def _authority(authority: str) -> str:
+    if authority.startswith("["):
+        return authority
+    host, colon, port = authority.partition(":")
+    host = host.removesuffix(".")
+    labels = host.split(".")
+    if "" in labels:
+        raise NotAUrl("host name with an empty label")
+    if len(host) > _MAX_HOST or max(map(len, labels)) > _MAX_LABEL:
+        raise NotAUrl("host name longer than DNS allows")
+    return host + colon + port
+
+
+def _fold(path: str) -> str:
+    return _ESCAPE.sub(_unescape, path) if "%" in path else path
+
+
+def _unescape(match: re.Match[str]) -> str:
+    escape = match.group()
+    character = chr(int(escape[1:], 16))
+    if character not in _UNRESERVED or _after_stray_percent(match.string, match.start()):
+        return escape.upper()
+    return character
+
+
+def _after_stray_percent(text: str, at: int) -> bool:
+    """Decoding here would complete a `%` that stands alone: `%%341` is not `%41`."""
+    return text[at - 1 : at] == "%" or (text[at - 2 : at - 1] == "%" and text[at - 1] in _HEX)

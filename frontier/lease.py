@@ -1,0 +1,129 @@
+"""The values that go into the frontier and come out of it.
+
+A `Discovery` goes in. A `Lease` comes out: one URL promised to one worker until a deadline. A `Settlement`
+ends the lease with an `Outcome`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core import InputError, Url
+from frontier.scope import Scope
+
+LEVELS = 1_000_000_000
+"""Depths and priorities lie within this many steps of zero: their difference is ordered as a 32-bit number."""
+
+
+class Kind(StrEnum):
+    """What the worker is asked to fetch."""
+
+    PAGE = "page"
+    ROBOTS = "robots"
+
+
+class Outcome(StrEnum):
+    """How a page's lease ends."""
+
+    FETCHED = "fetched"
+    REDIRECTED = "redirected"
+    """The answer was another address; it is among the discoveries."""
+    REFUSED = "refused"
+    """Robots rules or a policy of ours forbid it; nothing was asked."""
+    FAILED = "failed"
+    """Given up."""
+    RETRY = "retry"
+    """Ask again later; at the third time the frontier counts it as failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovery:
+    """A URL that somebody found, with what the frontier must remember of it until it is settled."""
+
+    url: Url
+    scope: Scope
+    depth: int = 0
+    """Links followed from the seed; 0 is a seed."""
+    max_depth: int | None = None
+    """Links at this depth are not followed any more; None follows without end."""
+    hops: int = 0
+    """Redirects followed to come here."""
+    priority: int = 0
+    """Depths that this URL goes ahead by: priority 2 at depth 3 ties with priority 0 at depth 1."""
+
+    def __post_init__(self) -> None:
+        if not (abs(self.depth) <= LEVELS and abs(self.priority) <= LEVELS):
+            raise InputError(f"{self.url}: depth and priority must lie within ±{LEVELS:,}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """One URL promised to one worker until a deadline."""
+
+    url: Url
+    kind: Kind
+    token: int
+    """Fencing token: grows with every grant, so that an expired lease can settle nothing."""
+    worker: str
+    deadline_ms: int
+    """By the server's clock, milliseconds since the epoch."""
+    scope: Scope
+    depth: int
+    max_depth: int | None
+    hops: int
+    attempt: int
+    """Times that this was tried before; 0 is the first."""
+    robots_version: int
+    """Version of the robots record that is valid for the page; of the one to replace, for robots (0: none)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    """How a page's lease ended, and what was found there."""
+
+    lease: Lease
+    outcome: Outcome
+    reason: str = ""
+    """Reason code from a small set (each distinct one is counted for ever); empty where there is nothing to say."""
+    discoveries: tuple[Discovery, ...] = ()
+    retry_after_ms: int | None = None
+    """For RETRY: how long this URL waits; None doubles from 30 s."""
+    hold_ms: int = 0
+    """The whole host is asked nothing for so long (429, 503 with Retry-After)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """What became of discoveries."""
+
+    added: int
+    """Were unknown and wait now."""
+    known: int
+    """Were there already, in whatever state; nothing changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """One moment of a crawl. `waiting + leased + later + sum(outcomes.values()) == seen`, always."""
+
+    waiting: int
+    """Pages that wait for their host's turn."""
+    leased: int
+    """Pages that workers hold."""
+    later: int
+    """Pages to be tried again, not yet due."""
+    robots: int
+    """Open leases of robots.txt, beside the pages."""
+    hosts: int
+    """Host names ever seen."""
+    outcomes: Mapping[str, int]
+    """Pages settled, by outcome value: fetched, redirected, refused, failed."""
+    reasons: Mapping[str, int]
+    """Pages settled with a reason, by `outcome:reason`."""
+    seen: int
+    """URLs ever added."""
+
+    @property
+    def drained(self) -> bool:
+        """Whether nothing is left to be done: nothing waits, is leased or comes later."""
+        return not (self.waiting or self.leased or self.later or self.robots)

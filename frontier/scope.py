@@ -1,0 +1,96 @@
+"""`Scope`: how far from its seed a crawl may follow links.
+
+`any` admits everything; `domain` the seed's registered domain; `host` its host name, whatever scheme or
+port; `prefix` the URLs that begin as the seed does, up to the last slash of its path.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import Literal, cast, get_args
+
+import tldextract
+
+from core import InputError, Url
+
+ScopeKind = Literal["any", "domain", "host", "prefix"]
+
+_KINDS: tuple[str, ...] = get_args(ScopeKind)
+_suffixes = tldextract.TLDExtract(
+    suffix_list_urls=(),  # only the list that the package carries: the same answer on every machine, offline
+    cache_dir=None,
+    include_psl_private_domains=True,  # two customers of one hosting domain are two owners
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """One reach, anchored at what it was taken from. `str(scope)` and `Scope.parse` are inverses."""
+
+    kind: ScopeKind
+    anchor: str
+    """Registered domain, host name or URL prefix; empty for `any`."""
+
+    @classmethod
+    def of(cls, kind: ScopeKind, url: Url) -> "Scope":
+        """Return the scope of that reach that `url` stands in the middle of."""
+        match kind:
+            case "any":
+                return cls(kind=kind, anchor="")
+            case "domain":
+                return cls(kind=kind, anchor=registered_domain(url.host))
+            case "host":
+                return cls(kind=kind, anchor=url.host)
+            case "prefix":
+                return cls(kind=kind, anchor=_folder(url.text))
+
+    @classmethod
+    def parse(cls, text: str) -> "Scope":
+        """Return the scope that `str` wrote; `InputError` where the text is none."""
+        kind, _, anchor = text.partition(":")
+        if kind not in _KINDS or (kind == "any") != (anchor == ""):
+            raise InputError(f"not a scope: {text!r}; write any, or domain:, host: or prefix: and its anchor")
+        return cls(kind=cast("ScopeKind", kind), anchor=anchor)
+
+    def admits(self, url: Url) -> bool:
+        """Whether a link to `url` may be followed."""
+        match self.kind:
+            case "any":
+                return True
+            case "domain":
+                return registered_domain(url.host) == self.anchor
+            case "host":
+                return url.host == self.anchor
+            case "prefix":
+                return url.text.startswith(self.anchor)
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.anchor}" if self.anchor else self.kind
+
+
+@lru_cache(maxsize=65_536)
+def registered_domain(host: str) -> str:
+    """Return the part of a host name that somebody registered, by the Public Suffix List.
+
+    An IP address, a single label and a public suffix itself are their own domain. Under a suffix that the
+    list does not know, the last two labels are (the list's prevailing rule `*`).
+    """
+    if _is_address(host) or "." not in host:
+        return host
+    found = _suffixes(host)
+    if found.suffix:
+        return f"{found.domain}.{found.suffix}" if found.domain else host
+    return ".".join(host.rsplit(".", 2)[-2:])
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def _folder(text: str) -> str:
+    path = text.partition("?")[0]
+    return path[: path.rindex("/") + 1]

@@ -1,0 +1,410 @@
+"""What a user types. Each command parses, calls one function of the pipeline, and prints what came of it.
+
+Rules
+1. With --json, stdout carries exactly one JSON object, at the end. Everything else goes to stderr.
+2. Exit code 0: done. 1: failed. 2: the input or the configuration is wrong, or something it names cannot be
+   had; then one line says what, where, and what to do.
+"""
+
+import errno
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from frontier.scope import ScopeKind
+from rich.console import Console
+
+from core import Conflict, InputError, ThresherError, Unavailable
+from pipeline import config, dedup, recipe, report, seeds, status, verify
+from pipeline.crawl import Limits
+from pipeline.crawl import crawl as run_crawl
+from pipeline.ingest import ingest as run_ingest
+from pipeline.process import forget
+from pipeline.progress import Progress, stderr_progress
+from pipeline.project import Project
+from pipeline.seed import Plan, Seeded
+from pipeline.seed import seed as run_seed
+from shards.tokenizer import load as load_tokenizer
+
+REFUSED_SHOWN = 10
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+)
+
+ProjectOption = Annotated[
+    Path, typer.Option("--project", envvar="THRESHER_PROJECT", help="Directory that holds thresher.toml.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
+WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Worker processes.")]
+Names = Annotated[list[str] | None, typer.Argument(help="Crawls and ingests; all where none is named.")]
+CrawlOption = Annotated[str, typer.Option("--crawl", help="Name of the crawl.")]
+ScopeOption = Annotated[
+    ScopeKind,
+    typer.Option("--scope", help="How far links are followed from a seed: any, domain, host or prefix."),
+]
+DepthOption = Annotated[
+    int | None, typer.Option("--depth", min=0, help="Links to follow from a seed at most.")
+]
+MaxPagesOption = Annotated[int | None, typer.Option("--max-pages", min=1, help="Stop after so many pages.")]
+MaxTimeOption = Annotated[float | None, typer.Option("--max-time", min=0, help="Stop after so many seconds.")]
+OutOption = Annotated[
+    str, typer.Option("--out", help="Directory of the dataset, new or of the same dataset.")
+]
+HERE = Path()
+CORES = os.cpu_count() or 1
+
+
+@app.callback()
+def thresher() -> None:
+    """From a list of URLs to training tokens.
+
+    Example: thresher init && thresher run seeds.txt --out out --tokenizer tokenizer.json
+    """
+
+
+@app.command()
+def init(
+    directory: Annotated[Path, typer.Argument(help="Project directory.")] = HERE, as_json: JsonOption = False
+) -> None:
+    """Write a commented thresher.toml. An existing one is left alone.
+
+    Example: thresher init my-crawl
+    """
+    path = directory / config.FILE
+    if path.exists():
+        raise InputError(f"{path}: is there already and was left as it is")
+    directory.mkdir(parents=True, exist_ok=True)
+    path.write_text(config.TEMPLATE, encoding="utf-8")
+    _say(as_json, {"wrote": str(path)}, f"wrote {path}; set project.contact in it before you crawl")
+
+
+@app.command()
+def seed(
+    file: Annotated[str, typer.Argument(help="File of URLs (list, CSV, sitemap; .gz, .zst), one URL, or -.")],
+    crawl: CrawlOption = "main",
+    scope: ScopeOption = "domain",
+    depth: DepthOption = None,
+    priority: Annotated[int, typer.Option("--priority", help="Larger is sooner.")] = 0,
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Add URLs to a crawl's frontier. Known ones change nothing.
+
+    Example: thresher seed seeds.txt --crawl docs --scope host --depth 5
+    """
+    plan = Plan(crawl=_name(crawl), scope=scope, max_depth=depth, priority=priority)
+    refusals = _Refusals()
+    seeded = run_seed(Project.at(project), file, plan, refusals.show)
+    refusals.end()
+    _say(as_json, asdict(seeded), _seeded_line(seeded, crawl))
+
+
+@app.command()
+def crawl(
+    name: Annotated[str, typer.Argument(help="The crawl.")] = "main",
+    workers: WorkersOption = 1,
+    max_pages: MaxPagesOption = None,
+    max_time: MaxTimeOption = None,
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Crawl until the frontier drains or a limit is reached.
+
+    Ctrl-C drains: what is in flight is archived. A second one stops at once. Run again to go on.
+    Example: thresher crawl docs --workers 2 --max-pages 10000
+    """
+    limits = Limits(workers=workers, max_pages=max_pages, max_time_s=max_time)
+    stats = run_crawl(Project.at(project), _name(name), limits, stderr_progress())
+    outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(stats.outcomes.items()) if count)
+    left = stats.waiting + stats.later + stats.leased
+    rest = "the frontier is drained" if stats.drained else f"{left:,} URLs wait; run again to go on"
+    _say(
+        as_json,
+        {**asdict(stats), "drained": stats.drained},
+        f"{name}: {outcomes or 'nothing fetched'}; {rest}",
+    )
+
+
+@app.command()
+def ingest(
+    name: Annotated[str, typer.Argument(help="Name of the source to make.")],
+    warc: Annotated[list[Path], typer.Argument(help="WARC files (.warc, .warc.gz, .warc.zst, .warc.lz4).")],
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring in WARC files made elsewhere.
+
+    Example: thresher ingest cc CC-MAIN-*.warc.gz
+    """
+    found = run_ingest(Project.at(project).files, _name(name), warc)
+    line = f"{name}: {found.added} files added, {found.known} known; {found.responses:,} responses in them"
+    _say(as_json, asdict(found), line)
+
+
+@app.command()
+def process(
+    names: Names = None,
+    workers: WorkersOption = CORES,
+    redo: Annotated[
+        bool, typer.Option("--redo", help="Forget what was made before, and make it again.")
+    ] = False,
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Extract and judge what is new.
+
+    Example: thresher process docs
+    """
+    opened = Project.at(project)
+    chosen = _sources(opened, names)
+    if redo:
+        for name in chosen:
+            forget(opened.files, name)
+    ran = recipe.process_sources(opened, chosen, workers, stderr_progress())
+    _say(as_json, asdict(ran), f"{ran.made} parts made, {ran.already} were there")
+
+
+@app.command(name="dedup")
+def dedup_command(names: Names = None, project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
+    """Find exact and near duplicates across the sources.
+
+    Example: thresher dedup docs cc
+    """
+    opened = Project.at(project)
+    manifest = dedup.run(
+        opened.files, _sources(opened, names), opened.config.dedup, progress=stderr_progress()
+    )
+    removed = {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in report.KINDS}
+    line = ", ".join(f"{count:,} {kind}" for kind, count in removed.items())
+    _say(as_json, {"table": manifest.outputs[0].name, "removed": removed}, f"duplicates: {line}")
+
+
+@app.command()
+def export(
+    out: OutOption,
+    tokenizer: Annotated[Path, typer.Option("--tokenizer", help="A Hugging Face tokenizer.json.")],
+    names: Names = None,
+    workers: WorkersOption = CORES,
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Write what is kept as tokenized Parquet shards.
+
+    Example: thresher export --out out --tokenizer tokenizer.json docs cc
+    """
+    opened = Project.at(project)
+    vocabulary = load_tokenizer(tokenizer)
+    dataset = recipe.export_dataset(
+        opened, _sources(opened, names), out, vocabulary, workers, stderr_progress()
+    )
+    _say(as_json, _dataset(out, dataset), _dataset_line(out, dataset))
+
+
+@app.command()
+def run(
+    seeds_file: Annotated[str, typer.Argument(metavar="SEEDS", help="File of URLs, one URL, or -.")],
+    out: OutOption,
+    tokenizer: Annotated[
+        Path | None,
+        typer.Option("--tokenizer", help="A Hugging Face tokenizer.json; bytes are tokens without one."),
+    ] = None,
+    crawl: CrawlOption = "main",
+    scope: ScopeOption = "domain",
+    depth: DepthOption = None,
+    workers: WorkersOption = CORES,
+    max_pages: MaxPagesOption = None,
+    max_time: MaxTimeOption = None,
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """The whole job: seed, crawl, archive, extract, filter, dedup, tokenize, shards, report.
+
+    Killed at any moment, the same command goes on where it was.
+    Example: thresher run seeds.txt --out out --tokenizer tokenizer.json
+    """
+    opened = Project.at(project)
+    plan = Plan(crawl=_name(crawl), scope=scope, max_depth=depth)
+    limits = Limits(workers=workers, max_pages=max_pages, max_time_s=max_time)
+    refusals = _Refusals()
+    job = recipe.run(opened, seeds_file, plan, out, tokenizer, limits, stderr_progress(), refusals.show)
+    refusals.end()
+    if not as_json:
+        report.render(job.funnel, Console())
+    body = {
+        "seeded": asdict(job.seeded),
+        "crawled": {**asdict(job.crawled), "drained": job.crawled.drained},
+        "funnel": job.funnel.to_dict(),
+        "dataset": _dataset(out, job.dataset),
+    }
+    _say(as_json, body, _dataset_line(out, job.dataset))
+
+
+@app.command(name="report")
+def report_command(
+    names: Names = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw the funnel into this PNG, SVG or PDF.")
+    ] = None,
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """The funnel: where every record went, in filter order.
+
+    Example: thresher report docs --plot funnel.png
+    """
+    opened = Project.at(project)
+    funnel = report.funnel_of(opened, _sources(opened, names))
+    if plot is not None:
+        report.plot(funnel, plot)
+    if as_json:
+        _print_json(funnel.to_dict())
+    else:
+        report.render(funnel, Console())
+
+
+@app.command(name="status")
+def status_command(project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
+    """What every source has come to.
+
+    Example: thresher status --json
+    """
+    found = status.status(Project.at(project))
+    if as_json:
+        _print_json(found)
+    else:
+        status.render(found, Console())
+
+
+@app.command(name="verify")
+def verify_command(
+    datasets: Annotated[
+        list[str] | None, typer.Argument(help="Export directories; the storage without any.")
+    ] = None,
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Hash and read again everything that was sealed, and name every damage.
+
+    Example: thresher verify && thresher verify out
+    """
+    opened = Project.at(project)
+    progress: Progress = stderr_progress()
+    if datasets:
+        found = [verify.verify_dataset(uri, opened.directory, progress) for uri in datasets]
+    else:
+        found = [verify.verify_storage(opened.files, progress)]
+    damage = [line for checked in found for line in checked.damage]
+    count, size = sum(checked.files for checked in found), sum(checked.bytes for checked in found)
+    for line in damage:
+        typer.echo(line, err=True)
+    _say(
+        as_json,
+        {"files": count, "bytes": size, "damage": damage},
+        f"{count:,} files, {size:,} bytes: {f'{len(damage)} damaged' if damage else 'all as they were sealed'}",
+    )
+    if damage:
+        raise typer.Exit(1)
+
+
+def main() -> NoReturn:
+    """Run a command; turn every error into its line and its exit code."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        app(standalone_mode=True)
+    except (InputError, Unavailable, Conflict) as error:
+        _fail(str(error), 2)
+    except ThresherError as error:
+        _fail(str(error), 1)
+    except KeyboardInterrupt:
+        _fail("interrupted; run the same command again to go on", 130)
+    except OSError as error:
+        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+            raise
+        _fail(
+            f"no space left on the device ({error.filename or 'storage'}); free some and run the same command again",
+            2,
+        )
+    sys.exit(0)
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _fail(line: str, code: int) -> NoReturn:
+    if "--json" in sys.argv:
+        _print_json({"error": line})
+    typer.echo(f"thresher: {' '.join(line.split())}", err=True)
+    sys.exit(code)
+
+
+def _say(as_json: bool, body: Mapping[str, Any], line: str) -> None:
+    if as_json:
+        _print_json(body)
+    else:
+        typer.echo(line)
+
+
+def _print_json(body: Mapping[str, Any]) -> None:
+    typer.echo(json.dumps(body, ensure_ascii=False, default=str))
+
+
+def _name(name: str) -> str:
+    if not name or not all(letter.isalnum() or letter in "-_." for letter in name) or name.startswith("."):
+        raise InputError(f"name {name!r}: use letters, digits, '-', '_' and '.'")
+    return name
+
+
+def _sources(project: Project, names: list[str] | None) -> tuple[str, ...]:
+    known = project.sources(())
+    for name in names or ():
+        if name not in known:
+            raise InputError(
+                f"{name!r}: nothing is archived under that name; known are: {', '.join(known) or 'none'}"
+            )
+    if not known:
+        raise InputError(
+            f"{project.directory}: nothing is archived yet; run `thresher crawl` or `thresher ingest`"
+        )
+    return project.sources(tuple(names or ()))
+
+
+def _seeded_line(seeded: Seeded, crawl: str) -> str:
+    return f"{crawl}: {seeded.added:,} added, {seeded.known:,} known, {seeded.refused:,} refused"
+
+
+def _dataset(out: str, dataset: Any) -> dict[str, Any]:
+    return {
+        "out": out,
+        "shards": len(dataset.shards),
+        "documents": dataset.documents,
+        "tokens": dataset.tokens,
+    }
+
+
+def _dataset_line(out: str, dataset: Any) -> str:
+    return (
+        f"{out}: {dataset.documents:,} documents, {dataset.tokens:,} tokens in {len(dataset.shards)} shards"
+    )
+
+
+class _Refusals:
+    """Shows the first refused seeds, counts the others."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def show(self, refused: seeds.Refused) -> None:
+        self._count += 1
+        if self._count <= REFUSED_SHOWN:
+            typer.echo(f"refused: {refused}", err=True)
+
+    def end(self) -> None:
+        if self._count > REFUSED_SHOWN:
+            typer.echo(f"refused: {self._count - REFUSED_SHOWN:,} more lines", err=True)

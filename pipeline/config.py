@@ -1,0 +1,228 @@
+"""thresher.toml: one file, one frozen value, every key with a default except `contact`.
+
+An unknown key, a wrong type or a value out of range is an InputError that names the file, the key, and what
+would be right. Nothing is ever ignored.
+"""
+
+import dataclasses
+import difflib
+import ipaddress
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from core import InputError
+
+FILE = "thresher.toml"
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectConfig:
+    """`[project]`: who crawls, and where things are kept."""
+
+    contact: str = ""
+    storage: str = "file:data"
+    redis: str = "embedded"
+    catalog: str = "sqlite:catalog.db"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlerConfig:
+    """`[crawler]`: how hosts are treated. Delays and time-outs in seconds."""
+
+    min_delay: float = 1.0
+    max_body: str = "10MiB"
+    timeout: float = 30.0
+    allow_networks: tuple[str, ...] = ()
+    render: str = "never"
+    archive: str = "all"
+
+    @property
+    def max_body_bytes(self) -> int:
+        """`max_body` in bytes."""
+        return size(self.max_body)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FiltersConfig:
+    """`[filters]`: what is kept."""
+
+    preset: str = "fineweb"
+    languages: tuple[str, ...] = ("en",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DedupConfig:
+    """`[dedup]`: what counts as the same."""
+
+    near: str = "14x8"
+
+    @property
+    def bands_and_rows(self) -> tuple[int, int] | None:
+        """Bands and rows of the MinHash, or None where only exact duplicates count."""
+        if self.near == "off":
+            return None
+        bands, rows = self.near.split("x")
+        return int(bands), int(rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The whole of thresher.toml."""
+
+    directory: Path
+    project: ProjectConfig = field(default_factory=ProjectConfig)
+    crawler: CrawlerConfig = field(default_factory=CrawlerConfig)
+    filters: FiltersConfig = field(default_factory=FiltersConfig)
+    dedup: DedupConfig = field(default_factory=DedupConfig)
+
+    @property
+    def contact(self) -> str:
+        """The contact that goes into the User-Agent; InputError where none is set."""
+        if not self.project.contact:
+            raise InputError(
+                f"{self.directory / FILE}: project.contact is not set, and without it nothing is crawled; "
+                'write contact = "mailto:you@example.org" under [project]'
+            )
+        return self.project.contact
+
+
+SECTIONS: Mapping[str, type] = {
+    "project": ProjectConfig,
+    "crawler": CrawlerConfig,
+    "filters": FiltersConfig,
+    "dedup": DedupConfig,
+}
+
+
+def load(directory: Path) -> Config:
+    """Read `thresher.toml` of a project directory; a missing file is a project of defaults."""
+    path = directory / FILE
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        text = ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+    return parse(text, directory)
+
+
+def parse(text: str, directory: Path) -> Config:
+    """The configuration that a text of TOML says; errors name the file as in `directory`."""
+    path = directory / FILE
+    try:
+        body = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not valid TOML: {error}") from None
+    sections: dict[str, Any] = {}
+    for name, values in body.items():
+        if name not in SECTIONS or not isinstance(values, dict):
+            raise InputError(f"{path}: unknown section [{name}]{_nearest(name, list(SECTIONS))}")
+        sections[name] = _section(path, name, values)
+    config = Config(directory=directory, **sections)
+    _check(path, config)
+    return config
+
+
+def size(text: str) -> int:
+    """Bytes of a size such as `10MiB` or `500 kB`; ValueError for anything else."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
+    if not match or match[2].upper() not in UNITS:
+        raise ValueError(f"{text!r} is not a size such as 10MiB")
+    return int(float(match[1]) * UNITS[match[2].upper()])
+
+
+def _section(path: Path, name: str, values: Mapping[str, Any]) -> Any:
+    known = get_type_hints(SECTIONS[name])
+    known = {item.name: known[item.name] for item in dataclasses.fields(SECTIONS[name])}
+    made: dict[str, Any] = {}
+    for key, value in values.items():
+        if key not in known:
+            raise InputError(f"{path}: unknown key {name}.{key}{_nearest(key, list(known))}")
+        made[key] = _typed(path, f"{name}.{key}", value, known[key])
+    return SECTIONS[name](**made)
+
+
+def _typed(path: Path, key: str, value: Any, kind: Any) -> Any:
+    if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if kind is str and isinstance(value, str):
+        return value
+    if kind == tuple[str, ...] and isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    wanted = {float: "a number", str: "a string"}.get(kind, "a list of strings")
+    raise InputError(f"{path}: {key} must be {wanted}, not {value!r}")
+
+
+def _nearest(word: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.0)
+    return f"; did you mean {near[0]!r}?"
+
+
+def _check(path: Path, config: Config) -> None:
+    crawler = config.crawler
+    checks = [
+        (crawler.min_delay >= 0, f"crawler.min_delay must not be negative, not {crawler.min_delay}"),
+        (crawler.timeout > 0, f"crawler.timeout must be more than 0, not {crawler.timeout}"),
+        (
+            crawler.render == "never",
+            f"crawler.render = {crawler.render!r}: only 'never' is available in this version",
+        ),
+        (
+            crawler.archive == "all",
+            f"crawler.archive = {crawler.archive!r}: only 'all' is available in this version",
+        ),
+        (
+            config.dedup.near == "off" or re.fullmatch(r"[1-9]\d{0,3}x[1-9]\d{0,3}", config.dedup.near),
+            f"dedup.near must be 'off' or bands x rows such as '14x8', not {config.dedup.near!r}",
+        ),
+        (
+            not config.project.contact or _is_contact(config.project.contact),
+            f"project.contact must be mailto:you@example.org or https://..., not {config.project.contact!r}",
+        ),
+    ]
+    for right, message in checks:
+        if not right:
+            raise InputError(f"{path}: {message}")
+    try:
+        size(crawler.max_body)
+    except ValueError as error:
+        raise InputError(f"{path}: crawler.max_body: {error}") from None
+    for network in crawler.allow_networks:
+        try:
+            ipaddress.ip_network(network)
+        except ValueError as error:
+            raise InputError(f"{path}: crawler.allow_networks: {error}") from None
+
+
+def _is_contact(contact: str) -> bool:
+    # It becomes part of a header line: one line of printable ASCII, and something that a person can use.
+    return contact.isascii() and contact.isprintable() and re.search(r"@|^https?://", contact) is not None
+
+
+TEMPLATE = """\
+# thresher.toml: what this project crawls with and keeps. Every key has a default but `contact`.
+
+[project]
+contact = ""                    # required to crawl: "mailto:you@example.org" or "https://..."; goes into the User-Agent
+# storage = "file:data"         # where WARCs, documents and manifests are kept
+# redis   = "embedded"          # or "redis://host:6379/0", "rediss://..."
+# catalog = "sqlite:catalog.db" # a cache; may be deleted at any time
+
+[crawler]
+# min_delay = 1.0               # seconds between two requests to one host, whatever the number of workers
+# max_body = "10MiB"            # longer bodies are cut there and marked WARC-Truncated
+# timeout = 30                  # seconds for one exchange
+# allow_networks = []           # CIDRs exempt from the block on private, loopback and link-local addresses
+
+[filters]
+# preset = "fineweb"            # none | gopher | c4 | fineweb
+# languages = ["en"]            # [] keeps all
+
+[dedup]
+# near = "14x8"                 # bands x rows of MinHash over 5-word shingles; "off" for exact only
+"""

@@ -1,0 +1,235 @@
+"""The crawl command: worker processes over one frontier, watched until it drains.
+
+Rules
+1. Before workers start, what dead workers left is taken up: open archive files are cut to their last whole
+   record, sealed and settled, and the leases nobody will settle go back to the frontier.
+2. A worker's life is a lock that it holds; the lock of a dead process is free. Nobody trusts a process id.
+3. The first SIGINT or SIGTERM drains: no new lease, what is in flight is archived and settled, files are
+   sealed. A second stops at once; nothing is lost by it but open leases.
+4. A worker that dies is recovered and replaced; one that names an error ends the crawl with that error.
+"""
+
+import asyncio
+import fcntl
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+
+from crawler.replay import recover
+from crawler.worker import WorkerConfig, run_worker
+from frontier.connect import connect
+
+from core import InputError, ThresherError
+from frontier import Frontier, Stats
+from pipeline.progress import Progress
+from pipeline.project import Project
+
+POLL_S = 0.5
+REPLACEMENTS = 5
+"""Workers that may die without a word in one run before the run is given up."""
+SPAWN = multiprocessing.get_context("spawn")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """When a crawl stops before its frontier drains."""
+
+    workers: int = 1
+    max_pages: int | None = None
+    max_time_s: float | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Worker:
+    process: SpawnProcess
+    complaint: Connection
+
+
+@dataclass(slots=True, kw_only=True)
+class _Interrupts:
+    """How often the user asked to stop."""
+
+    count: int = 0
+    fresh: list[int] = field(default_factory=list)
+
+    def take(self, signum: int, _: object) -> None:
+        self.count += 1
+        self.fresh.append(signum)
+
+
+def crawl(project: Project, name: str, limits: Limits, progress: Progress) -> Stats:
+    """Crawl until the frontier drains, a limit is reached or a signal asks for an end."""
+    contact = project.config.contact
+    with project.frontier_address() as address:
+        return asyncio.run(_crawl(project, name, contact, address, limits, progress))
+
+
+async def _crawl(
+    project: Project, name: str, contact: str, address: str, limits: Limits, progress: Progress
+) -> Stats:
+    redis = await connect(address)
+    frontier = Frontier(redis, name)
+    try:
+        await frontier.open()
+        if name not in await Frontier.crawls(redis):
+            raise InputError(
+                f"crawl {name!r}: nothing is seeded; run `thresher seed FILE --crawl {name}` first"
+            )
+        await recover(project.files, frontier, lambda writer: not _alive(project.state, writer))
+        begun = await frontier.stats()
+        goal = None if limits.max_pages is None else _fetched(begun) + limits.max_pages
+        config = _worker_config(project, name, contact, address, goal, limits.max_time_s)
+        with _interrupts() as interrupts:
+            await _watch(project, frontier, config, limits.workers, interrupts, progress)
+        return await frontier.stats()
+    finally:
+        await redis.aclose()
+
+
+async def _watch(
+    project: Project,
+    frontier: Frontier,
+    config: Callable[[str], WorkerConfig],
+    workers: int,
+    interrupts: _Interrupts,
+    progress: Progress,
+) -> None:
+    running = [_start(project, config) for _ in range(workers)]
+    replaced = shown = 0
+    progress.start("crawl", total=None)
+    error: str | None = None
+    try:
+        while running:
+            await asyncio.sleep(POLL_S)
+            for _ in interrupts.fresh:
+                _signal(running, signal.SIGTERM)
+            interrupts.fresh.clear()
+            stats = await frontier.stats()
+            settled = sum(stats.outcomes.values())
+            progress.advance(_note(stats), by=settled - shown)
+            shown = settled
+            for worker in [worker for worker in running if not worker.process.is_alive()]:
+                running.remove(worker)
+                said = worker.complaint.recv() if worker.complaint.poll() else None
+                if said is not None:
+                    error = error or said
+                    _signal(running, signal.SIGTERM)
+                elif worker.process.exitcode and not interrupts.count and error is None:
+                    replaced += 1
+                    if replaced > REPLACEMENTS:
+                        error = (
+                            f"crawl: workers died {replaced} times (last exit code {worker.process.exitcode})"
+                        )
+                        _signal(running, signal.SIGTERM)
+                        continue
+                    await recover(project.files, frontier, lambda writer: not _alive(project.state, writer))
+                    running.append(_start(project, config))
+    finally:
+        _signal(running, signal.SIGTERM)
+        for worker in running:
+            worker.process.join()
+        progress.done()
+    if error is not None:
+        raise ThresherError(error)
+
+
+def _note(stats: Stats) -> str:
+    return f"{stats.waiting + stats.later} waiting, {stats.leased} leased, {stats.hosts} hosts"
+
+
+def _fetched(stats: Stats) -> int:
+    return stats.outcomes.get("fetched", 0)
+
+
+def _worker_config(
+    project: Project, name: str, contact: str, address: str, goal: int | None, max_time_s: float | None
+) -> Callable[[str], WorkerConfig]:
+    settings = project.config.crawler
+
+    def config(worker: str) -> WorkerConfig:
+        return WorkerConfig(
+            crawl=name,
+            worker=worker,
+            redis=address,
+            storage=project.files.root,
+            contact=contact,
+            min_delay_s=settings.min_delay,
+            max_body=settings.max_body_bytes,
+            timeout_s=settings.timeout,
+            allow_networks=settings.allow_networks,
+            max_pages=goal,
+            max_time_s=max_time_s,
+        )
+
+    return config
+
+
+def _start(project: Project, config: Callable[[str], WorkerConfig]) -> _Worker:
+    name = os.urandom(4).hex()
+    here, there = SPAWN.Pipe(duplex=False)
+    lock = _lock_path(project.state, name)
+    process = SPAWN.Process(target=_work, args=(config(name), lock, there), name=f"crawl-{name}")
+    process.start()
+    there.close()
+    return _Worker(process=process, complaint=here)
+
+
+def _work(config: WorkerConfig, lock: Path, complaint: Connection) -> None:
+    # A session of its own: Ctrl-C reaches the parent alone, which says what it means.
+    os.setsid()
+    threading.Thread(target=_drain_with_parent, daemon=True).start()
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        try:
+            run_worker(config)
+        except (ThresherError, OSError) as error:
+            complaint.send(str(error))
+        finally:
+            lock.unlink(missing_ok=True)
+
+
+def _drain_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _lock_path(state: Path, worker: str) -> Path:
+    return state / "workers" / f"{worker}.lock"
+
+
+def _alive(state: Path, worker: str) -> bool:
+    try:
+        with _lock_path(state, worker).open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _signal(workers: list[_Worker], signum: signal.Signals) -> None:
+    for worker in workers:
+        if worker.process.is_alive() and worker.process.pid is not None:
+            os.kill(worker.process.pid, signum)
+
+
+@contextmanager
+def _interrupts() -> Iterator[_Interrupts]:
+    interrupts = _Interrupts()
+    before = {signum: signal.signal(signum, interrupts.take) for signum in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield interrupts
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)

@@ -1,0 +1,89 @@
+"""The dedup step: the signatures of everything kept, across all sources, to one table of removals.
+
+Signatures are read a column at a time; the decisions are `filters.duplicates`'. Each removal names its
+witness, the better document that it duplicates. The run is named by its fingerprint, so that the same
+sources as processed now find their removals again, and others do not.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from filters.signature import SIGNATURE
+from storage.files import Files
+from storage.manifest import Input, Manifest, manifests
+
+from core import InputError
+from filters import duplicates
+from pipeline import engine
+from pipeline.config import DedupConfig
+from pipeline.engine import Made
+from pipeline.process import put_again
+from pipeline.progress import Progress
+from pipeline.step import Part, Step
+from storage import tables
+
+NAME = "dedup"
+VERSION = 1
+
+
+def step(config: DedupConfig) -> Step:
+    """The step as this configuration defines it."""
+    recipe = {"near": config.near, "similarity": duplicates.SIMILARITY, "signature": SIGNATURE}
+    return Step(name=NAME, version=VERSION, recipe=recipe)
+
+
+def part(files: Files, step: Step, sources: Sequence[str], config: DedupConfig) -> Part:
+    """The one part: every table of signatures that the sources have sealed so far."""
+    spans = tuple(
+        Input(name=output.name, sha256=output.sha256)
+        for source in sources
+        for manifest in manifests(files, "process", source)
+        for output in manifest.outputs
+        if output.name.startswith("signatures/")
+    )
+    unnamed = Part(name="", inputs=spans, task=config.bands_and_rows)
+    run = unnamed.fingerprint(step)[:16]
+    return Part(name=f"{run}/removed-00000", inputs=spans, task=config.bands_and_rows)
+
+
+def find(files: Files, sources: Sequence[str], config: DedupConfig) -> Manifest | None:
+    """The run that covers these sources as they are processed now, if it was made."""
+    now = step(config)
+    return engine.sealed(files, now, part(files, now, sources, config))
+
+
+def covering(files: Files, sources: Sequence[str], config: DedupConfig) -> Manifest:
+    """The same; InputError where it was not made."""
+    manifest = find(files, sources, config)
+    if manifest is None:
+        raise InputError(
+            f"no deduplication covers {', '.join(sources)} as processed now; "
+            f"run `thresher dedup {' '.join(sources)}` first"
+        )
+    return manifest
+
+
+def run(files: Files, sources: Sequence[str], config: DedupConfig, *, progress: Progress) -> Manifest:
+    """Make the removals, unless they are there."""
+    now = step(config)
+    whole = part(files, now, sources, config)
+    engine.run(files, now, [whole], work, workers=1, progress=progress)
+    manifest = engine.sealed(files, now, whole)
+    assert manifest is not None
+    return manifest
+
+
+def work(files: Files, _: Step, part: Part) -> Made:
+    """Read the signatures, decide, write the removals."""
+    signatures = tables.read_signatures([files.path(span.name) for span in part.inputs])
+    removals = duplicates.removals(signatures, part.task)
+    counts: Counter[str] = Counter()
+    payload = dict(zip(signatures.ids, signatures.payload_bytes, strict=True))
+    text = dict(zip(signatures.ids, signatures.text_bytes, strict=True))
+    for removal in removals:
+        counts[f"{removal.kind}.documents"] += 1
+        counts[f"{removal.kind}.payload_bytes"] += int(payload[removal.id])
+        counts[f"{removal.kind}.text_bytes"] += int(text[removal.id])
+    name = f"dedup/{part.name}.parquet"
+    put_again(files, name, lambda path: tables.write(path, tables.removed_rows(removals)))
+    return Made(counts=dict(counts), rows={name: len(removals)})

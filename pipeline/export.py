@@ -1,0 +1,319 @@
+"""The export: kept documents out, tokenized shards in.
+
+Two steps, both of sealed parts. `tokenize` reads one part of documents, encodes what was kept, and writes the
+rows grouped by the shard they belong to. `shard` reads its group from every part and writes one file in order.
+So each document is read once and written twice, whatever the number of shards.
+
+Rules
+1. An export directory holds one dataset. `recipe.json` claims it before anything else is written; another
+   dataset's directory, or one with other people's files, is refused and left as it is.
+2. `manifest.json` is written last: its presence is completion.
+3. What lies between the two steps is kept under `.work` and deleted once the manifest is there.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from storage.files import Files, storage_root
+from storage.manifest import Input, Manifest, digest, drift, fingerprint, manifests, seal
+from storage.tables import write as write_table
+from tokenizers import Tokenizer
+
+from core import Conflict, InputError
+from pipeline import engine
+from pipeline.engine import Made
+from pipeline.funnel import Funnel
+from pipeline.process import put_again
+from pipeline.progress import Progress
+from pipeline.step import Part, Step
+from shards.dataset import Dataset, ShardFile
+from shards.format import SHARD, shard_name
+from shards.order import Permutation
+from shards.tokenizer import TokenizerFile
+
+SEED = 0
+SHARD_TEXT_BYTES = 128 * 2**20
+"""Text of one shard before compression, about 30 million tokens of English."""
+ENCODE_BATCH = 256
+CLAIM, MANIFEST, REPORT, WORK = "recipe.json", "manifest.json", "report.json", ".work"
+COLUMNS = ["id", "url", "source", "record_file", "record_offset", "text"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What an export is made of: follows from the sealed parts, the removals and the tokenizer alone."""
+
+    storage: Path
+    tokenizer: TokenizerFile
+    sources: tuple[str, ...]
+    recipe: Mapping[str, Any]
+    inputs: tuple[Input, ...]
+    parts: tuple["Kept", ...]
+    removed: str | None
+    """Name of the table of removals in the storage, or None where there was no deduplication."""
+    documents: int
+    text_bytes: int
+    shards: int
+
+    @property
+    def fingerprint(self) -> str:
+        """Identity of the dataset."""
+        return fingerprint("export@1", self.recipe, self.inputs)
+
+
+class Kept(NamedTuple):
+    """The documents of one part that go into the dataset."""
+
+    documents: Input
+    signatures: Input
+    base: int
+    """Number of its first kept document."""
+    count: int
+
+
+class TokenizeTask(NamedTuple):
+    """What a tokenize worker is told besides its inputs."""
+
+    storage: Path
+    removed: str | None
+    base: int
+    documents: int
+    shards: int
+    tokenizer: TokenizerFile
+
+
+def plan(
+    files: Files, sources: Sequence[str], tokenizer: TokenizerFile, removed: Manifest, root: Path
+) -> Plan:
+    """Number the kept documents and say how many shards they make."""
+    (table,) = removed.outputs
+    gone = removed_ids(files.path(table.name))
+    kept: list[Kept] = []
+    base = text_bytes = 0
+    for source in sources:
+        for manifest in manifests(files, "process", source):
+            documents, signatures = (_output(manifest, kind) for kind in ("documents", "signatures"))
+            signed = pq.read_table(files.path(signatures.name), columns=["id", "text_bytes"])
+            stays = ~np.isin(_ids(signed["id"]), gone)
+            count = int(stays.sum())
+            text_bytes += int(signed["text_bytes"].to_numpy()[stays].sum())
+            kept.append(Kept(documents, signatures, base, count))
+            base += count
+    recipe = {
+        "tokenizer": tokenizer.recipe,
+        "order": {"permutation": "feistel-4", "seed": SEED},
+        "shard_text_bytes": SHARD_TEXT_BYTES,
+        "sources": list(sources),
+        "dedup": dict(removed.recipe),
+    }
+    inputs = (*(span for part in kept for span in part[:2]), Input(name=table.name, sha256=table.sha256))
+    return Plan(
+        storage=root,
+        tokenizer=tokenizer,
+        sources=tuple(sources),
+        recipe=recipe,
+        inputs=inputs,
+        parts=tuple(kept),
+        removed=table.name,
+        documents=base,
+        text_bytes=text_bytes,
+        shards=max(1, -(-text_bytes // SHARD_TEXT_BYTES)),
+    )
+
+
+def check_free(out: str, directory: Path) -> Files:
+    """The export directory. InputError where it is a file, or holds files and no dataset of ours."""
+    root = storage_root(out if ":" in out else f"file:{out}", directory)
+    if root.exists() and not root.is_dir():
+        raise InputError(f"--out {out}: is a file; give a directory")
+    files = Files(root)
+    if root.exists() and not files.exists(CLAIM) and any(path.name[0] != "." for path in root.iterdir()):
+        raise InputError(
+            f"--out {out}: the directory holds other files and no dataset of ours; give an empty or new one"
+        )
+    return files
+
+
+def claim(plan: Plan, out: str, directory: Path) -> Files:
+    """The export directory, claimed for this dataset. Conflict where it holds another."""
+    files = check_free(out, directory)
+    body = {"fingerprint": plan.fingerprint, "recipe": plan.recipe, "inputs": len(plan.inputs)}
+    data = (json.dumps(body, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+    files.put(CLAIM, data)
+    if files.read(CLAIM) != data:
+        try:
+            there = json.loads(files.read(CLAIM))["recipe"]
+        except (ValueError, KeyError, TypeError):
+            raise InputError(
+                f"--out {out}: its {CLAIM} is not one of ours; give an empty or new directory"
+            ) from None
+        raise Conflict(
+            f"--out {out}: holds another dataset ({drift(there, plan.recipe) or 'its documents have changed'}); "
+            "give another directory, or delete that one"
+        )
+    return files
+
+
+def make(plan: Plan, out: Files, *, workers: int, progress: Progress) -> Dataset:
+    """Make every shard that is not there yet, and seal the dataset. The same plan gives the same bytes."""
+    if out.exists(MANIFEST):
+        dataset = Dataset.from_json(out.read(MANIFEST), str(out.path(MANIFEST)))
+    else:
+        scratch = Files(out.root / WORK)
+        tokenize = Step(name="tokenize", version=1, recipe=plan.recipe)
+        pieces = list(_tokenize_parts(plan))
+        engine.run(scratch, tokenize, pieces, tokenize_work, workers=workers, progress=progress)
+        shard = Step(name="shard", version=1, recipe=plan.recipe)
+        numbered = list(_shard_parts(plan, scratch, tokenize, pieces, out))
+        engine.run(scratch, shard, numbered, shard_work, workers=workers, progress=progress)
+        dataset = _dataset(plan, scratch, shard, numbered, out)
+        out.put(MANIFEST, dataset.to_json())
+    shutil.rmtree(out.root / WORK, ignore_errors=True)
+    return dataset
+
+
+def record(files: Files, plan: Plan, dataset: Dataset) -> None:
+    """Note the dataset in the project's storage, where the report finds its token count."""
+    counts = {"documents": dataset.documents, "tokens": dataset.tokens, "text_bytes": plan.text_bytes}
+    seal(
+        files,
+        Manifest(
+            step="export@1",
+            part=f"{plan.fingerprint[:16]}/dataset",
+            fingerprint=plan.fingerprint,
+            recipe=plan.recipe,
+            inputs=plan.inputs,
+            outputs=(),
+            counts=counts,
+        ),
+    )
+
+
+def put_report(out: Files, funnel: Funnel) -> None:
+    """Put the funnel beside the shards."""
+    out.put(REPORT, (json.dumps(funnel.to_dict(), indent=1) + "\n").encode())
+
+
+def tokenize_work(files: Files, _: Step, part: Part) -> Made:
+    """Encode the kept documents of one part; one row group for each shard."""
+    task: TokenizeTask = part.task
+    storage = Files(task.storage)
+    documents, signatures = part.inputs
+    gone = removed_ids(storage.path(task.removed)) if task.removed else _no_ids()
+    signed = _ids(pq.read_table(storage.path(signatures.name), columns=["id"])["id"])
+    stays = signed[~np.isin(signed, gone)]
+    table = pq.read_table(storage.path(documents.name), columns=COLUMNS)
+    table = table.filter(pa.array(np.isin(_ids(table["id"]), stays)))
+    places = Permutation(n=max(task.documents, 1), seed=SEED).places(
+        np.arange(task.base, task.base + table.num_rows, dtype=np.int64)
+    )
+    table = table.append_column("input_ids", _encode(_tokenizer(task.tokenizer), table["text"]))
+    table = table.select(SHARD.names).cast(SHARD).append_column("place", pa.array(places, pa.int64()))
+    name = f"tokens/{part.name}.parquet"
+    put_again(files, name, lambda path: _write_groups(path, table, places, task))
+    return Made(counts={"documents": table.num_rows}, rows={name: table.num_rows})
+
+
+def shard_work(files: Files, _: Step, part: Part) -> Made:
+    """Read one shard's rows out of every part, and write them in order."""
+    number, out_root = part.task
+    groups = [pq.ParquetFile(files.path(span.name)).read_row_group(number) for span in part.inputs]
+    rows = pa.concat_tables(groups) if groups else SHARD.append(pa.field("place", pa.int64())).empty_table()
+    rows = rows.take(pc.sort_indices(rows["place"])).drop_columns(["place"])
+    tokens = int(pc.sum(pc.list_value_length(rows["input_ids"])).as_py() or 0)
+    out = Files(out_root)
+    put_again(out, shard_name(number), lambda path: write_table(path, rows))
+    # The shard itself lies in the export directory; what is sealed here is its line of the manifest.
+    line = f"lines/{shard_name(number)}.json"
+    shard = {
+        "name": shard_name(number),
+        "bytes": out.size(shard_name(number)),
+        "sha256": digest(out.path(shard_name(number))),
+        "documents": rows.num_rows,
+        "tokens": tokens,
+    }
+    put_again(files, line, lambda path: path.write_text(json.dumps(shard, sort_keys=True)))
+    return Made(counts={"documents": rows.num_rows, "tokens": tokens}, rows={line: 1})
+
+
+def removed_ids(path: Path) -> np.ndarray[Any, Any]:
+    """Ids that deduplication took out."""
+    return _ids(pq.read_table(path, columns=["id"])["id"])
+
+
+def _ids(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
+    return np.array(column.to_pylist(), dtype="S32") if len(column) else _no_ids()
+
+
+def _no_ids() -> np.ndarray[Any, Any]:
+    return np.array([], dtype="S32")
+
+
+def _output(manifest: Manifest, kind: str) -> Input:
+    output = next(output for output in manifest.outputs if output.name.startswith(f"{kind}/"))
+    return Input(name=output.name, sha256=output.sha256)
+
+
+def _tokenize_parts(plan: Plan) -> Iterator[Part]:
+    for kept in plan.parts:
+        name = kept.documents.name.removeprefix("documents/").removesuffix(".parquet")
+        task = TokenizeTask(
+            plan.storage, plan.removed, kept.base, plan.documents, plan.shards, plan.tokenizer
+        )
+        yield Part(name=name, inputs=(kept.documents, kept.signatures), task=task)
+
+
+def _shard_parts(
+    plan: Plan, scratch: Files, tokenize: Step, pieces: Sequence[Part], out: Files
+) -> Iterator[Part]:
+    spans = []
+    for piece in pieces:
+        manifest = engine.sealed(scratch, tokenize, piece)
+        assert manifest is not None
+        spans.extend(Input(name=output.name, sha256=output.sha256) for output in manifest.outputs)
+    for number in range(plan.shards):
+        yield Part(name=f"shards/{shard_name(number)}", inputs=tuple(spans), task=(number, out.root))
+
+
+def _dataset(plan: Plan, scratch: Files, shard: Step, numbered: Sequence[Part], out: Files) -> Dataset:
+    lines = []
+    for part in numbered:
+        assert engine.sealed(scratch, shard, part) is not None
+        lines.append(ShardFile(**json.loads(scratch.read(f"lines/{part.name.removeprefix('shards/')}.json"))))
+    for line in lines:
+        assert out.size(line.name) == line.bytes
+    return Dataset(fingerprint=plan.fingerprint, recipe=plan.recipe, shards=tuple(lines))
+
+
+def _write_groups(path: Path, table: pa.Table, places: np.ndarray[Any, Any], task: TokenizeTask) -> None:
+    shards = places * task.shards // max(task.documents, 1)
+    with pq.ParquetWriter(path, table.schema, compression="zstd") as writer:
+        for number in range(task.shards):
+            rows = np.flatnonzero(shards == number)
+            # An empty group keeps the numbering: group k is shard k.
+            writer.write_table(table.take(pa.array(rows)), row_group_size=max(len(rows), 1))
+
+
+def _encode(tokenizer: Tokenizer, texts: pa.ChunkedArray) -> pa.Array:
+    ids: list[np.ndarray[Any, Any]] = []
+    for start in range(0, len(texts), ENCODE_BATCH):
+        batch = texts.slice(start, ENCODE_BATCH).to_pylist()
+        encoded = tokenizer.encode_batch_fast(batch, add_special_tokens=False)
+        ids.extend(np.array(item.ids, dtype=np.int32) for item in encoded)
+    offsets = np.concatenate([[0], np.cumsum([len(item) for item in ids])]).astype(np.int32)
+    values = np.concatenate(ids) if ids else np.array([], dtype=np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values, pa.int32()))
+
+
+@cache
+def _tokenizer(file: TokenizerFile) -> Tokenizer:
+    return file.open()

@@ -1,0 +1,167 @@
+"""The process step: archived records in, documents, verdicts and signatures out.
+
+A part is a range of records of one sealed WARC file. Its stages are fused: a record becomes a document or a
+skip, the document is judged, and what is kept is signed for deduplication, before the next record is read.
+Every response record that enters leaves as exactly one row of the verdicts, kept or with its reason.
+"""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import pairwise
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+import numpy as np
+from extract.document import EXTRACTOR, Skip, document, document_id
+from filters.judge import judge
+from filters.language import Language, recogniser
+from filters.presets import measurement_names, rules
+from filters.presets import recipe as rules_recipe
+from filters.rules import Rule
+from filters.signature import SIGNATURE, minhash, text_hash
+from storage.cdxj import read as read_cdxj
+from storage.files import Files
+from storage.manifest import Input, Output, manifests
+from storage.warc import ArchivedRecord, read
+
+from core import Document, Verdict
+from pipeline.config import FiltersConfig
+from pipeline.engine import Made
+from pipeline.step import Part, Step
+from storage import tables
+
+NAME = "process"
+VERSION = 1
+RECORDS_A_PART = 1000
+
+
+def step(filters: FiltersConfig) -> Step:
+    """The step as this configuration and the installed extractor define it."""
+    recipe = {
+        "extractor": EXTRACTOR,
+        "filters": rules_recipe(filters.preset, filters.languages),
+        "signature": SIGNATURE,
+    }
+    return Step(name=NAME, version=VERSION, recipe=recipe)
+
+
+class Range(NamedTuple):
+    """What the worker is told besides the inputs."""
+
+    source: str
+    preset: str
+    languages: tuple[str, ...]
+
+
+def parts(files: Files, source: str, filters: FiltersConfig) -> Iterator[Part]:
+    """The parts of everything that a source has sealed so far.
+
+    A sealed file never changes, so its parts are the same whenever one asks.
+    """
+    for manifest in manifests(files, "archive", source):
+        warc, index = archive_outputs(manifest.outputs)
+        offsets = sorted(row.offset for row in read_cdxj(files.path(index.name)) if row.filename == warc.name)
+        starts = [0, *offsets[RECORDS_A_PART::RECORDS_A_PART]]
+        for first, end in pairwise([*starts, warc.bytes]):
+            stem = PurePosixPath(warc.name).name.partition(".warc")[0]
+            yield Part(
+                name=f"{source}/part-{stem}-{first:012d}",
+                inputs=(Input(name=warc.name, sha256=warc.sha256, first=first, end=end),),
+                task=Range(source, filters.preset, filters.languages),
+            )
+
+
+def forget(files: Files, source: str) -> None:
+    """Delete what the step made of a source: the seals first, so that nothing half there looks whole."""
+    for kind in ("manifests/process", "signatures", "verdicts", "documents"):
+        for name in list(files.list(f"{kind}/{source}/")):
+            files.delete(name)
+
+
+def archive_outputs(outputs: tuple[Output, ...]) -> tuple[Output, Output]:
+    """The WARC file and its index among the outputs of an archive part."""
+    index = next(output for output in outputs if output.name.endswith(".cdxj.gz"))
+    warc = next(output for output in outputs if output is not index)
+    return warc, index
+
+
+def work(files: Files, _: Step, part: Part) -> Made:
+    """Make one part's three tables."""
+    (span,) = part.inputs
+    task: Range = part.task
+    recognise, chosen = _judges(task.preset, task.languages)
+    documents: list[Document] = []
+    verdicts: list[Verdict] = []
+    counts: Counter[str] = Counter()
+    payload_bytes: dict[str, int] = {}
+    for record in read(files.path(span.name), span.first, span.end):
+        if record.type != "response":
+            continue
+        found, verdict = _judged(record, span.name, task.source, recognise, chosen)
+        verdicts.append(verdict)
+        text_bytes = 0
+        if found is not None:
+            documents.append(found)
+            text_bytes = len(found.text.encode())
+        counts.update(tally(fate(verdict), documents=1, payload=len(record.payload), text=text_bytes))
+        payload_bytes[verdict.id] = len(record.payload)
+    kept = {verdict.id for verdict in verdicts if verdict.keep}
+    signed = [found for found in documents if found.id in kept]
+    name = part.name
+    made = {
+        f"documents/{name}.parquet": tables.document_rows(documents),
+        f"verdicts/{name}.parquet": tables.verdict_rows(verdicts, measurement_names(chosen)),
+        f"signatures/{name}.parquet": tables.signature_rows(
+            ids=[found.id for found in signed],
+            urls=[found.url for found in signed],
+            text_hashes=[text_hash(found.text) for found in signed],
+            text_bytes=[len(found.text.encode()) for found in signed],
+            payload_bytes=[payload_bytes[found.id] for found in signed],
+            minhashes=np.array([minhash(found.text) for found in signed], dtype=np.uint32),
+        ),
+    }
+    for output, table in made.items():
+        put_again(files, output, lambda path, table=table: tables.write(path, table))
+    return Made(counts=dict(counts), rows={output: table.num_rows for output, table in made.items()})
+
+
+def put_again(files: Files, name: str, write: Callable[..., None]) -> None:
+    """Put an output under its name, in place of what an attempt that was never sealed left there."""
+    with files.stage(name) as staged:
+        write(staged.path)
+        if not staged.publish():
+            files.delete(name)
+            staged.publish()
+
+
+def fate(verdict: Verdict) -> str:
+    """Where a record ended: `keep`, or `rule/reason`."""
+    return "keep" if verdict.keep else f"{verdict.rule}/{verdict.reason}"
+
+
+def tally(fate: str, *, documents: int, payload: int, text: int) -> dict[str, int]:
+    """Counts of one record, under the names that the report adds up."""
+    return {f"{fate}.documents": documents, f"{fate}.payload_bytes": payload, f"{fate}.text_bytes": text}
+
+
+@cache
+def _judges(preset: str, languages: tuple[str, ...]) -> tuple[Callable[[str], Language], tuple[Rule, ...]]:
+    return recogniser(), rules(preset, languages)
+
+
+def _judged(
+    record: ArchivedRecord,
+    file: str,
+    source: str,
+    recognise: Callable[[str], Language],
+    chosen: tuple[Rule, ...],
+) -> tuple[Document | None, Verdict]:
+    found = document(record, file, source)
+    if isinstance(found, Skip):
+        identity = document_id(source, record.record_id)
+        return None, Verdict(id=identity, keep=False, rule="extract", reason=found.reason, measurements={})
+    language = recognise(found.text)
+    found = dataclasses.replace(found, language=language.code)
+    return found, judge(found, language, chosen)

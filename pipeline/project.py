@@ -1,0 +1,65 @@
+"""A project opened: its configuration, storage, catalog and frontier, in one value."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from frontier.server import embedded
+from storage.catalog import Catalog
+from storage.files import Files, storage_root
+
+from pipeline import config
+from pipeline.config import Config
+
+STATE = ".thresher"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """What a command works on. Opening one touches no disk; its members do."""
+
+    config: Config
+
+    @staticmethod
+    def at(directory: Path) -> "Project":
+        """The project of a directory; InputError where its thresher.toml is wrong."""
+        return Project(config=config.load(directory.resolve()))
+
+    @property
+    def directory(self) -> Path:
+        """Where thresher.toml lies."""
+        return self.config.directory
+
+    @property
+    def state(self) -> Path:
+        """Directory of what is neither storage nor configuration: the embedded server, worker locks."""
+        return self.directory / STATE
+
+    @cached_property
+    def files(self) -> Files:
+        """The storage."""
+        return Files(storage_root(self.config.project.storage, self.directory))
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The catalog, made to agree with the storage."""
+        catalog = Catalog(self.config.project.catalog, self.directory)
+        catalog.refresh(self.files)
+        return catalog
+
+    @contextmanager
+    def frontier_address(self) -> Iterator[str]:
+        """Address of the frontier's Redis; an embedded one runs at least as long as the context."""
+        address = self.config.project.redis
+        if address == "embedded":
+            with embedded(self.state / "redis") as url:
+                yield url
+        else:
+            yield address
+
+    def sources(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The named crawls and ingests, all that are known where none is named."""
+        known = sorted({name.split("/")[2] for name in self.files.list("manifests/archive/")})
+        return tuple(dict.fromkeys(names)) or tuple(known)

@@ -1,0 +1,81 @@
+"""The whole job on one screen: how a list of URLs becomes a tokenized dataset.
+
+Every line below is a command of its own as well; each goes on where it was stopped, and all of them may be
+run again at any time.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from frontier import Stats
+from pipeline import dedup, engine, export, process, report
+from pipeline.crawl import Limits, crawl
+from pipeline.funnel import Funnel
+from pipeline.progress import Progress
+from pipeline.project import Project
+from pipeline.seed import Plan, Seeded, seed
+from pipeline.seeds import Refused
+from shards import Dataset
+from shards.tokenizer import TokenizerFile, load
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What `thresher run` came to."""
+
+    seeded: Seeded
+    crawled: Stats
+    funnel: Funnel
+    dataset: Dataset
+
+
+def run(
+    project: Project,
+    seeds: str,
+    plan: Plan,
+    out: str,
+    tokenizer: Path | None,
+    limits: Limits,
+    progress: Progress,
+    refused: Callable[[Refused], None],
+) -> Job:
+    """From seeds to shards. What is wrong with the input is said before anything is fetched."""
+    _ = project.config.contact
+    vocabulary = load(tokenizer)
+    export.check_free(out, project.directory)
+    names = (plan.crawl,)
+
+    seeded = seed(project, seeds, plan, refused)
+    crawled = crawl(project, plan.crawl, limits, progress)
+    process_sources(project, names, limits.workers, progress)
+    dedup.run(project.files, names, project.config.dedup, progress=progress)
+    dataset = export_dataset(project, names, out, vocabulary, limits.workers, progress)
+    return Job(seeded=seeded, crawled=crawled, funnel=report.funnel_of(project, names), dataset=dataset)
+
+
+def process_sources(project: Project, names: tuple[str, ...], workers: int, progress: Progress) -> engine.Ran:
+    """Extract and judge everything that the sources have sealed and nobody has processed."""
+    filters = project.config.filters
+    step = process.step(filters)
+    parts = (part for name in names for part in process.parts(project.files, name, filters))
+    return engine.run(project.files, step, parts, process.work, workers=workers, progress=progress)
+
+
+def export_dataset(
+    project: Project,
+    names: tuple[str, ...],
+    out: str,
+    tokenizer: TokenizerFile,
+    workers: int,
+    progress: Progress,
+) -> Dataset:
+    """Write what is kept as shards, with the funnel beside them."""
+    plan = export.plan(
+        project.files, names, tokenizer, dedup.covering(project.files, names, project.config.dedup)
+    )
+    directory = export.claim(plan, out, project.directory)
+    dataset = export.make(plan, directory, workers=workers, progress=progress)
+    export.record(project.files, plan, dataset)
+    export.put_report(directory, report.funnel_of(project, names))
+    return dataset

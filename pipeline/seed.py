@@ -1,0 +1,88 @@
+"""The seed command: URLs into a crawl's frontier, with their scope."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from frontier.connect import connect
+from frontier.scope import ScopeKind
+
+from core import InputError, Url
+from frontier import Discovery, Frontier, Scope
+from pipeline import seeds
+from pipeline.project import Project
+
+BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Into which crawl seeds go, and how far it may follow their links."""
+
+    crawl: str
+    scope: ScopeKind = "domain"
+    max_depth: int | None = None
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seeded:
+    """What became of the lines."""
+
+    added: int
+    known: int
+    refused: int
+    reasons: dict[str, int]
+
+
+def seed(
+    project: Project, source: str, plan: Plan, refused: Callable[[seeds.Refused], None] = lambda _: None
+) -> Seeded:
+    """Add every seed; those that are known change nothing. Each refused line is handed to `refused`.
+
+    Raises InputError where the source cannot be read, or holds no URL at all.
+    """
+    lines = seeds.read(source)
+    with project.frontier_address() as address:
+        return asyncio.run(_seed(address, lines, plan, source, refused))
+
+
+async def _seed(
+    address: str,
+    lines: Iterator[Url | seeds.Refused],
+    plan: Plan,
+    source: str,
+    refused: Callable[[seeds.Refused], None],
+) -> Seeded:
+    redis = await connect(address)
+    try:
+        frontier = Frontier(redis, plan.crawl)
+        await frontier.open()
+        added = known = 0
+        reasons: Counter[str] = Counter()
+        while batch := list(islice(lines, BATCH)):
+            for line in batch:
+                if isinstance(line, seeds.Refused):
+                    reasons[line.reason] += 1
+                    refused(line)
+            result = await frontier.add(list(_discoveries(batch, plan)))
+            added, known = added + result.added, known + result.known
+    finally:
+        await redis.aclose()
+    if not added and not known:
+        first = next(iter(reasons), "nothing but comments")
+        raise InputError(f"seeds {source}: no URL in it ({first}); give one http or https URL a line")
+    return Seeded(added=added, known=known, refused=reasons.total(), reasons=dict(reasons))
+
+
+def _discoveries(batch: Iterable[Url | seeds.Refused], plan: Plan) -> Iterator[Discovery]:
+    for line in batch:
+        if isinstance(line, Url):
+            yield Discovery(
+                url=line,
+                scope=Scope.of(plan.scope, line),
+                max_depth=plan.max_depth,
+                priority=plan.priority,
+            )

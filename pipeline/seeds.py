@@ -1,0 +1,126 @@
+"""Seeds: URLs out of a plain list, a CSV with a `url` column, or a sitemap; plain, .gz or .zst.
+
+A file is read as a stream. A line that is no URL is refused with its line number and its reason, and the
+others go on; a file that holds no text, or nothing at all, is an InputError before anything is added.
+"""
+
+import csv
+import gzip
+import io
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+from xml.etree import ElementTree as ET
+
+import zstandard
+from frontier.canonical import canonical
+
+from core import InputError, Url
+from frontier import NotAUrl
+
+PEEK = 4096
+SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A line that is no seed."""
+
+    line: int
+    text: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.text[:80]!r} is no URL to crawl ({self.reason})"
+
+
+def read(seeds: str) -> Iterator[Url | Refused]:
+    """Every seed of a FILE, of `-` (standard input), or the one URL that was given instead.
+
+    Raises InputError, before the first item, for a file that is missing, empty, binary or unreadable.
+    """
+    if seeds.startswith(("http://", "https://")):
+        return iter([_seed(1, seeds)])
+    if seeds == "-":
+        return _lines("standard input", sys.stdin.buffer)
+    path = Path(seeds)
+    try:
+        stream = path.open("rb")
+    except FileNotFoundError:
+        raise InputError(f"seeds {seeds}: no such file; give a list of URLs, one a line") from None
+    except OSError as error:
+        raise InputError(f"seeds {seeds}: cannot be read ({error.strerror})") from None
+    return _lines(seeds, _uncompressed(seeds, stream))
+
+
+def _uncompressed(name: str, stream: BinaryIO) -> BinaryIO:
+    if name.endswith(".gz"):
+        return cast("BinaryIO", gzip.GzipFile(fileobj=stream))
+    if name.endswith(".zst"):
+        return cast("BinaryIO", zstandard.ZstdDecompressor().stream_reader(stream))
+    return stream
+
+
+def _lines(name: str, stream: BinaryIO) -> Iterator[Url | Refused]:
+    try:
+        buffered = io.BufferedReader(cast("io.RawIOBase", stream), PEEK)
+        head = buffered.peek(PEEK)
+    except (OSError, EOFError, zstandard.ZstdError) as error:
+        raise InputError(f"seeds {name}: cannot be read ({error})") from None
+    if not head.strip():
+        raise InputError(f"seeds {name}: the file is empty; give one URL a line")
+    if b"\0" in head or not _is_text(head):
+        raise InputError(
+            f"seeds {name}: a binary file; give a text file with one URL a line (or .gz, .zst of one)"
+        )
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        return _sitemap(name, buffered)
+    text = io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="replace", newline=None)
+    first = head.decode("utf-8-sig", "replace").splitlines()[0]
+    columns = [column.strip().lower() for column in next(csv.reader([first]), [])]
+    if "url" in columns:
+        return _table(text)
+    return _list(text)
+
+
+def _is_text(head: bytes) -> bool:
+    try:
+        head[:-4].decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _list(text: io.TextIOWrapper) -> Iterator[Url | Refused]:
+    for number, line in enumerate(text, 1):
+        written = line.strip()
+        if written and not written.startswith("#"):
+            yield _seed(number, written)
+
+
+def _table(text: io.TextIOWrapper) -> Iterator[Url | Refused]:
+    rows = csv.reader(text)
+    header = [column.strip().lower() for column in next(rows)]
+    place = header.index("url")
+    for row in rows:
+        if len(row) > place and row[place].strip():
+            yield _seed(rows.line_num, row[place].strip())
+
+
+def _sitemap(name: str, stream: io.BufferedReader) -> Iterator[Url | Refused]:
+    try:
+        for number, (_, element) in enumerate(ET.iterparse(stream), 1):  # noqa: S314 - the user's own file
+            if element.tag in {f"{SITEMAP}loc", "loc"} and element.text:
+                yield _seed(number, element.text.strip())
+            element.clear()
+    except ET.ParseError as error:
+        raise InputError(f"seeds {name}: starts as XML but is no sitemap ({error})") from None
+
+
+def _seed(line: int, written: str) -> Url | Refused:
+    try:
+        return canonical(written)
+    except NotAUrl as error:
+        return Refused(line=line, text=written, reason=str(error))

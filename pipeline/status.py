@@ -1,0 +1,78 @@
+"""The status command: what every source has come to, and how its frontier stands."""
+
+import asyncio
+from dataclasses import asdict
+from typing import Any
+
+from frontier.connect import connect
+from rich.console import Console
+from rich.table import Table
+
+from frontier import Frontier, Stats
+from pipeline.project import Project
+
+
+def status(project: Project) -> dict[str, Any]:
+    """One entry a source, from the catalog and the frontier."""
+    with project.frontier_address() as address:
+        frontiers = asyncio.run(_frontiers(address))
+    names = sorted({*project.sources(()), *frontiers})
+    return {
+        "storage": str(project.files.root),
+        "sources": [_source(project, name, frontiers) for name in names],
+    }
+
+
+def render(found: dict[str, Any], console: Console) -> None:
+    """Print it as a table."""
+    table = Table(title=f"storage {found['storage']}", title_justify="left")
+    for column in (
+        "source",
+        "files",
+        "archived",
+        "processed",
+        "kept",
+        "waiting",
+        "leased",
+        "fetched",
+        "failed",
+    ):
+        table.add_column(column, justify="left" if column == "source" else "right")
+    for source in found["sources"]:
+        frontier = source["frontier"]
+        urls = ["-"] * 4
+        if frontier:
+            outcomes = frontier["outcomes"]
+            waiting = frontier["waiting"] + frontier["later"]
+            numbers = (waiting, frontier["leased"], outcomes.get("fetched", 0), outcomes.get("failed", 0))
+            urls = [f"{number:,}" for number in numbers]
+        done = [f"{source[key]:,}" for key in ("files", "archived", "processed", "kept")]
+        table.add_row(source["name"], *done, *urls)
+    console.print(table)
+
+
+async def _frontiers(address: str) -> dict[str, Stats]:
+    redis = await connect(address)
+    try:
+        found = {}
+        for name in await Frontier.crawls(redis):
+            frontier = Frontier(redis, name)
+            await frontier.open()
+            found[name] = await frontier.stats()
+        return found
+    finally:
+        await redis.aclose()
+
+
+def _source(project: Project, name: str, frontiers: dict[str, Stats]) -> dict[str, Any]:
+    archived = project.catalog.totals("archive", name)
+    processed = project.catalog.totals("process", name)
+    stats = frontiers.get(name)
+    return {
+        "name": name,
+        "files": len(project.catalog.parts("archive", name)),
+        "archived": archived.get("response", 0),
+        "processed": sum(count for key, count in processed.items() if key.endswith(".documents")),
+        "kept": processed.get("keep.documents", 0),
+        "frontier": None if stats is None else {**asdict(stats), "drained": stats.drained},
+    }

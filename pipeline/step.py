@@ -1,0 +1,39 @@
+"""`Step` and `Part`: what is to be made, described and inert.
+
+A step is `name@version` and the recipe: every parameter that can change a byte of its outputs. A part is the
+unit of redo: some inputs, named by digest and range, from which one worker makes some outputs. The
+fingerprint of both together is what a Manifest records, and what refuses work made from anything else.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from storage.manifest import Input, fingerprint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One stage of the pipeline."""
+
+    name: str
+    version: int
+    recipe: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.version}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A piece of a step's work: made whole or not at all."""
+
+    name: str
+    """`source/part`, unique within the step; its Manifest is found under it."""
+    inputs: tuple[Input, ...]
+    task: Any = None
+    """What the worker is told besides, such as a range of rows; follows from recipe and inputs."""
+
+    def fingerprint(self, step: Step) -> str:
+        """What the part's Manifest will carry."""
+        return fingerprint(str(step), step.recipe, self.inputs)

@@ -1,0 +1,18 @@
+"""Where everything durable lies, and the formats it lies in.
+
+The life of a stored object: it is **staged** under a name that nobody reads, **put once** under its final
+name (`storage.files`; whoever comes second changes nothing), and **sealed** by the Manifest of its part
+(`storage.manifest`), whose presence is completion. What no Manifest names does not count, so any program may
+be killed at any instruction and run again. Nothing sealed is ever written to.
+
+A capture lives the same way. Its request and response become WARC records (`storage.warc`) in the open file
+of one crawler (`storage.archive`), durable from `commit()` on. A full file is sealed: published with its index
+beside it (`storage.cdxj`) and its Manifest. If the crawler dies, `recover` cuts the open file behind its last
+whole record and seals that. From then on it is an archive like any other in the world, and `storage.records`
+reads them all alike, damaged ones too.
+
+Text and what was decided of it are tables (`storage.tables`). The catalog (`storage.catalog`) answers
+questions about all of it quickly, but is only a cache: deleting it loses nothing.
+
+This package is a library of formats: importers name the module (`from storage.archive import Archive`).
+"""

@@ -1,0 +1,280 @@
+"""`Files`: objects by name in a directory, each put once and never changed.
+
+1. A name is visible only with all of its bytes. They are written elsewhere, brought to disk (fsync), and
+   linked under the name in one step; a crash leaves either nothing or everything.
+2. Whoever puts a name second changes nothing and is told so. There is no overwriting.
+3. Names are relative, separated by `/`, listed in byte order: as in an object store. Parts that begin with
+   a dot are ours (work in progress) and are never names.
+"""
+
+import errno
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from core import CorruptData, InputError, Unavailable
+
+STAGING = ".staging"
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+NO_ACCESS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+FILE_MODE = 0o666  # less the umask, as any created file
+
+
+class Staged:
+    """Bytes being made: write to `path` as you like, then `publish`."""
+
+    __slots__ = ("_files", "name", "path")
+
+    def __init__(self, files: "Files", name: str, path: Path) -> None:
+        self._files = files
+        self.name = name
+        self.path = path
+
+    def publish(self) -> bool:
+        """Bring the bytes to disk and under their name, once. True: done now; False: the name was taken before,
+        its bytes are unchanged. May be called again after a failure.
+        """
+        return self._files.adopt(self.path, self.name)
+
+    def __repr__(self) -> str:
+        return f"<staged {self.name}>"
+
+
+class Files:
+    """The objects under one root directory. Many processes may use one root at the same time."""
+
+    __slots__ = ("root",)
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def put(self, name: str, data: bytes) -> bool:
+        """Store `data` under `name`, durable on return. True: created; False: the name was there, unchanged."""
+        with self.stage(name) as staged:
+            staged.path.write_bytes(data)
+            return staged.publish()
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[Staged]:
+        """A private file on the storage's own disk for what is to become `name`; gone at the end of the context,
+        published or not. Running out of room inside the context raises `Unavailable`.
+        """
+        self.path(name)
+        with writing(self.root):
+            path, lock = self._new_staging_file()
+            try:
+                yield Staged(self, name, path)
+            finally:
+                path.unlink(missing_ok=True)
+                os.close(lock)
+
+    def adopt(self, path: Path, name: str) -> bool:
+        """Publish the file at `path` (on the same disk) under `name`, once; `path` stays as a second link.
+        True: done now; False: the name was taken before.
+        """
+        target = self.path(name)
+        with writing(self.root):
+            sync(path)
+            make_directory(target.parent)
+            try:
+                os.link(path, target)
+            except FileExistsError:
+                created = False
+            else:
+                created = True
+            # Also when another came first: its link may not have reached the disk yet.
+            sync(target.parent)
+        return created
+
+    def sweep(self) -> int:
+        """Remove what killed programs left staged; returns how many files. What a living program stages stays."""
+        directory = self.root / STAGING
+        if not directory.is_dir():
+            return 0
+        removed = 0
+        with writing(self.root), _gate(directory, fcntl.LOCK_EX):
+            for path in sorted(directory.iterdir()):
+                if path.name != _GATE and _is_abandoned(path):
+                    path.unlink(missing_ok=True)
+                    removed += 1
+        return removed
+
+    def path(self, name: str) -> Path:
+        """Where the object lies or would lie. Raises `InputError` for what is no name."""
+        if not all(_is_part(part) for part in name.split("/")):
+            raise InputError(
+                f"{name!r} is no name of a stored object: use relative parts separated by /, none of them "
+                "empty or beginning with a dot"
+            )
+        return self.root / name
+
+    def read(self, name: str) -> bytes:
+        """All bytes of an object."""
+        with self.open(name) as file:
+            return file.read()
+
+    def open(self, name: str) -> BinaryIO:
+        """The object for reading. Raises `CorruptData` where it is missing."""
+        try:
+            return self.path(name).open("rb")
+        except FileNotFoundError as error:
+            raise self._missing(name) from error
+
+    def exists(self, name: str) -> bool:
+        """Whether the object is there, with all of its bytes."""
+        return self.path(name).is_file()
+
+    def size(self, name: str) -> int:
+        """Bytes of the object. Raises `CorruptData` where it is missing."""
+        try:
+            return self.path(name).stat().st_size
+        except FileNotFoundError as error:
+            raise self._missing(name) from error
+
+    def stamp(self, name: str) -> str:
+        """A text that differs when the object under the name was deleted and put anew."""
+        try:
+            status = self.path(name).stat()
+        except FileNotFoundError as error:
+            raise self._missing(name) from error
+        return f"{status.st_ino}-{status.st_size}-{status.st_mtime_ns}"
+
+    def list(self, prefix: str = "") -> Iterator[str]:
+        """Names that begin with `prefix` (any text, not only a directory), in byte order."""
+        directory, _, _ = prefix.rpartition("/")
+        if directory:
+            self.path(directory)
+        for name in self._walk(directory):
+            if name.startswith(prefix):
+                yield name
+
+    def delete(self, name: str) -> None:
+        """Remove the object, durably; one that is not there is removed already."""
+        path = self.path(name)
+        with suppress(FileNotFoundError), writing(self.root):
+            path.unlink()
+            sync(path.parent)
+
+    def _missing(self, name: str) -> CorruptData:
+        return CorruptData(
+            f"{name} is missing from the storage at {self.root}; run the step that makes it again"
+        )
+
+    def _walk(self, directory: str) -> Iterator[str]:
+        try:
+            with os.scandir(self.root / directory) as scan:
+                # A directory sorts as its names do, with the slash: the order of an object store.
+                entries = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in scan)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        for entry in entries:
+            name = f"{directory}/{entry}" if directory else entry
+            if entry.startswith("."):
+                continue
+            if entry.endswith("/"):
+                yield from self._walk(name.removesuffix("/"))
+            else:
+                yield name
+
+    def _new_staging_file(self) -> tuple[Path, int]:
+        """A new empty file, locked as long as its maker lives, which is how `sweep` tells it from a left one."""
+        directory = self.root / STAGING
+        make_directory(directory)
+        with _gate(directory, fcntl.LOCK_SH):
+            path = directory / os.urandom(16).hex()
+            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        return path, lock
+
+    def __repr__(self) -> str:
+        return f"<files at {self.root}>"
+
+
+def storage_root(uri: str, project: Path) -> Path:
+    """Directory that `project.storage` names: `file:data` is relative to the project, `file:/abs` is not.
+
+    Raises `InputError` for every other kind of address.
+    """
+    scheme, colon, rest = uri.partition(":")
+    if not colon or scheme != "file":
+        raise InputError(f'project.storage = "{uri}" is not supported yet: use "file:DIRECTORY"')
+    if rest.startswith("//") and not rest.startswith("///"):
+        raise InputError(
+            f'project.storage = "{uri}" names a host: write "file:DIRECTORY" or "file:///DIRECTORY"'
+        )
+    if not rest.strip("/"):
+        raise InputError(f'project.storage = "{uri}" names no directory: write "file:data"')
+    return project / (rest.removeprefix("//") if rest.startswith("///") else rest)
+
+
+@contextmanager
+def writing(root: Path) -> Iterator[None]:
+    """Turns the disk's refusals into one line for the user."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in NO_ROOM:
+            raise Unavailable(
+                f"no room left for the storage at {root} ({os.strerror(error.errno or 0)}): free some, or move "
+                "project.storage, and run the command again"
+            ) from error
+        if error.errno in NO_ACCESS and str(error.filename).startswith(str(root)):
+            raise Unavailable(
+                f"the storage at {root} cannot be written ({os.strerror(error.errno or 0)}): change its owner or "
+                "move project.storage"
+            ) from error
+        raise
+
+
+def make_directory(directory: Path) -> None:
+    """Make a directory and its parents, durably."""
+    if directory.is_dir():
+        return
+    make_directory(directory.parent)
+    with suppress(FileExistsError):
+        directory.mkdir()
+    sync(directory.parent)
+
+
+def sync(path: Path) -> None:
+    """Bring a file's bytes, or a directory's entries, to disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+_GATE = "gate"
+
+
+@contextmanager
+def _gate(directory: Path, how: int) -> Iterator[None]:
+    """Makers of staging files pass together, the sweeper alone: it never meets a file that is not yet locked."""
+    descriptor = os.open(directory / _GATE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+    try:
+        fcntl.flock(descriptor, how)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _is_abandoned(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:  # its maker has just finished
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:  # its maker lives
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _is_part(part: str) -> bool:
+    return bool(part) and not part.startswith(".") and "\0" not in part and "\\" not in part

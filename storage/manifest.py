@@ -1,0 +1,219 @@
+"""`Manifest`: the seal of a finished part.
+
+1. A part is complete exactly when its Manifest is stored; it is put after everything that it names.
+2. The fingerprint is made of the step, its recipe and its inputs. Same fingerprint, same bytes.
+3. Another fingerprint under the same step and part is refused, naming the first field that differs.
+4. A Manifest holds no clock and no machine: the same work seals to the same bytes anywhere.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from core import Conflict, CorruptData, InputError
+from storage.files import Files
+
+JSON: TypeAlias = "str | int | float | bool | Sequence[JSON] | Mapping[str, JSON] | None"
+
+FORMAT = "thresher-manifest@1"
+SHOWN_VALUE = 200
+"""Characters of a differing value that a message shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """What the part was made from: an object, or the records of it that begin in bytes `first` to `end`."""
+
+    name: str
+    sha256: str
+    first: int = 0
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """One object that belongs to the part."""
+
+    name: str
+    bytes: int
+    sha256: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What was made, from what, how, and what became of everything that entered."""
+
+    step: str
+    """`name@version`."""
+    part: str
+    """`source/part`."""
+    fingerprint: str
+    recipe: Mapping[str, JSON]
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    counts: Mapping[str, int]
+
+    def to_bytes(self) -> bytes:
+        """The stored form: JSON, keys sorted, one line a field, a newline at the end."""
+        body = {
+            "format": FORMAT,
+            "step": self.step,
+            "part": self.part,
+            "fingerprint": self.fingerprint,
+            "recipe": plain(self.recipe),
+            "inputs": [asdict(each) for each in self.inputs],
+            "outputs": [asdict(each) for each in self.outputs],
+            "counts": dict(self.counts),
+        }
+        return (json.dumps(body, sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
+
+
+def fingerprint(step: str, recipe: Mapping[str, JSON], inputs: Sequence[Input]) -> str:
+    """SHA-256, in hexadecimal digits, of what decides the bytes of a part: canonical JSON of step, recipe and
+    inputs. Raises `InputError` naming the field of the recipe that JSON cannot hold.
+    """
+    made_of = {"step": step, "recipe": plain(recipe), "inputs": [asdict(each) for each in inputs]}
+    text = json.dumps(made_of, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def drift(old: Mapping[str, JSON], new: Mapping[str, JSON]) -> str:
+    """The first field, dotted and in sorted order, in which two recipes differ, with both values on one line:
+    `filters.preset was "c4", is "gopher" now`. Empty where they are the same.
+    """
+    for field, before, after in _differences("", plain(old), plain(new)):
+        return f"{field} was {before}, is {after} now"
+    return ""
+
+
+def manifest_name(step_name: str, part: str) -> str:
+    """Where the Manifest of a part lies: `manifests/process/main/part-x.json` (`step_name` without version)."""
+    return f"manifests/{step_name}/{part}.json"
+
+
+def seal(files: Files, manifest: Manifest) -> None:
+    """Declare the part complete, durably. Sealing it again does nothing.
+
+    Raises `Conflict` where it was sealed from another recipe or other inputs, or where the fingerprint is not
+    that of the recipe and the inputs at hand.
+    """
+    name = manifest_name(manifest.step.partition("@")[0], manifest.part)
+    if manifest.fingerprint != fingerprint(manifest.step, manifest.recipe, manifest.inputs):
+        raise Conflict(
+            f"{name} would be sealed with a fingerprint that is not of its step, recipe and inputs"
+        )
+    if files.put(name, manifest.to_bytes()):
+        return
+    there = load(files, name)
+    if there.fingerprint != manifest.fingerprint:
+        raise Conflict(
+            f"{name} was sealed otherwise: {drift(_made_of(there), _made_of(manifest))}; restore that, or give "
+            "the step a new version"
+        )
+
+
+def load(files: Files, name: str) -> Manifest:
+    """The Manifest stored under `name`. Raises `CorruptData` where it is missing or not as it was sealed."""
+    try:
+        body = json.loads(files.read(name))
+        manifest = _from_json(body)
+        expected = fingerprint(manifest.step, manifest.recipe, manifest.inputs)
+    except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
+        detail = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise CorruptData(f"{name} is no Manifest ({detail}); delete it and run its step again") from error
+    if manifest.fingerprint != expected:
+        raise CorruptData(f"{name} was changed after it was sealed; delete it and run its step again")
+    return manifest
+
+
+def manifests(files: Files, step_name: str, source: str = "") -> Iterator[Manifest]:
+    """Every sealed part of a step, of one source or of all, in the order of their names."""
+    prefix = f"manifests/{step_name}/{source}/" if source else f"manifests/{step_name}/"
+    for name in files.list(prefix):
+        yield load(files, name)
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def plain(value: JSON, field: str = "") -> Any:
+    """The value as JSON will give it back (tuples become lists).
+
+    Raises `InputError` naming the field that JSON cannot hold.
+    """
+    match value:
+        case float() if not math.isfinite(value):
+            raise InputError(f"{field or 'value'} is {value}, which JSON cannot hold")
+        case str() | bool() | int() | float() | None:
+            return value
+        case Mapping():
+            for key in value:
+                if not isinstance(key, str):
+                    raise InputError(
+                        f"{field or 'value'} has the key {key!r}, which is no text, as JSON keys are"
+                    )
+            return {key: plain(each, f"{field}.{key}" if field else key) for key, each in value.items()}
+        case list() | tuple():
+            return [
+                plain(each, f"{field}.{index}" if field else str(index)) for index, each in enumerate(value)
+            ]
+        case _:
+            raise InputError(f"{field or 'value'} is a {type(value).__name__}, which JSON cannot hold")
+
+
+def _made_of(manifest: Manifest) -> dict[str, JSON]:
+    inputs = [{**asdict(each)} for each in manifest.inputs]
+    return {"inputs": inputs, "recipe": manifest.recipe, "step": manifest.step}
+
+
+def _differences(field: str, old: Any, new: Any) -> Iterator[tuple[str, str, str]]:
+    """Fields that differ, with both values as JSON; `absent` for one that only the other has."""
+    if isinstance(old, list) and isinstance(new, list):
+        old, new = dict(enumerate(old)), dict(enumerate(new))
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in sorted(old.keys() | new.keys()):
+            inner = f"{field}.{key}" if field else str(key)
+            yield from _differences(inner, old.get(key, _ABSENT), new.get(key, _ABSENT))
+    elif _shown(old) != _shown(new):
+        yield field, _cut(_shown(old)), _cut(_shown(new))
+
+
+_ABSENT = object()
+
+
+def _shown(value: Any) -> str:
+    return "absent" if value is _ABSENT else json.dumps(value, sort_keys=True)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN_VALUE else f"{text[:SHOWN_VALUE]}..."
+
+
+def _from_json(body: Any) -> Manifest:
+    if body["format"] != FORMAT:
+        raise ValueError(f"its format is {body['format']!r}, not {FORMAT!r}")
+    manifest = Manifest(
+        step=body["step"],
+        part=body["part"],
+        fingerprint=body["fingerprint"],
+        recipe=body["recipe"],
+        inputs=tuple(Input(**each) for each in body["inputs"]),
+        outputs=tuple(Output(**each) for each in body["outputs"]),
+        counts=body["counts"],
+    )
+    texts = (manifest.step, manifest.part, manifest.fingerprint)
+    numbers = (
+        *manifest.counts.values(),
+        *(number for each in manifest.outputs for number in (each.bytes, each.rows)),
+    )
+    if not all(isinstance(text, str) for text in texts) or not all(type(number) is int for number in numbers):
+        raise TypeError("a field has another type")
+    return manifest

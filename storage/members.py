@@ -1,0 +1,232 @@
+"""Members: where the records of an archive file begin and end, whatever it is compressed with.
+
+A member is one gzip member, one Zstandard or LZ4 frame, or one record of an uncompressed WARC. Its offset and
+length are bytes of the stored file, so seeking to the offset and reading the length gives it alone.
+
+1. Bytes that are no whole member are a member with a `problem`, which reaches to where the next record
+   begins: damage costs the records that it touches and no others.
+2. Memory is bounded: of a member that is longer than `limit` once decompressed, only the beginning is kept.
+"""
+
+import io
+import re
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from fastwarc.stream_io import Lz4Reader, ZstdReader
+from isal import isal_zlib
+
+from core import InputError
+
+INFLATE_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub calls the class an instance
+WINDOW = 32 << 10
+"""Compressed bytes read at a time."""
+PIECE = 1 << 20
+"""Decompressed bytes made at a time."""
+HEAD_LIMIT = 64 << 10
+"""Bytes of a WARC head at most."""
+
+CUT_OFF = "cut_off"
+BROKEN = "broken_compression"
+NO_RECORD = "not_a_record"
+
+GZIP, ZSTD, LZ4, PLAIN = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18", b"WARC/"
+LENGTH = re.compile(rb"^content-length[ \t]*:[ \t]*(\d{1,18})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+RECORD_BEGIN = re.compile(rb"WARC/\d\.\d+\r?\n")
+ZSTD_REPEATED = 1
+OTHERS = {
+    b"filedesc:": "it is an ARC file; convert it with `warcio recompress`",
+    b"PK\x03\x04": "it is a ZIP file; if it is a WACZ, unpack it",
+    b"\x5d\x2a\x4d\x18": "it needs its Zstandard dictionary; recompress it",
+    b"BZh": "it is compressed with bzip2; recompress it with gzip, one member a record",
+    b"\xfd7zXZ": "it is compressed with xz; recompress it with gzip, one member a record",
+}
+HEAD_END = re.compile(rb"\r?\n\r?\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """One member, or the damaged bytes between two."""
+
+    offset: int
+    length: int
+    data: bytes
+    """Decompressed; empty where there is a problem."""
+    whole: bool
+    """Whether `data` is all of it and not only its beginning."""
+    problem: str | None
+
+
+class _Damaged(Exception):
+    """No whole member begins here; the text is the problem."""
+
+
+Taken = tuple[bytes, bool, int]
+"""First bytes decompressed, whether they are all, and the offset behind the member."""
+Take = Callable[[BinaryIO, int, int], Taken]
+
+
+def members(path: Path, first: int, end: int | None, limit: int) -> Iterator[Member]:
+    """The members that begin at byte `first` or later, and before byte `end`.
+
+    `first` is 0 or the offset of a member. Raises `InputError` for a file that is no WARC.
+    """
+    with path.open("rb", buffering=1 << 20) as file:
+        size = file.seek(0, io.SEEK_END)
+        file.seek(0)
+        magic, take = _codec(file.read(16), path)
+        stop = size if end is None else min(end, size)
+        offset = first
+        while offset < stop:
+            try:
+                data, whole, after = take(file, offset, limit)
+                problem = None
+            except _Damaged as damage:
+                data, whole, after = b"", False, _next_record(file, offset + 1, magic)
+                problem = str(damage)
+            yield Member(offset=offset, length=after - offset, data=data, whole=whole, problem=problem)
+            offset = after
+
+
+def _codec(head: bytes, path: Path) -> tuple[bytes, Take]:
+    takes: dict[bytes, Take] = {GZIP: _gzip, PLAIN: _plain, ZSTD: _zstd, LZ4: _lz4}
+    for magic, take in takes.items():
+        if head.startswith(magic):
+            return magic, take
+    what = next(
+        (what for magic, what in OTHERS.items() if head.startswith(magic)), f"it begins with {head[:8]!r}"
+    )
+    raise InputError(
+        f"{path} is no WARC file: {what if head else 'it is empty'}; give WARC, plain or compressed"
+    )
+
+
+def _gzip(file: BinaryIO, offset: int, limit: int) -> Taken:
+    file.seek(offset)
+    engine = isal_zlib.decompressobj(31)
+    kept: list[bytes] = []
+    size = 0
+    piece = b""
+    while not engine.eof:
+        chunk = engine.unconsumed_tail
+        if not chunk and len(piece) < PIECE:
+            chunk = file.read(WINDOW)
+            if not chunk:
+                raise _Damaged(CUT_OFF)
+        try:
+            piece = engine.decompress(chunk, PIECE)
+        except INFLATE_ERROR as error:
+            raise _Damaged(BROKEN) from error
+        if size < limit:
+            kept.append(piece[: limit - size])
+        size += len(piece)
+    return b"".join(kept), size <= limit, file.tell() - len(engine.unused_data)
+
+
+def _plain(file: BinaryIO, offset: int, limit: int) -> Taken:
+    file.seek(offset)
+    start = file.read(HEAD_LIMIT)
+    if not RECORD_BEGIN.match(start):
+        raise _Damaged(NO_RECORD)
+    end = HEAD_END.search(start)
+    length = LENGTH.search(start, 0, end.end()) if end else None
+    if end is None or length is None:
+        raise _Damaged(NO_RECORD if end or len(start) == HEAD_LIMIT else CUT_OFF)
+    size = end.end() + int(length[1])
+    if offset + size > file.seek(0, io.SEEK_END):
+        raise _Damaged(CUT_OFF)
+    file.seek(offset)
+    data = file.read(min(size, limit))
+    after = file.seek(offset + size)
+    while blank := len(following := file.read(64)) - len(following.lstrip(b"\r\n")):
+        after += blank
+        if blank < len(following):
+            break
+    return data, size <= limit, after
+
+
+def _zstd(file: BinaryIO, offset: int, limit: int) -> Taken:
+    """RFC 8878, section 3.1.1: the blocks of a frame say how long they are."""
+    file.seek(offset)
+    magic, flags = _unpack(file, "<4sB")
+    if magic != ZSTD:
+        raise _Damaged(NO_RECORD)
+    single = flags >> 5 & 1
+    window, dictionary = 1 - single, (0, 1, 2, 4)[flags & 3]
+    content_size = (single, 2, 4, 8)[flags >> 6]
+    file.seek(window + dictionary + content_size, io.SEEK_CUR)
+    last = 0
+    while not last:
+        low, high = _unpack(file, "<BH")
+        last, kind, size = low & 1, low >> 1 & 3, low >> 3 | high << 5
+        file.seek(1 if kind == ZSTD_REPEATED else size, io.SEEK_CUR)
+    return _framed(file, offset, file.tell() + 4 * (flags >> 2 & 1), limit, ZstdReader)
+
+
+def _lz4(file: BinaryIO, offset: int, limit: int) -> Taken:
+    """LZ4 frame format 1.6.4: the blocks of a frame say how long they are."""
+    file.seek(offset)
+    magic, flags = _unpack(file, "<4sB")
+    if magic != LZ4:
+        raise _Damaged(NO_RECORD)
+    block_checksum, content_size, content_checksum, dictionary = (flags >> bit & 1 for bit in (4, 3, 2, 0))
+    file.seek(1 + 8 * content_size + 4 * dictionary + 1, io.SEEK_CUR)
+    while size := _unpack(file, "<I")[0] & 0x7FFFFFFF:
+        file.seek(size + 4 * block_checksum, io.SEEK_CUR)
+    return _framed(file, offset, file.tell() + 4 * content_checksum, limit, Lz4Reader)
+
+
+def _unpack(file: BinaryIO, layout: str) -> tuple[Any, ...]:
+    size = struct.calcsize(layout)
+    data = file.read(size)
+    if len(data) < size:
+        raise _Damaged(CUT_OFF)
+    return struct.unpack(layout, data)
+
+
+def _framed(file: BinaryIO, offset: int, after: int, limit: int, reader: Callable[[BinaryIO], Any]) -> Taken:
+    if after > file.seek(0, io.SEEK_END):
+        raise _Damaged(CUT_OFF)
+    file.seek(offset)
+    # A frame grows by decompression but for a few bytes: its first `limit` and some are enough.
+    frame = reader(io.BytesIO(file.read(min(after - offset, limit + PIECE))))
+    kept = bytearray()
+    try:
+        while len(kept) <= limit and (piece := frame.read(min(PIECE, limit + 1 - len(kept)))):
+            kept += piece
+    except OSError as error:
+        raise _Damaged(BROKEN) from error
+    return bytes(kept[:limit]), len(kept) <= limit, after
+
+
+def _next_record(file: BinaryIO, start: int, magic: bytes) -> int:
+    """Offset at or behind `start` where a record seems to begin; the end of the file where none does."""
+    while True:
+        file.seek(start)
+        window = file.read(PIECE)
+        at = window.find(magic)
+        while at >= 0:
+            if _begins_record(file, start + at, magic):
+                return start + at
+            at = window.find(magic, at + 1)
+        if len(window) < PIECE:
+            return start + len(window)
+        start += len(window) - len(magic) + 1
+
+
+def _begins_record(file: BinaryIO, offset: int, magic: bytes) -> bool:
+    file.seek(offset - 1)
+    before = file.read(1)
+    start = file.read(WINDOW)
+    try:
+        if magic == PLAIN:
+            return before == b"\n" and RECORD_BEGIN.match(start) is not None
+        if magic == GZIP:
+            return RECORD_BEGIN.match(isal_zlib.decompressobj(31).decompress(start, 16)) is not None
+        reader = ZstdReader if magic == ZSTD else Lz4Reader
+        return RECORD_BEGIN.match(reader(io.BytesIO(start)).read(16)) is not None
+    except (OSError, INFLATE_ERROR):
+        return False

@@ -1,0 +1,143 @@
+"""The payload of an archived exchange: transfer and content decoding that no server can break.
+
+1. What cannot be decoded is kept as it lies in the archive, with the problem named: a `Content-Encoding` that
+   lies, chunks that are none. What can be decoded in part gives that part.
+2. The result never exceeds `limit`, however small the bytes that swell to it.
+"""
+
+import io
+from collections.abc import Callable
+from typing import Any, cast
+
+from fastwarc.stream_io import BrotliReader, ZstdReader
+from isal import isal_zlib
+
+CHUNKED = "broken_chunks"
+ENCODING = "broken_content_encoding"
+TOO_LONG = "too_long"
+INFLATE_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub calls the class an instance
+ENCODINGS_AT_MOST = 4
+"""More encodings over one another than this are an attack, not a page."""
+PIECE = 1 << 20
+
+Decoded = tuple[bytes, str | None]
+"""What was decoded, and the problem if there was one."""
+
+
+def dechunked(body: bytes, limit: int) -> Decoded:
+    """The entity in a chunked body (RFC 9112, section 7.1; extensions and trailers are passed over).
+
+    A body whose first line is no chunk size is returned as it is: many archives store it decoded.
+    """
+    if not body:
+        return body, None
+    pieces: list[bytes] = []
+    at = size = 0
+    while True:
+        end = body.find(b"\n", at)
+        digits = body[at : max(end, at)].partition(b";")[0].strip()
+        length = _hexadecimal(digits)
+        if length is None:
+            return (b"".join(pieces), CHUNKED) if pieces else (body[:limit], CHUNKED)
+        if length == 0:
+            return b"".join(pieces), None
+        begin = end + 1
+        piece = body[begin : begin + length]
+        pieces.append(piece[: limit - size])
+        size += len(piece)
+        if size > limit:
+            return b"".join(pieces), TOO_LONG
+        if len(piece) < length:
+            return b"".join(pieces), CHUNKED
+        at = begin + length
+        at += 2 if body.startswith(b"\r\n", at) else body.startswith(b"\n", at)
+
+
+def content_decoded(entity: bytes, encodings: str, limit: int) -> Decoded:
+    """The entity without its `Content-Encoding`s, which are undone from the last to the first."""
+    names = [name for each in encodings.lower().split(",") if (name := each.strip()) not in ("", "identity")]
+    if not entity or not names:
+        return entity[:limit], TOO_LONG if len(entity) > limit else None
+    if len(names) > ENCODINGS_AT_MOST:
+        return entity[:limit], ENCODING
+    problem = None
+    for name in reversed(names):
+        decode = DECODERS.get(name)
+        decoded, found = decode(entity, limit) if decode else (b"", ENCODING)
+        problem = problem or found
+        if decoded or not found:
+            entity = decoded
+        if found:
+            break
+    return entity[:limit], problem
+
+
+def _hexadecimal(digits: bytes) -> int | None:
+    if not 0 < len(digits) <= 16 or not all(digit in b"0123456789abcdefABCDEF" for digit in digits):
+        return None
+    return int(digits, 16)
+
+
+def _gzip(data: bytes, limit: int) -> Decoded:
+    """All members one after another; what follows them and is none is passed over, as browsers do."""
+    pieces: list[bytes] = []
+    size = 0
+    while True:
+        found, problem, rest = _inflated(data, 31, limit - size)
+        pieces.append(found)
+        size += len(found)
+        if problem or not rest.startswith(b"\x1f\x8b"):
+            return b"".join(pieces), problem
+        data = rest
+
+
+def _deflate(data: bytes, limit: int) -> Decoded:
+    """With the zlib wrapper that the standard asks for, or raw, as some servers send it."""
+    found, problem, _ = _inflated(data, 15, limit)
+    if problem == ENCODING and not found:
+        found, problem, _ = _inflated(data, -15, limit)
+    return found, problem
+
+
+def _inflated(data: bytes, wrapper: int, limit: int) -> tuple[bytes, str | None, bytes]:
+    engine = isal_zlib.decompressobj(wrapper)
+    pieces: list[bytes] = []
+    size = 0
+    while not engine.eof:
+        try:
+            piece = engine.decompress(data, min(PIECE, limit + 1 - size))
+        except INFLATE_ERROR:
+            return b"".join(pieces), ENCODING, b""
+        pieces.append(piece)
+        size += len(piece)
+        if size > limit:
+            return b"".join(pieces)[:limit], TOO_LONG, b""
+        data = engine.unconsumed_tail
+        if not piece and not data and not engine.eof:
+            return b"".join(pieces), ENCODING, b""
+    return b"".join(pieces), None, engine.unused_data
+
+
+def _stream(reader: Callable[[io.BytesIO], Any]) -> Callable[[bytes, int], Decoded]:
+    def decode(data: bytes, limit: int) -> Decoded:
+        stream = reader(io.BytesIO(data))
+        found = bytearray()
+        try:
+            while piece := stream.read(min(PIECE, limit + 1 - len(found))):
+                found += piece
+                if len(found) > limit:
+                    return bytes(found[:limit]), TOO_LONG
+        except OSError:
+            return bytes(found), ENCODING
+        return bytes(found), None
+
+    return decode
+
+
+DECODERS: dict[str, Callable[[bytes, int], Decoded]] = {
+    "gzip": _gzip,
+    "x-gzip": _gzip,
+    "deflate": _deflate,
+    "br": _stream(BrotliReader),
+    "zstd": _stream(ZstdReader),
+}

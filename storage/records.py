@@ -1,0 +1,220 @@
+"""Records read back: one stream of `ArchivedRecord`s from any WARC file, whoever wrote it.
+
+1. Every record and every damaged stretch of the file is one `ArchivedRecord`; nothing is passed over in
+   silence and nothing in a file can raise. What is wrong stands in `problem`.
+2. `ref.offset` and `ref.length` are bytes of the stored file: reading them gives the record alone.
+3. Payloads are decoded (chunks, then content encodings) as far as they can be, and never exceed `limit`.
+"""
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from fastwarc.warc import HeaderMap, WarcRecord
+
+from core import InputError, RecordRef
+from storage.members import HEAD_END, NO_RECORD, PLAIN, Member, members
+from storage.payload import TOO_LONG, content_decoded, dechunked
+
+PAYLOAD_LIMIT = 64 << 20
+"""Bytes of a payload, and of a record's block, at most."""
+HEAD_ROOM = 1 << 20
+"""Bytes beside the payload that a record may have: WARC head, HTTP head, chunk framing."""
+
+DAMAGED = "damaged"
+MANY_RECORDS = "many_records_in_one_member"
+NO_HEAD = "no_http_head"
+
+WRONG_LENGTH = "wrong_length"
+
+HTTP_TYPES = ("response", "request", "revisit")
+HEADERS_OF_PAYLOAD = ("transfer-encoding", "content-encoding", "content-type")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LF_LINE = re.compile(rb"[^\r\n]*\n")
+CRLF_HEAD_END = re.compile(rb"\r\n\r\n")
+MIME = re.compile(r"\s*([\w.+-]+/[\w.+-]+)")
+BLANK = b"\r\n\0 "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedRecord:
+    """One record of an archive, or one damaged stretch of it."""
+
+    type: str
+    """WARC-Type in lower case (`response`, `request`, `revisit`, `conversion`, ...); `damaged` for bytes that
+    hold no readable record, whose other fields are empty."""
+    record_id: str
+    """WARC-Record-ID without its angle brackets: `urn:uuid:...`."""
+    url: str
+    """WARC-Target-URI as written there, without angle brackets."""
+    date_ms: int
+    """WARC-Date in milliseconds since the epoch, UTC; 0 where it has none that can be read."""
+    status: int | None
+    """Of the HTTP head, where the record has one."""
+    headers: tuple[tuple[str, str], ...]
+    """Of the HTTP head, in its order, bytes as latin-1."""
+    mime: str
+    """Type of the payload without parameters, lower case: of the HTTP head, else of the record."""
+    payload: bytes
+    """The entity decoded (the block itself where it is no HTTP message)."""
+    truncated: str | None
+    """WARC-Truncated."""
+    ref: RecordRef
+    problem: str | None
+    """Reason code of what is wrong with the record, or None."""
+
+    @property
+    def offset(self) -> int:
+        """First byte in the stored file."""
+        return self.ref.offset
+
+    @property
+    def length(self) -> int:
+        """Stored bytes."""
+        return self.ref.length
+
+    def header(self, name: str) -> str | None:
+        """Value of the first HTTP header of that name, in any case."""
+        wanted = name.lower()
+        return next((value for key, value in self.headers if key.lower() == wanted), None)
+
+
+def read(
+    path: Path, first: int = 0, end: int | None = None, *, name: str = "", limit: int = PAYLOAD_LIMIT
+) -> Iterator[ArchivedRecord]:
+    """The records that begin at byte `first` or later, and before byte `end`, in the order of the file.
+
+    `first` is 0 or the offset of a record; one record alone is `read(path, offset, offset + 1)`. `name` is what
+    their `ref`s call the file (its path otherwise). Raises `InputError` for a file that is no WARC.
+    """
+    for member in members(path, first, end, limit + HEAD_ROOM):
+        if member.problem is None and not member.data.strip(BLANK):
+            continue
+        record = _record(member, name or str(path), limit)
+        if record.offset == 0 and record.type == DAMAGED and record.problem in (MANY_RECORDS, NO_RECORD):
+            raise InputError(_refusal(path, member, record.problem))
+        yield record
+
+
+def mime_of(content_type: str | None) -> str:
+    """`text/html` of `Text/HTML; charset=utf-8`; empty where there is none."""
+    found = MIME.match(content_type or "")
+    return found[1].lower() if found else ""
+
+
+def _refusal(path: Path, member: Member, problem: str) -> str:
+    remedy = "run `warcio recompress` on it and give the result"
+    if problem == MANY_RECORDS:
+        return f"{path} holds many records in one compressed member; {remedy}"
+    if member.data.startswith(b"filedesc:"):
+        return f"{path} is an ARC file, not a WARC; {remedy}"
+    return f"{path} is no WARC file: no record begins in its first bytes; give WARC, plain or compressed"
+
+
+def _record(member: Member, file: str, limit: int) -> ArchivedRecord:
+    if member.problem:
+        return _damaged(member, file, member.problem)
+    lf_only = LF_LINE.match(member.data) is not None
+    begin = (HEAD_END if lf_only else CRLF_HEAD_END).search(member.data)
+    try:
+        record = WarcRecord.from_reader(io.BytesIO(member.data), lf_only)
+        head = record.headers
+        length = int(_value(head, "Content-Length"))
+    except (OSError, ValueError):
+        return _damaged(member, file, NO_RECORD)
+    if begin is None or length < 0:
+        return _damaged(member, file, NO_RECORD)
+    block, beyond = member.data[begin.end() :][:length], member.data[begin.end() + length :].strip(BLANK)
+    if beyond.startswith(PLAIN):
+        return _damaged(member, file, MANY_RECORDS)
+    problem = None if member.whole else TOO_LONG
+    if member.whole and (beyond or len(block) < length):
+        problem = WRONG_LENGTH
+    kind = _value(head, "WARC-Type").lower() or "unknown"
+    mime = mime_of(head.get("Content-Type"))
+    if kind in HTTP_TYPES and mime == "application/http":
+        found = _http(record, block, limit, kind)
+    else:
+        found = _Found(mime=mime, payload=block[:limit], problem=TOO_LONG if len(block) > limit else None)
+    return ArchivedRecord(
+        type=kind,
+        record_id=_unbracketed(_value(head, "WARC-Record-ID")),
+        url=_unbracketed(_value(head, "WARC-Target-URI")),
+        date_ms=_milliseconds(record),
+        status=found.status,
+        headers=found.headers,
+        mime=found.mime,
+        payload=found.payload,
+        truncated=_value(head, "WARC-Truncated") or None,
+        ref=RecordRef(
+            file=file,
+            offset=member.offset,
+            length=member.length,
+            digest=_value(head, "WARC-Payload-Digest"),
+        ),
+        problem=problem or found.problem,
+    )
+
+
+class _Found(NamedTuple):
+    payload: bytes
+    problem: str | None
+    mime: str = ""
+    status: int | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+def _http(record: WarcRecord, block: bytes, limit: int, kind: str) -> _Found:
+    record.is_http = True
+    try:
+        record.parse_http("none", HEAD_ROOM, LF_LINE.match(block) is not None)
+        status, headers = record.http_headers.status_code, record.http_headers.to_tuples()
+        entity = record.reader.read()
+    except OSError:
+        status, headers, entity = None, (), b""
+    if status is None and kind != "request":
+        return _Found(block[:limit], NO_HEAD if block else None)
+    transfer, encodings, types = (_values(headers, name) for name in HEADERS_OF_PAYLOAD)
+    problem = None
+    if "chunked" in transfer.lower():
+        entity, problem = dechunked(entity, limit)
+    payload, undecoded = content_decoded(entity, encodings, limit)
+    return _Found(payload, problem or undecoded, mime_of(types), status, headers)
+
+
+def _values(headers: tuple[tuple[str, str], ...], name: str) -> str:
+    return ",".join(value for key, value in headers if key.lower() == name)
+
+
+def _damaged(member: Member, file: str, problem: str) -> ArchivedRecord:
+    return ArchivedRecord(
+        type=DAMAGED,
+        record_id="",
+        url="",
+        date_ms=0,
+        status=None,
+        headers=(),
+        mime="",
+        payload=b"",
+        truncated=None,
+        ref=RecordRef(file=file, offset=member.offset, length=member.length, digest=""),
+        problem=problem,
+    )
+
+
+def _value(head: HeaderMap, name: str) -> str:
+    return (head.get(name) or "").strip()
+
+
+def _unbracketed(value: str) -> str:
+    """Some writers put the URI in angle brackets (an erratum of WARC/1.0), all should the record id."""
+    return value.removeprefix("<").removesuffix(">")
+
+
+def _milliseconds(record: WarcRecord) -> int:
+    date = record.record_date
+    return 0 if date is None else (date - EPOCH) // timedelta(milliseconds=1)

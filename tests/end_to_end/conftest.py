@@ -1,0 +1,118 @@
+"""A project over a small real web, and the command as a user types it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TOML = """
+[project]
+contact = "mailto:test@example.org"
+[crawler]
+min_delay = 0.0
+allow_networks = ["127.0.0.0/8"]
+[filters]
+preset = "gopher"
+languages = ["en", "de", "fr", "es"]
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a command answered."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    @property
+    def line(self):
+        """The one line of an error."""
+        assert "Traceback" not in self.err, self.err
+        lines = [line for line in self.err.splitlines() if line.startswith("thresher: ")]
+        assert len(lines) == 1, self.err
+        return lines[0]
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Somebody with a project directory and a shell."""
+
+    directory: Path
+
+    def command(self, *words):
+        return [sys.executable, "-m", "pipeline.cli", *map(str, words)]
+
+    @property
+    def environment(self):
+        return {**os.environ, "THRESHER_PROJECT": str(self.directory), "PYTHONPATH": str(ROOT)}
+
+    def types(self, *words, code=0, text=None, timeout=240):
+        done = subprocess.run(
+            self.command(*words),
+            env=self.environment,
+            cwd=self.directory,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        assert done.returncode == code, f"{words}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return Said(done.returncode, done.stdout, done.stderr)
+
+    def starts(self, *words):
+        log = (self.directory / "killed.log").open("a")
+        return subprocess.Popen(
+            self.command(*words),
+            env=self.environment,
+            cwd=self.directory,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def kill_tree(process):
+    """SIGKILL a command and every process it started, its Redis server included."""
+    parent = psutil.Process(process.pid)
+    every = [parent, *parent.children(recursive=True)]
+    for one in every:
+        try:
+            one.send_signal(signal.SIGKILL)
+        except psutil.NoSuchProcess:
+            continue
+    process.wait()
+    psutil.wait_procs(every, timeout=10)
+
+
+def wait_until(condition, process, timeout=120):
+    """Poll until the condition holds; True unless the process ended before."""
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        if process.poll() is not None:
+            return False
+        time.sleep(0.01)
+    raise AssertionError("the condition never came true")
+
+
+@pytest.fixture
+def user(tmp_path):
+    directory = tmp_path / "project"
+    directory.mkdir()
+    (directory / "thresher.toml").write_text(TOML)
+    return User(directory)

@@ -1,0 +1,97 @@
+"""Wrong input: one clear line, exit code 2, and nothing stored is changed."""
+
+import pytest
+
+
+def seeds(user, text="http://127.0.0.1:9/\n", name="seeds.txt"):
+    path = user.directory / name
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(None, "no such file"), (b"", "is empty"), (b"\x7fELF\x00\x01\x02", "binary"), (b"# only\n", "no URL in it")],
+)
+def test_seeds_that_are_missing_empty_or_binary(user, content, said):
+    path = user.directory / "seeds.txt"
+    if content is not None:
+        path.write_bytes(content)
+    said_line = user.types("run", path, "--out", "out", code=2).line
+    assert said in said_line
+    assert "seeds.txt" in said_line
+    assert not (user.directory / "out").exists()
+
+
+def test_a_line_that_is_no_url_is_named_and_the_others_are_added(user):
+    path = seeds(user, "http://127.0.0.1:9/\nno url at all\n")
+    said = user.types("seed", path, "--crawl", "main", "--json")
+    assert said.json["added"] == 1
+    assert said.json["refused"] == 1
+    assert "line 2: 'no url at all' is no URL" in said.err
+
+
+def test_no_contact(user):
+    (user.directory / "thresher.toml").write_text("[project]\n")
+    line = user.types("run", seeds(user), "--out", "out", code=2).line
+    assert "project.contact is not set" in line
+
+
+def test_an_unknown_key_names_the_nearest_known_one(user):
+    (user.directory / "thresher.toml").write_text("[crawler]\nmin_dealy = 2\n")
+    line = user.types("status", code=2).line
+    assert "crawler.min_dealy" in line
+    assert "'min_delay'" in line
+
+
+def test_an_output_directory_with_other_files_is_left_as_it_is(user):
+    out = user.directory / "out"
+    out.mkdir()
+    (out / "thesis.doc").write_text("mine")
+    line = user.types("run", seeds(user), "--out", out, code=2).line
+    assert "holds other files" in line
+    assert [path.name for path in out.iterdir()] == ["thesis.doc"]
+
+
+@pytest.mark.parametrize("content", ["{}", "not json", ""])
+def test_a_tokenizer_file_that_is_none(user, content):
+    path = user.directory / "tokenizer.json"
+    path.write_text(content)
+    line = user.types("run", seeds(user), "--out", "out", "--tokenizer", path, code=2).line
+    assert "tokenizer.json" in line
+
+
+def test_redis_that_cannot_be_reached(user):
+    toml = (user.directory / "thresher.toml").read_text()
+    (user.directory / "thresher.toml").write_text(
+        toml.replace("[project]", '[project]\nredis = "redis://127.0.0.1:1/0"')
+    )
+    line = user.types("run", seeds(user), "--out", "out", code=2).line
+    assert "127.0.0.1:1" in line
+
+
+def test_with_json_the_error_is_one_object(user):
+    said = user.types("crawl", "nobody", "--json", code=2)
+    assert "nobody" in said.json["error"]
+
+
+def test_a_crawl_that_was_never_seeded(user):
+    assert "thresher seed" in user.types("crawl", "nobody", code=2).line
+
+
+def test_a_source_that_is_not_there(user):
+    for command in (("process", "nobody"), ("dedup", "nobody"), ("report", "nobody")):
+        assert "nobody" in user.types(*command, code=2).line
+
+
+def test_init_leaves_an_existing_file_alone(user):
+    before = (user.directory / "thresher.toml").read_bytes()
+    assert "was left as it is" in user.types("init", user.directory, code=2).line
+    assert (user.directory / "thresher.toml").read_bytes() == before
+
+
+def test_every_command_has_help_with_an_example(user):
+    commands = "init seed crawl ingest process dedup export run report status verify".split()
+    for command in commands:
+        said = user.types(command, "--help")
+        assert "Example: thresher" in said.out, command

@@ -1,0 +1,70 @@
+"""thresher.toml: defaults for all but the contact, and one clear line for every mistake."""
+
+from pathlib import Path
+
+import pytest
+
+from core import InputError
+from pipeline import config
+
+HERE = Path("project")
+
+
+def refusal(text):
+    with pytest.raises(InputError) as error:
+        config.parse(text, HERE)
+    assert "\n" not in str(error.value)
+    assert "project/thresher.toml" in str(error.value)
+    return str(error.value)
+
+
+def test_everything_but_the_contact_has_a_default():
+    parsed = config.parse("", HERE)
+    assert parsed.crawler.min_delay == 1.0
+    assert parsed.crawler.max_body_bytes == 10 * 2**20
+    assert parsed.dedup.bands_and_rows == (14, 8)
+    with pytest.raises(InputError, match=r"project\.contact is not set"):
+        _ = parsed.contact
+
+
+def test_the_template_of_init_is_valid_and_says_the_defaults():
+    uncommented = "\n".join(
+        line.removeprefix("# ") if line.startswith("# ") and " = " in line else line
+        for line in config.TEMPLATE.splitlines()
+        if line.strip()
+    )
+    assert config.parse(uncommented, HERE) == config.parse("", HERE)
+
+
+def test_a_missing_file_is_a_project_of_defaults(tmp_path):
+    assert config.load(tmp_path) == config.parse("", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[crawler]\nmin_dealy = 1", "did you mean 'min_delay'?"),
+        ("[filter]\npreset = 'none'", "did you mean 'filters'?"),
+        ("contact = 'a@b.org'", "unknown section [contact]"),
+        ("[crawler]\nmin_delay = 'fast'", "must be a number"),
+        ("[crawler]\nmin_delay = true", "must be a number"),
+        ("[crawler]\nmin_delay = -1", "must not be negative"),
+        ("[crawler]\nmax_body = '10 apples'", "is not a size"),
+        ("[crawler]\nallow_networks = ['127.0.0.0/40']", "allow_networks"),
+        ("[crawler]\nallow_networks = '127.0.0.0/8'", "must be a list of strings"),
+        ("[filters]\nlanguages = [1]", "must be a list of strings"),
+        ("[dedup]\nnear = '14by8'", "bands x rows"),
+        ("[project]\ncontact = 'me'", "project.contact must be"),
+        ("[project]\ncontact = \"a@b.org\\nX-Evil: 1\"", "project.contact must be"),
+        ("[project", "not valid TOML"),
+    ],
+)
+def test_a_mistake_is_named_with_what_would_be_right(text, said):
+    assert said in refusal(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("10MiB", 10 * 2**20), ("500 kB", 500_000), ("1.5GB", 1_500_000_000), ("12", 12)]
+)
+def test_sizes(text, expected):
+    assert config.size(text) == expected

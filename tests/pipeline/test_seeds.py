@@ -1,0 +1,76 @@
+"""Seeds are read from what users have: lists, CSVs, sitemaps, compressed or not."""
+
+import gzip
+
+import pytest
+import zstandard
+
+from core import InputError, Url
+from pipeline import seeds
+
+LIST = b"# comment\nhttp://example.org/a\n\n  https://example.org/b  \nno url\nftp://example.org/\n"
+
+
+def read(path, data, name="seeds.txt"):
+    (path / name).write_bytes(data)
+    return list(seeds.read(str(path / name)))
+
+
+def texts(found):
+    return [seed.text for seed in found if isinstance(seed, Url)]
+
+
+def test_a_plain_list_with_comments_and_blank_lines(tmp_path):
+    found = read(tmp_path, LIST)
+    assert texts(found) == ["http://example.org/a", "https://example.org/b"]
+
+
+def test_a_line_that_is_no_url_is_refused_with_its_number_and_the_others_go_on(tmp_path):
+    refused = [seed for seed in read(tmp_path, LIST) if not isinstance(seed, Url)]
+    assert [seed.line for seed in refused] == [5, 6]
+    assert "line 5: 'no url' is no URL" in str(refused[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "pack"), [("s.gz", gzip.compress), ("s.zst", zstandard.ZstdCompressor().compress)]
+)
+def test_compressed_lists(tmp_path, name, pack):
+    assert len(texts(read(tmp_path, pack(LIST), name))) == 2
+
+
+def test_a_csv_with_a_url_column(tmp_path):
+    found = read(tmp_path, b'rank,URL,note\n1,http://example.org/a,x\n2,"http://example.org/b?x=1,2",y\n')
+    assert texts(found) == ["http://example.org/a", "http://example.org/b?x=1,2"]
+
+
+def test_a_sitemap(tmp_path):
+    found = read(
+        tmp_path,
+        b'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+        b"<url><loc>http://example.org/a</loc></url><url><loc> http://example.org/b </loc></url></urlset>",
+    )
+    assert texts(found) == ["http://example.org/a", "http://example.org/b"]
+
+
+def test_one_url_is_a_seed_itself():
+    assert texts(seeds.read("http://example.org/")) == ["http://example.org/"]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [(b"", "is empty"), (b"\n \n", "is empty"), (b"\x7fELF\0\0", "binary"), (b"\xff\xfe\xfa" * 99, "binary")],
+)
+def test_a_file_without_text_is_refused_in_one_line(tmp_path, data, said):
+    with pytest.raises(InputError, match=said) as refusal:
+        read(tmp_path, data)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        seeds.read(str(tmp_path / "absent.txt"))
+
+
+def test_a_gz_that_is_none_is_refused(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        read(tmp_path, b"plain text", "seeds.gz")
