@@ -32,7 +32,7 @@ from pipeline.ingest import ingest  # noqa: E402
 from pipeline.step import Part  # noqa: E402
 from storage.files import Files  # noqa: E402
 from storage.manifest import Input  # noqa: E402
-from storage.warc import read  # noqa: E402
+from storage.records import read  # noqa: E402
 
 
 def main() -> None:

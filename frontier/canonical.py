@@ -29,7 +29,7 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 _HEX = frozenset("0123456789ABCDEFabcdef")
 
 
-class NotAUrl(ValueError):  # noqa: N818 - it reads as what it says of the text
+class NotAUrl(ValueError):
     """The text is no URL that can be crawled; the message is the reason, without the text."""
 
 
@@ -50,7 +50,7 @@ def canonical(raw: str, base: str | None = None) -> Url:
     wire = f"{scheme}://{authority}{slash}{path}"
     if len(wire) > MAX_LENGTH:
         raise NotAUrl(f"longer than {MAX_LENGTH:,} characters")
-    text = f"{scheme}://{_authority(authority)}{slash}{_fold(path).removesuffix('?')}"
+    text = f"{scheme}://{_authority(authority)}{slash}{_fold(path)}"
     return known(text, text if text == wire else wire)
 
 
@@ -81,6 +81,8 @@ def _authority(authority: str) -> str:
 
 
 def _fold(path: str) -> str:
+    if path.find("?") == len(path) - 1:
+        path = path.removesuffix("?")
     return _ESCAPE.sub(_unescape, path) if "%" in path else path
 
 

@@ -8,7 +8,6 @@ half done. `add` sends long lists in batches; each batch is atomic, and adding a
 import re
 from collections.abc import Awaitable, Sequence
 from importlib.resources import files
-from itertools import batched
 from typing import Any, cast
 
 from redis.asyncio import Redis
@@ -63,8 +62,10 @@ class Frontier:
         with answering(self._subject):
             info = await self._redis.info()
             version = str(info["redis_version"])
-            if int(version.split(".")[0]) < _OLDEST:
-                raise Unavailable(f"{self._subject}: Redis {version} has no functions; run 7.0 or later, or Valkey")
+            if int(version.partition(".")[0]) < _OLDEST:
+                raise Unavailable(
+                    f"{self._subject}: Redis {version} has no functions; run 7.0 or later, or Valkey"
+                )
             policy = info.get("maxmemory_policy", "noeviction")
             if info.get("maxmemory") and policy != "noeviction":
                 raise Unavailable(
@@ -77,10 +78,10 @@ class Frontier:
         added = 0
         with answering(self._subject):
             if discoveries and not self._listed:
-                await cast("Awaitable[int]", self._redis.sadd(_CRAWLS, self._crawl))
+                await self._redis.sadd(_CRAWLS, self._crawl)
                 self._listed = True
-            for batch in batched(discoveries, _BATCH):
-                added += await self._call("add", *_records(batch))
+            for first in range(0, len(discoveries), _BATCH):
+                added += await self._call("add", *_records(discoveries[first : first + _BATCH]))
         return Added(added=added, known=len(discoveries) - added)
 
     async def lease(
@@ -178,14 +179,16 @@ class Frontier:
         """Forget the crawl: every URL, lease and robots record of it."""
         with answering(self._subject):
             await self._redis.unlink(*self._keys)
-            await cast("Awaitable[int]", self._redis.srem(_CRAWLS, self._crawl))
+            await self._redis.srem(_CRAWLS, self._crawl)
         self._listed = False
 
     @staticmethod
     async def crawls(redis: Redis) -> list[str]:
         """Return the names of the crawls that anything was ever added to, sorted."""
         with answering("crawls"):
-            return sorted(name.decode() for name in await cast("Awaitable[set[bytes]]", redis.smembers(_CRAWLS)))
+            return sorted(
+                name.decode() for name in await cast("Awaitable[set[bytes]]", redis.smembers(_CRAWLS))
+            )
 
     def __repr__(self) -> str:
         return f"Frontier({self._crawl!r})"
@@ -195,15 +198,14 @@ class Frontier:
         return f"crawl {self._crawl}"
 
     async def _call(self, verb: str, *args: str | bytes | int) -> Any:
-        call = self._redis.fcall(f"thresher_{verb}", len(self._keys), *self._keys, *args)  # type: ignore[arg-type]
-        return await cast("Awaitable[Any]", call)
+        return await self._redis.fcall(f"thresher_{verb}", len(self._keys), *self._keys, *args)
 
     async def _load(self) -> None:
         """The library's own text is its version: another text is replaced, the same is left alone."""
-        code = files("frontier").joinpath("thresher.lua").read_bytes()
-        loaded = await self._redis.execute_command("FUNCTION", "LIST", "LIBRARYNAME", _LIBRARY, "WITHCODE")
-        if not any(code in _flat(library) for library in loaded):
-            await self._redis.execute_command("FUNCTION", "LOAD", "REPLACE", code)
+        code = files("frontier").joinpath("thresher.lua").read_text(encoding="utf-8")
+        loaded = await self._redis.function_list(_LIBRARY, withcode=True)
+        if not any(code.encode() in _flat(library) for library in loaded):
+            await self._redis.function_load(code, replace=True)
 
 
 def _flat(library: Any) -> list[Any]:

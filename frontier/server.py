@@ -17,7 +17,6 @@ The socket lies outside of the directory, because a socket's path may hold no mo
 import fcntl
 import hashlib
 import os
-import socket
 import subprocess
 import tempfile
 import time
@@ -28,7 +27,9 @@ from signal import SIGTERM
 from urllib.parse import quote
 
 from redis import Redis
+from redis.backoff import NoBackoff
 from redis.exceptions import BusyLoadingError, RedisError
+from redis.retry import Retry
 
 from core import Unavailable
 
@@ -95,8 +96,11 @@ def _leave(directory: Path, path: Path, users: int) -> None:
     fcntl.flock(users, fcntl.LOCK_UN)
     if not _try(users):
         return
-    with suppress(RedisError, OSError), Redis(unix_socket_path=str(path)) as client:
-        client.shutdown(nosave=True)
+    try:
+        with _client(path) as client:
+            client.shutdown(nosave=True, force=True)
+    except (RedisError, OSError):
+        _terminate(directory)
     with _server_lock(directory) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # until the server is gone
     path.unlink(missing_ok=True)
@@ -110,7 +114,7 @@ def _start(directory: Path, lock: int) -> Path:
     (directory / "server.pid").unlink(missing_ok=True)
     (directory / "socket").write_text(f"{path}\n")
     try:
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # noqa: S603 - our own binary, our own options
             [str(_binary()), *_options(directory, path)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -145,6 +149,7 @@ def _options(directory: Path, path: Path) -> list[str]:
         "appendfsync": "everysec",
         "aof-load-truncated": "yes",  # a write cut by a crash was never acknowledged
         "save": "",
+        "shutdown-on-sigterm": "nosave force",
         "maxmemory-policy": "noeviction",
     }
     return [part for name, value in options.items() for part in (f"--{name}", value)]
@@ -191,12 +196,16 @@ def _answers(path: Path) -> bool:
     """Whether a server listens there and has read its data; waits while it is reading."""
     while True:
         try:
-            with Redis(unix_socket_path=str(path), retry=None) as client:
+            with _client(path) as client:
                 return bool(client.ping())
         except BusyLoadingError:
             time.sleep(_POLL_S)
         except (RedisError, OSError):
             return False
+
+
+def _client(path: Path) -> Redis:
+    return Redis(unix_socket_path=str(path), retry=Retry(NoBackoff(), 0))
 
 
 def _terminate(directory: Path) -> None:
@@ -208,7 +217,10 @@ def _terminate(directory: Path) -> None:
 def _socket_path(directory: Path) -> Path:
     name = hashlib.blake2b(os.fsencode(directory.resolve()), digest_size=10).hexdigest() + ".sock"
     for parent in (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp"):  # noqa: S108 - private below
-        if parent and len(os.fsencode(path := Path(parent, f"thresher-{os.getuid()}", name))) <= _MAX_SOCKET_PATH:
+        if (
+            parent
+            and len(os.fsencode(path := Path(parent, f"thresher-{os.getuid()}", name))) <= _MAX_SOCKET_PATH
+        ):
             with suppress(OSError):
                 path.parent.mkdir(mode=0o700, exist_ok=True)
                 _check_private(path.parent)
@@ -222,4 +234,3 @@ def _check_private(folder: Path) -> None:
     found = folder.lstat()
     if found.st_uid != os.getuid() or found.st_mode & 0o077 or folder.is_symlink():
         raise PermissionError(f"{folder} is not private")
-    socket.socket(socket.AF_UNIX).close()

@@ -430,12 +430,14 @@ local function stats(keys)
   }
 end
 
-for name, verb in pairs({
-  add = add, lease = lease, renew = renew, release = release, settle = settle, settle_robots = settle_robots,
-  retry_robots = retry_robots, reclaim = reclaim,
-}) do
-  redis.register_function('thresher_' .. name, verb)
-end
-for name, verb in pairs({leases = leases, robots = robots, stats = stats}) do
-  redis.register_function({function_name = 'thresher_' .. name, callback = verb, flags = {'no-writes'}})
-end
+redis.register_function('thresher_add', add)
+redis.register_function('thresher_lease', lease)
+redis.register_function('thresher_renew', renew)
+redis.register_function('thresher_release', release)
+redis.register_function('thresher_settle', settle)
+redis.register_function('thresher_settle_robots', settle_robots)
+redis.register_function('thresher_retry_robots', retry_robots)
+redis.register_function('thresher_reclaim', reclaim)
+redis.register_function({function_name = 'thresher_leases', callback = leases, flags = {'no-writes'}})
+redis.register_function({function_name = 'thresher_robots', callback = robots, flags = {'no-writes'}})
+redis.register_function({function_name = 'thresher_stats', callback = stats, flags = {'no-writes'}})

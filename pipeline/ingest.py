@@ -6,7 +6,7 @@ A file that is no WARC is refused and leaves nothing behind; a damaged record is
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,9 +62,9 @@ def _bring(files: Files, source: str, path: Path, stem: str, suffix: str) -> tup
         shutil.copyfile(path, staged.path)
         records = list(_rows(staged.path, warc))
         counts = Counter(kind for kind, _ in records)
-        if not counts - Counter({"problem": counts["problem"]}):
+        if not counts.keys() - {DAMAGED}:
             raise InputError(f"ingest {path}: no WARC record in it; is it a WARC file?")
-        lines = [line for _, line in records if line is not None]
+        lines = [line for _, line in records if line]
         cdxj.write(staged_index.path, lines)
         for name, ready in ((warc, staged), (index, staged_index)):
             if not ready.publish():  # left by an attempt that was never sealed
@@ -86,3 +86,15 @@ def _bring(files: Files, source: str, path: Path, stem: str, suffix: str) -> tup
     )
     seal(files, manifest)
     return manifest, True
+
+
+def _rows(path: Path, name: str) -> Iterator[tuple[str, str]]:
+    """Type of every record, and the index line of every response."""
+    for record in read(path, name=name):
+        line = ""
+        if record.type == "response":
+            row = cdxj.row(
+                ref=record.ref, url=record.url, date_ms=record.date_ms, mime=record.mime, status=record.status
+            )
+            line = cdxj.line(row)
+        yield record.type, line

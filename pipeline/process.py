@@ -24,7 +24,7 @@ from filters.signature import SIGNATURE, minhash, text_hash
 from storage.cdxj import read as read_cdxj
 from storage.files import Files
 from storage.manifest import Input, Output, manifests
-from storage.warc import ArchivedRecord, read
+from storage.records import ArchivedRecord, read
 
 from core import Document, Verdict
 from pipeline.config import FiltersConfig
@@ -96,10 +96,10 @@ def work(files: Files, _: Step, part: Part) -> Made:
     verdicts: list[Verdict] = []
     counts: Counter[str] = Counter()
     payload_bytes: dict[str, int] = {}
-    for record in read(files.path(span.name), span.first, span.end):
+    for record in read(files.path(span.name), span.first, span.end, name=span.name):
         if record.type != "response":
             continue
-        found, verdict = _judged(record, span.name, task.source, recognise, chosen)
+        found, verdict = _judged(record, task.source, recognise, chosen)
         verdicts.append(verdict)
         text_bytes = 0
         if found is not None:
@@ -153,12 +153,11 @@ def _judges(preset: str, languages: tuple[str, ...]) -> tuple[Callable[[str], La
 
 def _judged(
     record: ArchivedRecord,
-    file: str,
     source: str,
     recognise: Callable[[str], Language],
     chosen: tuple[Rule, ...],
 ) -> tuple[Document | None, Verdict]:
-    found = document(record, file, source)
+    found = document(record, source)
     if isinstance(found, Skip):
         identity = document_id(source, record.record_id)
         return None, Verdict(id=identity, keep=False, rule="extract", reason=found.reason, measurements={})

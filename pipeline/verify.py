@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from storage.files import Files, storage_root
 from storage.manifest import Output, digest, load
-from storage.warc import read
+from storage.records import read
 
 from core import CorruptData, InputError
 from pipeline.progress import Progress

@@ -3,12 +3,7 @@
 1. A capture's request record is written before its response record: a response in the archive is never
    without its request.
 2. After `commit()` everything appended before is durable, whatever happens to the writer or the machine.
-3. What a dead writer left is cut behind its last whole record and sealed by `recover`. A writer that lives
-   holds a lock on its file, and is left alone whatever `writer_is_dead` says.
-4. Sealing publishes the WARC, then its CDXJ, then its Manifest, each once; whoever finds it half done ends it
-   with the same bytes.
-
-The open file lies in `warc/<crawl>/.open/` under its final name, so that a `RecordRef` never changes.
+3. What a dead writer left is sealed by `recover`; a file that is being written is locked.
 """
 
 import fcntl
@@ -16,29 +11,24 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 from uuid import UUID
 
-from core import Capture, Conflict, CorruptData, InputError, RecordRef
+from core import Capture, Conflict, InputError, RecordRef
 from storage import cdxj
 from storage.files import Files, make_directory, sync, writing
-from storage.manifest import JSON, Manifest, Output, digest, fingerprint, seal
-from storage.records import DAMAGED, mime_of, read
+from storage.manifest import Manifest
+from storage.records import mime_of
+from storage.recovery import Recovered, Survivor, recover
+from storage.unfinished import SUFFIX, open_directory, open_files, publish, writer_and_serial
 from storage.warc import capture_records, member, payload_digest, target_uri, warcinfo
 
-STEP = "archive@1"
-RECIPE: dict[str, JSON] = {"format": "WARC/1.1"}
-OPEN = ".open"
-SUFFIX, INDEX_SUFFIX = ".warc.gz", ".cdxj.gz"
+__all__ = ["Archive", "Recovered", "Survivor", "recover"]
+
 BUFFER = 1 << 20
 """Bytes appended before they are handed to the system; `commit` hands over all."""
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
-WRITER_AND_SERIAL = re.compile(r"(.+)-(\d{5,})")
-PIECE = 1 << 20
 CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 
 
@@ -76,16 +66,14 @@ class Archive:
                 raise InputError(f"{name!r} cannot name a {what}: use letters, digits, dot, dash, underscore")
         self._files, self._crawl, self._writer, self._user_agent = files, crawl, writer, user_agent
         self._max_bytes, self._max_age_ms = max_bytes, max_age_s * 1000
-        if any(_writer_and_serial(crawl, path.name)[0] == writer for path in _open_files(files, crawl)):
+        if any(writer_and_serial(crawl, path.name)[0] == writer for path in open_files(files, crawl)):
             raise Conflict(
                 f"writer {writer} has an archive file of crawl {crawl} open from an earlier life: recover it "
                 "before it writes again"
             )
         sealed = (name.rpartition("/")[2] for name in files.list(f"warc/{crawl}/{crawl}-{writer}-"))
         serials = [
-            serial
-            for owner, serial in (_writer_and_serial(crawl, name) for name in sealed)
-            if owner == writer
+            serial for owner, serial in (writer_and_serial(crawl, name) for name in sealed) if owner == writer
         ]
         self._serial = max(serials, default=-1)
         self._open: _OpenFile | None = None
@@ -137,7 +125,7 @@ class Archive:
             return None
         self.commit()
         done = self._open
-        manifest = _publish(
+        manifest = publish(
             self._files,
             self._crawl,
             done.path,
@@ -159,7 +147,7 @@ class Archive:
         # Counted first: a name that was tried once is never tried again.
         self._serial += 1
         name = f"{self._crawl}-{self._writer}-{self._serial:05d}{SUFFIX}"
-        directory = _open_directory(self._files, self._crawl)
+        directory = open_directory(self._files, self._crawl)
         make_directory(directory)
         path = directory / name
         file = path.open("xb", buffering=0)
@@ -229,157 +217,3 @@ class _OpenFile:
         self.sha256.update(data)
         self._written += len(data)
         self._buffer.clear()
-
-
-class Survivor(NamedTuple):
-    """A response record that outlived its writer."""
-
-    record_id: str
-    url: str
-    status: int
-    offset: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recovered:
-    """A file of a dead writer, sealed."""
-
-    manifest: Manifest
-    writer: str
-    records: tuple[Survivor, ...]
-
-
-def recover(files: Files, crawl: str, writer_is_dead: Callable[[str], bool]) -> list[Recovered]:
-    """Seal what dead writers left of a crawl. Files that hold no exchange are removed.
-
-    Every record that was committed is in the result, and so is every whole one behind it.
-    """
-    found = []
-    for path in _open_files(files, crawl):
-        writer, _ = _writer_and_serial(crawl, path.name)
-        if not writer or not writer_is_dead(writer):
-            continue
-        file = _locked(path)
-        if file is None:
-            continue
-        with file, writing(files.root):
-            recovered = _recovered(files, crawl, writer, path)
-        if recovered is not None:
-            found.append(recovered)
-    return found
-
-
-def _recovered(files: Files, crawl: str, writer: str, path: Path) -> Recovered | None:
-    """What is whole of the file, sealed. Offsets are counted anew, as if damaged stretches had never been."""
-    name = f"warc/{crawl}/{path.name}"
-    spans: list[tuple[int, int]] = []
-    counts: Counter[str] = Counter()
-    lines: list[str] = []
-    survivors: list[Survivor] = []
-    size = 0
-    with suppress(InputError):  # raised where not even the first record is there
-        for record in read(path, name=name):
-            if record.type == DAMAGED:
-                continue
-            if record.type == "response":
-                ref = replace(record.ref, offset=size)
-                row = cdxj.row(
-                    ref=ref, url=record.url, date_ms=record.date_ms, mime=record.mime, status=record.status
-                )
-                lines.append(cdxj.line(row))
-                survivors.append(Survivor(record.record_id, record.url, record.status or 0, size))
-            counts[record.type] += 1
-            _extend(spans, record.offset, record.length)
-            size += record.length
-    if not counts["request"] + counts["response"]:
-        path.unlink()
-        sync(path.parent)
-        return None
-    if len(spans) == 1:
-        os.truncate(path, size)
-        sync(path)
-        manifest = _publish(files, crawl, path, path, lines=lines, counts=counts, sha256=digest(path))
-    else:
-        # Damage between whole records: the machine lost power, or the disk is failing.
-        with files.stage(name) as staged:
-            _copy(path, spans, staged.path)
-            sha256 = digest(staged.path)
-            manifest = _publish(files, crawl, path, staged.path, lines=lines, counts=counts, sha256=sha256)
-    return Recovered(manifest=manifest, writer=writer, records=tuple(survivors))
-
-
-def _publish(
-    files: Files, crawl: str, path: Path, whole: Path, *, lines: list[str], counts: Counter[str], sha256: str
-) -> Manifest:
-    """Publish `whole` under the name of the open file at `path`, its index and its Manifest; then remove `path`."""
-    stem = path.name.removesuffix(SUFFIX)
-    name, index = f"warc/{crawl}/{path.name}", f"warc/{crawl}/{stem}{INDEX_SUFFIX}"
-    if not files.adopt(whole, name) and digest(files.path(name)) != sha256:
-        raise CorruptData(
-            f"{name} is published with other bytes than {path} has; compare them and remove one"
-        )
-    with files.stage(index) as staged:
-        cdxj.write(staged.path, lines)
-        staged.publish()
-    manifest = Manifest(
-        step=STEP,
-        part=f"{crawl}/{stem}",
-        fingerprint=fingerprint(STEP, RECIPE, ()),
-        recipe=RECIPE,
-        inputs=(),
-        outputs=(
-            Output(name=name, bytes=files.size(name), sha256=sha256, rows=counts.total()),
-            Output(name=index, bytes=files.size(index), sha256=digest(files.path(index)), rows=len(lines)),
-        ),
-        counts=counts,
-    )
-    seal(files, manifest)
-    path.unlink()
-    sync(path.parent)
-    return manifest
-
-
-def _locked(path: Path) -> BinaryIO | None:
-    """The file, locked; None where its writer lives, or another has recovered it."""
-    try:
-        file = path.open("r+b")
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        return None
-    if not path.exists():
-        file.close()
-        return None
-    return file
-
-
-def _open_directory(files: Files, crawl: str) -> Path:
-    return files.path(f"warc/{crawl}") / OPEN
-
-
-def _open_files(files: Files, crawl: str) -> list[Path]:
-    return sorted(_open_directory(files, crawl).glob(f"{crawl}-*{SUFFIX}"))
-
-
-def _writer_and_serial(crawl: str, name: str) -> tuple[str, int]:
-    """What a file name says; no writer where it is none of ours."""
-    found = WRITER_AND_SERIAL.fullmatch(name.removesuffix(SUFFIX).removeprefix(f"{crawl}-"))
-    return (found[1], int(found[2])) if found else ("", 0)
-
-
-def _extend(spans: list[tuple[int, int]], begin: int, length: int) -> None:
-    if spans and spans[-1][1] == begin:
-        spans[-1] = (spans[-1][0], begin + length)
-    else:
-        spans.append((begin, begin + length))
-
-
-def _copy(source: Path, spans: list[tuple[int, int]], target: Path) -> None:
-    with source.open("rb") as old, target.open("wb") as new:
-        for begin, end in spans:
-            old.seek(begin)
-            while data := old.read(min(PIECE, end - old.tell())):
-                new.write(data)

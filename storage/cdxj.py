@@ -78,11 +78,12 @@ def read(path: Path) -> Iterator[Row]:
     number = 0
     try:
         with gzip.open(path, "rt", encoding="ascii", newline="\n") as file:
-            for number, text in enumerate(file, 1):
+            for text in file:
                 yield _parsed(text)
+                number += 1
     except (ValueError, KeyError, TypeError, EOFError, OSError) as error:
         raise CorruptData(
-            f"{path} is no CDXJ behind line {number}: {error}; its WARC file can be ingested again"
+            f"{path} is no CDXJ behind its line {number} ({error}); its WARC file can be ingested again"
         ) from error
 
 

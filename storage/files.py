@@ -68,8 +68,8 @@ class Files:
             try:
                 yield Staged(self, name, path)
             finally:
-                path.unlink(missing_ok=True)
                 os.close(lock)
+                path.unlink(missing_ok=True)
 
     def adopt(self, path: Path, name: str) -> bool:
         """Publish the file at `path` (on the same disk) under `name`, once; `path` stays as a second link.

@@ -172,7 +172,10 @@ def _http(record: WarcRecord, block: bytes, limit: int, kind: str) -> _Found:
     record.is_http = True
     try:
         record.parse_http("none", HEAD_ROOM, LF_LINE.match(block) is not None)
-        status, headers = record.http_headers.status_code, record.http_headers.to_tuples()
+        status = record.http_headers.status_code
+        headers = tuple(
+            (name.decode("latin-1"), value.decode("latin-1")) for name, value in record.http_headers.items_bytes()
+        )
         entity = record.reader.read()
     except OSError:
         status, headers, entity = None, (), b""

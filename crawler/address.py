@@ -1,0 +1,63 @@
+"""Which IP addresses may be contacted.
+
+1. An address that is not globally reachable is blocked: private, loopback, link-local, shared, multicast,
+   reserved, unspecified (IANA's special-purpose registries, as the `ipaddress` module knows them).
+2. An IPv6 address that stands for an IPv4 address is judged as that one: mapped (RFC 4291, section 2.5.5.2)
+   and NAT64 (RFC 6052, section 2.1). One that tunnels to it is judged as both: 6to4 (RFC 3056).
+3. The networks that the user allows are exempt, and nothing else is. What is no address is blocked.
+"""
+
+from collections.abc import Iterable, Sequence
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
+
+from core import InputError
+
+Network = IPv4Network | IPv6Network
+
+_NAT64 = IPv6Network("64:ff9b::/96")
+_LOW_32_BITS = 0xFFFFFFFF
+
+
+def networks(texts: Iterable[str]) -> tuple[Network, ...]:
+    """Return the networks that CIDR texts name; `InputError` names the one that is none."""
+    found: list[Network] = []
+    for text in texts:
+        try:
+            found.append(ip_network(text, strict=False))
+        except ValueError as error:
+            raise InputError(
+                f"crawler.allow_networks: {text!r} is no network ({error}); write such as 10.0.0.0/8"
+            ) from error
+    return tuple(found)
+
+
+def blocked(text: str, allowed: Sequence[Network] = ()) -> bool:
+    """Whether the address must not be contacted. A zone (`%eth0`) is passed over."""
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return True
+    meant = _stands_for(address)
+    if any(one in network for network in allowed for one in (address, meant)):
+        return False
+    tunnelled = meant.sixtofour if isinstance(meant, IPv6Address) else None
+    return not (_is_public(meant) and (tunnelled is None or _is_public(tunnelled)))
+
+
+def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+
+
+def _stands_for(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    if isinstance(address, IPv4Address):
+        return address
+    if address in _NAT64:
+        return IPv4Address(int(address) & _LOW_32_BITS)
+    return address.ipv4_mapped or address

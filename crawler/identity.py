@@ -1,0 +1,21 @@
+"""What the crawler calls itself, and what it calls the records it makes."""
+
+from importlib.metadata import version
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+PRODUCT = "thresher"
+"""The name that robots.txt and X-Robots-Tag know us by (RFC 9309, section 2.2.1)."""
+
+
+def user_agent(contact: str) -> str:
+    """`thresher/VERSION (+contact)`."""
+    return f"{PRODUCT}/{version(PRODUCT)} (+{contact})"
+
+
+def record_id(crawl: str, worker: str, token: int, hop: int = 0) -> UUID:
+    """Return the id of the response record that a lease yields: always the same one.
+
+    So a worker that takes up what a dead one left can tell which leases are archived already. `hop` counts the
+    redirects that a robots.txt was followed through; a page has none.
+    """
+    return uuid5(NAMESPACE_URL, f"thresher:{crawl}/{worker}/{token}/{hop}")

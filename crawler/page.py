@@ -1,0 +1,163 @@
+"""From the answer of a page to the settlement of its lease: outcome, and what was found. Pure.
+
+The same function reads an answer that has just come and one that a dead worker left in the archive, so that a
+page comes to the same either way.
+
+1. Links are followed on HTML pages only, as deep as the lease says, within its scope, and not where the page
+   (meta robots) or the server (X-Robots-Tag) says nofollow.
+2. A redirect's target is one discovery, of the same depth, within the scope, ten hops at most. What it leads
+   to is fetched under its own lease, its own robots rules, its own delay.
+"""
+
+import re
+from collections.abc import Container
+from dataclasses import dataclass
+from functools import lru_cache
+
+from core import Capture, Url
+from core.capture import Truncation
+from crawler.identity import PRODUCT
+from crawler.message import Headers, field
+from crawler.outcome import Judgement, of_response
+from extract.charset import decode
+from extract.links import links
+from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
+from storage.payload import content_decoded
+from storage.records import PAYLOAD_LIMIT, mime_of
+
+HOPS = 10
+"""Redirects followed from one URL: half of what browsers follow (Fetch standard: 20)."""
+
+_HTML = frozenset({"text/html", "application/xhtml+xml"})
+_LOOKS_LIKE_HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+_SNIFFED = 1_445  # bytes: the resource header of the MIME Sniffing standard
+_FOR_ONE_AGENT = re.compile(r"\s*([\w-]+)\s*:\s*(.*)", re.DOTALL)
+_DIRECTIVES_WITH_VALUE = frozenset(
+    {"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What was answered, as far as links and outcome need it."""
+
+    status: int
+    headers: Headers
+    body: bytes
+    """Without transfer and content encoding; may be empty where the answer is no HTML."""
+    truncated: Truncation | None
+    received_ms: int
+
+    def header(self, name: str) -> str | None:
+        """Value of the first header of that name, in any case."""
+        wanted = name.lower()
+        return next((value for key, value in self.headers if key.lower() == wanted), None)
+
+
+def answer(capture: Capture) -> Answer:
+    """Return what a capture answers, decoded where that is of use."""
+    body = b""
+    if 200 <= capture.status < 300 and mime_of(capture.header("content-type")) in {*_HTML, ""}:
+        body, _ = content_decoded(capture.payload, field(capture.headers, "content-encoding"), PAYLOAD_LIMIT)
+    return Answer(
+        status=capture.status,
+        headers=capture.headers,
+        body=body,
+        truncated=capture.truncated,
+        received_ms=capture.started_ms + capture.elapsed_ms,
+    )
+
+
+def settlement(lease: Lease, found: Answer, known: Container[str] = frozenset()) -> Settlement:
+    """Return how the lease ends. URLs whose text is in `known` are not worth telling the frontier again."""
+    judgement = of_response(
+        found.status,
+        truncated=found.truncated,
+        retry_after=found.header("retry-after"),
+        now_ms=found.received_ms,
+    )
+    if judgement.outcome is Outcome.REDIRECTED:
+        return _redirected(lease, found)
+    discoveries = _links(lease, found, known) if 200 <= found.status < 300 else ()
+    return settled(lease, judgement, discoveries)
+
+
+def settled(lease: Lease, judgement: Judgement, discoveries: tuple[Discovery, ...] = ()) -> Settlement:
+    """Return the settlement that a judgement asks for."""
+    return Settlement(
+        lease=lease,
+        outcome=judgement.outcome,
+        reason=judgement.reason,
+        discoveries=discoveries,
+        retry_after_ms=judgement.retry_after_ms,
+        hold_ms=judgement.hold_ms,
+    )
+
+
+def _redirected(lease: Lease, found: Answer) -> Settlement:
+    reason, discoveries = "", ()
+    try:
+        url = canonical(found.header("location") or "", lease.url.text)
+    except NotAUrl:
+        url = None
+    if not found.header("location"):
+        reason = "no_location"
+    elif url is None:
+        reason = "bad_location"
+    elif url.text == lease.url.text:
+        reason = "to_itself"
+    elif not lease.scope.admits(url):
+        reason = "out_of_scope"
+    elif lease.hops >= HOPS:
+        reason = "too_many_hops"
+    else:
+        discoveries = (_discovery(lease, url, depth=lease.depth, hops=lease.hops + 1),)
+    return Settlement(lease=lease, outcome=Outcome.REDIRECTED, reason=reason, discoveries=discoveries)
+
+
+def _links(lease: Lease, found: Answer, known: Container[str]) -> tuple[Discovery, ...]:
+    if lease.max_depth is not None and lease.depth >= lease.max_depth:
+        return ()
+    if not found.body or not _is_html(found) or _says_nofollow(found.headers):
+        return ()
+    page = links(decode(found.body, found.header("content-type")).text, lease.url.wire)
+    if page.nofollow:
+        return ()
+    urls: dict[str, Url] = {}
+    for href in page.hrefs:
+        url = _link(href)
+        if url is not None and url.text not in urls and url.text not in known and lease.scope.admits(url):
+            urls[url.text] = url
+    return tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in urls.values())
+
+
+def _discovery(lease: Lease, url: Url, *, depth: int, hops: int) -> Discovery:
+    return Discovery(url=url, scope=lease.scope, depth=depth, max_depth=lease.max_depth, hops=hops)
+
+
+@lru_cache(maxsize=32_768)  # the same navigation stands on every page of a site
+def _link(href: str) -> Url | None:
+    try:
+        return canonical(href)
+    except NotAUrl:
+        return None
+
+
+def _is_html(found: Answer) -> bool:
+    mime = mime_of(found.header("content-type"))
+    return mime in _HTML or (mime == "" and _LOOKS_LIKE_HTML.match(found.body[:_SNIFFED]) is not None)
+
+
+def _says_nofollow(headers: Headers) -> bool:
+    """X-Robots-Tag: what is said to all, and what is said to us by name."""
+    for name, value in headers:
+        if name.lower() != "x-robots-tag":
+            continue
+        named = _FOR_ONE_AGENT.fullmatch(value)
+        if named and named[1].lower() not in _DIRECTIVES_WITH_VALUE:
+            if named[1].lower() != PRODUCT:
+                continue
+            value = named[2]  # noqa: PLW2901 - the directives behind the name
+        if {directive.strip().lower() for directive in value.split(",")} & {"nofollow", "none"}:
+            return True
+    return False

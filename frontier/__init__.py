@@ -1,0 +1,45 @@
+"""The frontier: which URLs a crawl knows, which come next, and when their hosts may be asked.
+
+**The life of a URL.** Before anybody adds it, a URL is *unknown*. A seed or a link makes it a `Discovery`;
+`add` looks it up by its canonical text, and if it is new it is *waiting*, in the queue of its host, behind
+what is nearer to the seeds or has more priority. When its turn comes it is *leased*: promised to one worker
+until a deadline, under a token that no other grant ever has. The worker ends the promise with a `Settlement`,
+once what it fetched is durable, and the URL is *settled*: fetched, redirected (its target was added by the
+same settlement), refused or failed. It never becomes unknown again, so no URL is crawled twice. Two ways
+lead back: a settlement may ask to try again, and the URL waits until *later*, three attempts in all; and a
+lease whose worker was not heard of by the deadline expires, and the URL waits as before. One that outlives
+five workers' deadlines is failed, for it is likely what kills them.
+
+**The life of a host.** A host name is born with its first URL. It stands in line with all other hosts that
+may be asked now, the longest waiting first; one that is granted a lease goes to the end. While one exchange
+with a host that has a delay is open there is no second, and the next begins no sooner than the delay after
+the end of the last. Who ends it is the worker (`release`, when the bytes are in) or the lease's deadline.
+The delay is the crawl's own or what robots rules ask for, the slower of the two. Before the first page of an
+origin, and again when the answer has gone stale, its robots.txt is leased like a page (`Kind.ROBOTS`) and
+its host waits for `settle_robots` or `retry_robots`. Nobody but the frontier knows about politeness: it
+holds for the whole fleet, because there is one line for all.
+
+Everything lives in one Redis or Valkey; `thresher.lua` is the only writer, one atomic function a verb, and
+the server's clock is the only clock. `server.embedded` runs such a server for one machine.
+"""
+
+from frontier.canonical import NotAUrl, canonical
+from frontier.frontier import Frontier
+from frontier.lease import Added, Discovery, Kind, Lease, Outcome, Settlement, Stats
+from frontier.robots import RobotsRecord
+from frontier.scope import Scope
+
+__all__ = [
+    "Added",
+    "Discovery",
+    "Frontier",
+    "Kind",
+    "Lease",
+    "NotAUrl",
+    "Outcome",
+    "RobotsRecord",
+    "Scope",
+    "Settlement",
+    "Stats",
+    "canonical",
+]

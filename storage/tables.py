@@ -1,0 +1,228 @@
+"""Tables of what was made of records: their columns, and Parquet files of them.
+
+The same rows in the same order give the same bytes: no clock, no file name, and no trace of how the rows were
+put together in memory goes into a file. Any Parquet reader reads them.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from core import CorruptData, Document, Verdict
+
+ZSTD_LEVEL = 3
+"""Zstandard's own default; higher levels cost more time than the text steps themselves."""
+ROWS_A_GROUP = 4096
+"""Some 20 MB of text: small enough to read a group at a time, large enough to compress well."""
+HASH_BYTES = 16
+PERMUTATIONS = 112
+"""14 bands of 8 rows, as FineWeb (arXiv:2406.17557, section 3.4)."""
+
+
+def _column(name: str, type_: pa.DataType) -> "pa.Field[Any]":
+    return pa.field(name, type_, nullable=False)
+
+
+DOCUMENTS = pa.schema(
+    [
+        *(
+            _column(name, pa.string())
+            for name in (
+                "id",
+                "url",
+                "text",
+                "title",
+                "date",
+                "language",
+                "declared_language",
+                "license",
+                "mime",
+                "charset",
+                "extractor",
+                "source",
+                "external_id",
+            )
+        ),
+        _column("fetched_at_ms", pa.int64()),
+        _column("record_file", pa.string()),
+        _column("record_offset", pa.int64()),
+        _column("record_length", pa.int64()),
+        _column("record_digest", pa.string()),
+    ]
+)
+"""One `Document` a row."""
+
+VERDICTS = pa.schema(
+    [
+        _column("id", pa.string()),
+        _column("keep", pa.bool_()),
+        _column("rule", pa.string()),
+        _column("reason", pa.string()),
+    ]
+)
+"""One `Verdict` a row; a nullable float64 column for each measurement follows, in the order of their names."""
+
+SIGNATURES = pa.schema(
+    [
+        _column("id", pa.string()),
+        _column("text_hash", pa.binary(HASH_BYTES)),
+        _column("url", pa.string()),
+        _column("text_bytes", pa.int64()),
+        _column("payload_bytes", pa.int64()),
+        _column("minhash", pa.list_(_column("item", pa.uint32()), PERMUTATIONS)),
+    ]
+)
+"""What deduplication knows of a kept document: hash and MinHash of its text, its URL, its sizes in bytes."""
+
+REMOVED = pa.schema(
+    [
+        _column("id", pa.string()),
+        _column("witness", pa.string()),
+        _column("kind", pa.string()),
+        _column("similarity", pa.float64()),
+        _column("cluster_size", pa.int64()),
+    ]
+)
+"""One removed duplicate a row, with the document that it duplicates."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signatures:
+    """Columns of a table of signatures, row by row the same document."""
+
+    ids: list[str]
+    text_hashes: list[bytes]
+    urls: list[str]
+    text_bytes: npt.NDArray[np.int64]
+    payload_bytes: npt.NDArray[np.int64]
+    minhashes: npt.NDArray[np.uint32]
+    """Shape (rows, 112)."""
+
+
+class Removed(Protocol):
+    """What a row of `REMOVED` is made of."""
+
+    @property
+    def id(self) -> str:
+        """The document that goes."""
+        ...
+
+    @property
+    def witness(self) -> str:
+        """The document that it duplicates, which stays."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """`exact`, `url` or `near`."""
+        ...
+
+    @property
+    def similarity(self) -> float:
+        """Estimated Jaccard similarity, 1 where exact."""
+        ...
+
+    @property
+    def cluster_size(self) -> int:
+        """Documents that are the same, the witness included."""
+        ...
+
+
+def document_rows(documents: Iterable[Document]) -> pa.Table:
+    """Documents as a table of `DOCUMENTS`."""
+    rows = [
+        {
+            **{name: getattr(each, name) for name in DOCUMENTS.names if not name.startswith("record_")},
+            "record_file": each.record.file,
+            "record_offset": each.record.offset,
+            "record_length": each.record.length,
+            "record_digest": each.record.digest,
+        }
+        for each in documents
+    ]
+    return pa.Table.from_pylist(rows, schema=DOCUMENTS)
+
+
+def verdict_rows(verdicts: Sequence[Verdict], measurement_names: Iterable[str]) -> pa.Table:
+    """Verdicts as a table of `VERDICTS` and the named measurements; null where a verdict has none of it."""
+    names = sorted(set(measurement_names) - set(VERDICTS.names))
+    schema = pa.schema([*VERDICTS, *(pa.field(name, pa.float64()) for name in names)])
+    columns = [
+        *([getattr(each, name) for each in verdicts] for name in VERDICTS.names),
+        *([each.measurements.get(name) for each in verdicts] for name in names),
+    ]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def signature_rows(
+    *,
+    ids: Sequence[str],
+    text_hashes: Sequence[bytes],
+    urls: Sequence[str],
+    text_bytes: Sequence[int],
+    payload_bytes: Sequence[int],
+    minhashes: npt.NDArray[np.uint32],
+) -> pa.Table:
+    """Signatures as a table of `SIGNATURES`; `minhashes` of shape (rows, 112), or empty where there are none."""
+    flat = pa.array(np.ascontiguousarray(minhashes, dtype=np.uint32).reshape(-1), pa.uint32())
+    columns = {
+        "id": ids,
+        "text_hash": text_hashes,
+        "url": urls,
+        "text_bytes": text_bytes,
+        "payload_bytes": payload_bytes,
+    }
+    arrays = [pa.array(column, SIGNATURES.field(name).type) for name, column in columns.items()]
+    arrays.append(pa.FixedSizeListArray.from_arrays(flat, type=SIGNATURES.field("minhash").type))
+    return pa.Table.from_arrays(arrays, schema=SIGNATURES)
+
+
+def read_signatures(paths: Iterable[Path]) -> Signatures:
+    """All signatures of some tables, one after another. Raises `CorruptData` for a file that is none."""
+    tables = [SIGNATURES.empty_table(), *(read(path, SIGNATURES) for path in paths)]
+    table = pa.concat_tables(tables)
+    flat = [
+        cast("pa.FixedSizeListArray[Any, Any]", chunk).flatten().to_numpy()
+        for chunk in table["minhash"].chunks
+    ]
+    return Signatures(
+        ids=cast("list[str]", table["id"].to_pylist()),
+        text_hashes=cast("list[bytes]", table["text_hash"].to_pylist()),
+        urls=cast("list[str]", table["url"].to_pylist()),
+        text_bytes=table["text_bytes"].to_numpy(),
+        payload_bytes=table["payload_bytes"].to_numpy(),
+        minhashes=np.concatenate(flat).reshape(-1, PERMUTATIONS),
+    )
+
+
+def removed_rows(removals: Iterable[Removed]) -> pa.Table:
+    """Removals as a table of `REMOVED`."""
+    rows = [{name: getattr(each, name) for name in REMOVED.names} for each in removals]
+    return pa.Table.from_pylist(rows, schema=REMOVED)
+
+
+def write(path: Path, table: pa.Table) -> None:
+    """Write a table as Parquet (Zstandard). The same rows in the same order give the same bytes."""
+    pq.write_table(
+        table.combine_chunks(),  # pages end where chunks do
+        path,
+        row_group_size=ROWS_A_GROUP,
+        compression="zstd",
+        compression_level=ZSTD_LEVEL,
+    )
+
+
+def read(path: Path, schema: pa.Schema) -> pa.Table:
+    """The columns of a schema. Raises `CorruptData` for a file that does not hold them."""
+    try:
+        return pq.read_table(path, columns=schema.names).cast(schema)
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        detail = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise CorruptData(f"{path} cannot be read as a table of ours: {detail}; make it again") from error

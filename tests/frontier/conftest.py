@@ -1,0 +1,86 @@
+"""A real server for each module, and a crawl of its own for each test."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from itertools import count
+
+import pytest
+from redis.asyncio import Redis
+
+from frontier import Discovery, Frontier, Kind, Lease, Scope, canonical
+from frontier.connect import connect
+from frontier.server import embedded
+
+_serial = count()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory) -> Iterator[str]:
+    with embedded(tmp_path_factory.mktemp("frontier")) as found:
+        yield found
+
+
+@pytest.fixture
+async def redis(address: str) -> AsyncIterator[Redis]:
+    client = await connect(address)
+    yield client
+    await client.aclose()
+
+
+@pytest.fixture
+async def frontier(redis: Redis) -> Frontier:
+    crawl = Frontier(redis, f"crawl-{next(_serial)}")
+    await crawl.open()
+    return crawl
+
+
+@pytest.fixture
+def found():
+    return discovery
+
+
+@pytest.fixture
+def grants():
+    return Grants
+
+
+def discovery(text: str, **fields: int) -> Discovery:
+    url = canonical(text)
+    return Discovery(url=url, scope=Scope.of("host", url), **fields)
+
+
+class Grants:
+    """A worker that answers every robots.txt with `allow`, and remembers when the server granted what."""
+
+    def __init__(self, frontier: Frontier, worker: str = "w", *, lease_ms: int = 60_000, delay_ms: int = 0):
+        self.frontier = frontier
+        self.worker = worker
+        self.lease_ms = lease_ms
+        self.delay_ms = delay_ms
+
+    async def take(self, n: int = 100, limit: int | None = None) -> list[Lease]:
+        """Whatever is granted now, of either kind."""
+        return await self.frontier.lease(
+            n, worker=self.worker, lease_ms=self.lease_ms, min_delay_ms=self.delay_ms, limit=limit
+        )
+
+    async def first(self) -> Lease:
+        """The next lease, whenever it comes."""
+        while True:
+            if granted := await self.take(1):
+                return granted[0]
+            await asyncio.sleep(0.005)
+
+    async def allow(self, lease: Lease, delay_ms: int | None = None, ttl_ms: int = 3_600_000) -> None:
+        await self.frontier.release([lease])
+        await self.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=ttl_ms, delay_ms=delay_ms)
+
+    async def pages(self, n: int = 100, limit: int | None = None) -> list[Lease]:
+        """Pages granted now, after every robots.txt that stands before them."""
+        taken: list[Lease] = []
+        while granted := await self.take(n - len(taken), limit):
+            taken += [lease for lease in granted if lease.kind is Kind.PAGE]
+            for lease in granted:
+                if lease.kind is Kind.ROBOTS:
+                    await self.allow(lease)
+        return taken

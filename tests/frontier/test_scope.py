@@ -1,0 +1,85 @@
+"""A scope admits what its reach says and nothing else."""
+
+import re
+
+import pytest
+
+from core import InputError
+from frontier import Scope, canonical
+from frontier.scope import registered_domain
+from tests.shared import shared
+
+SEED = canonical("https://docs.example.co.uk:8443/guide/start.html?x=/y/")
+
+
+@pytest.mark.parametrize(
+    ("kind", "inside", "outside"),
+    [
+        ("any", ["http://other.org/"], []),
+        (
+            "domain",
+            ["http://example.co.uk/", "http://a.b.example.co.uk/"],
+            ["http://other.co.uk/", "http://example.com/"],
+        ),
+        (
+            "host",
+            ["http://docs.example.co.uk/", "https://docs.example.co.uk:1/x"],
+            ["http://example.co.uk/", "http://a.docs.example.co.uk/"],
+        ),
+        (
+            "prefix",
+            ["https://docs.example.co.uk:8443/guide/", "https://docs.example.co.uk:8443/guide/a/b?c"],
+            [
+                "https://docs.example.co.uk:8443/guide",
+                "https://docs.example.co.uk/guide/a",
+                "http://docs.example.co.uk:8443/guide/a",
+            ],
+        ),
+    ],
+)
+def test_a_scope_reaches_as_far_as_it_says(kind, inside, outside):
+    scope = Scope.of(kind, SEED)
+    assert scope.admits(SEED)
+    assert all(scope.admits(canonical(url)) for url in inside)
+    assert not any(scope.admits(canonical(url)) for url in outside)
+
+
+@pytest.mark.parametrize("kind", ["any", "domain", "host", "prefix"])
+def test_a_scope_survives_its_text(kind):
+    scope = Scope.of(kind, SEED)
+    assert Scope.parse(str(scope)) == scope
+
+
+@pytest.mark.parametrize("text", ["", "all", "host", "host:", "any:x", "planet:earth"])
+def test_another_text_is_no_scope(text):
+    with pytest.raises(InputError, match="not a scope"):
+        Scope.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("[::1]", "[::1]"),
+        ("localhost", "localhost"),
+        ("a.b.site.test", "site.test"),
+        ("co.uk", "co.uk"),
+        ("somebody.github.io", "somebody.github.io"),
+        ("www.xn--mnchen-3ya.de", "xn--mnchen-3ya.de"),
+    ],
+)
+def test_a_registered_domain_has_one_owner(host, domain):
+    assert registered_domain(host) == domain
+
+
+@pytest.mark.shared
+def test_registered_domains_are_those_of_the_public_suffix_list():
+    cases = re.findall(
+        r"^checkPublicSuffix\('([^']+)', '([^']+)'\);$",
+        shared("urls/psl-test_psl.txt").read_text(),
+        re.MULTILINE,
+    )
+    assert len(cases) > 50
+    for host, domain in cases:
+        url = canonical(f"http://{host}/")
+        assert registered_domain(url.host) == canonical(f"http://{domain}/").host

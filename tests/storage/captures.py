@@ -1,0 +1,77 @@
+"""Captures to archive: one maker with plain defaults, one Hypothesis strategy that spares nothing."""
+
+from uuid import UUID
+
+from core import Capture, Url
+from hypothesis import strategies as st
+
+RECORD_ID = UUID("11111111-2222-4333-8444-555555555555")
+STARTED_MS = 1_767_323_045_678  # 2026-01-02T03:04:05.678Z
+REQUEST = (
+    b"GET /page HTTP/1.1\r\nHost: example.org\r\nUser-Agent: thresher/0.1 (+mailto:crawl@example.org)\r\n\r\n"
+)
+BODY = b"<html><title>Hello</title><p>Text of the page.</html>"
+
+
+def url(text: str = "https://example.org/page") -> Url:
+    return Url(text=text, wire=text, host="example.org", origin="https://example.org")
+
+
+def capture(
+    body: bytes = BODY,
+    *,
+    headers: tuple[tuple[str, str], ...] = (("Content-Type", "text/html; charset=utf-8"),),
+    payload: bytes | None = None,
+    wire: str = "https://example.org/page",
+    status: int = 200,
+    started_ms: int = STARTED_MS,
+    peer: str = "192.0.2.7",
+    truncated: object = None,
+    request: bytes = REQUEST,
+) -> Capture:
+    head = f"HTTP/1.1 {status} OK\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers) + "\r\n"
+    response = head.encode("latin-1") + body
+    return Capture(
+        url=url(wire),
+        request=request,
+        response=response,
+        head_length=len(head),
+        status=status,
+        headers=headers,
+        payload=body if payload is None else payload,
+        started_ms=started_ms,
+        elapsed_ms=120,
+        peer=peer,
+        truncated=truncated,  # type: ignore[arg-type]
+    )
+
+
+def chunks(*pieces: bytes) -> bytes:
+    return b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+
+
+CHUNKED = capture(
+    chunks(b"<html>one", b" and two</html>"),
+    headers=(("Content-Type", "text/html"), ("Transfer-Encoding", "chunked")),
+    payload=b"<html>one and two</html>",
+)
+
+captures = st.builds(
+    capture,
+    st.binary(max_size=3000),
+    headers=st.lists(
+        st.tuples(
+            st.text("abcdefgXYZ-", min_size=1, max_size=12).map(lambda name: f"X-{name}"),
+            st.text(
+                st.characters(min_codepoint=0x21, max_codepoint=0xFF, exclude_characters="\x7f"), max_size=30
+            ),
+        ),
+        max_size=5,
+    ).map(tuple),
+    wire=st.text(max_size=60).map(lambda path: f"http://example.org/{path}"),
+    status=st.integers(100, 599),
+    started_ms=st.integers(0, 4_102_444_800_000),
+    peer=st.one_of(st.just(""), st.ip_addresses().map(str)),
+    truncated=st.sampled_from([None, "length", "time", "disconnect", "unspecified"]),
+    request=st.binary(max_size=500),
+)

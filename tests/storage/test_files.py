@@ -1,0 +1,240 @@
+"""Objects are put once, whole or not at all."""
+
+import errno
+import multiprocessing
+import os
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from core import CorruptData, InputError, Unavailable
+from hypothesis import given
+from hypothesis import strategies as st
+from storage.files import STAGING, Files, storage_root
+from tests.storage.faults import failing_at, steps
+
+
+@pytest.fixture
+def files(tmp_path):
+    return Files(tmp_path / "data")
+
+
+def visible(files):
+    return {name: files.read(name) for name in files.list()}
+
+
+def staged(files):
+    return [path for path in (files.root / STAGING).glob("*") if path.name != "gate"]
+
+
+def test_what_is_put_can_be_read(files):
+    assert files.put("a/b/c.bin", b"bytes") is True
+    assert files.read("a/b/c.bin") == b"bytes"
+    assert files.open("a/b/c.bin").read(2) == b"by"
+    assert files.size("a/b/c.bin") == 5
+    assert files.exists("a/b/c.bin")
+    assert files.path("a/b/c.bin").read_bytes() == b"bytes"
+
+
+def test_the_second_to_put_a_name_changes_nothing(files):
+    files.put("name", b"first")
+    assert files.put("name", b"second") is False
+    assert files.read("name") == b"first"
+
+
+def test_one_of_many_at_once_wins_and_its_bytes_are_whole(files):
+    contents = [bytes([number]) * 100_000 for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        created = list(pool.map(lambda data: files.put("d/name", data), contents))
+    assert created.count(True) == 1
+    assert files.read("d/name") == contents[created.index(True)]
+
+
+def test_nothing_is_left_staged(files):
+    files.put("name", b"")
+    files.put("name", b"")
+    assert staged(files) == []
+
+
+def test_staged_bytes_are_invisible_until_published(files):
+    with files.stage("a/name") as stage:
+        stage.path.write_bytes(b"12345")
+        assert visible(files) == {}
+        assert stage.publish() is True
+        assert visible(files) == {"a/name": b"12345"}
+        assert stage.publish() is False
+    assert staged(files) == []
+
+
+def test_what_is_not_published_is_gone(files):
+    with pytest.raises(ValueError, match="mine"), files.stage("name") as stage:
+        stage.path.write_bytes(b"12345")
+        raise ValueError("mine")
+    assert visible(files) == {}
+    assert staged(files) == []
+
+
+def test_missing_objects_are_named(files):
+    for ask in (files.read, files.size, files.open, files.stamp):
+        with pytest.raises(CorruptData, match=r"no/such is missing from the storage at .*; run"):
+            ask("no/such")
+    assert not files.exists("no/such")
+
+
+def test_deleting_twice_is_deleting(files):
+    files.put("a/name", b"x")
+    files.delete("a/name")
+    files.delete("a/name")
+    assert visible(files) == {}
+
+
+def test_an_object_put_anew_has_another_stamp(files):
+    files.put("name", b"x")
+    first = files.stamp("name")
+    assert files.stamp("name") == first
+    files.put("keeps the inode taken", b"")
+    files.delete("name")
+    files.put("name", b"y")
+    assert files.stamp("name") != first
+
+
+@pytest.mark.parametrize(
+    "name", ["", "/a", "a/", "a//b", "../a", "a/../b", ".hidden", "a/.open", "a\0b", "a\\b"]
+)
+def test_what_is_no_name_is_refused(files, name):
+    with pytest.raises(InputError, match="is no name of a stored object"):
+        files.put(name, b"")
+
+
+@given(
+    names=st.sets(
+        st.lists(st.text("ab-/.é_1", min_size=1, max_size=4), min_size=1, max_size=3)
+        .map("/".join)
+        .filter(lambda name: all(part and part[0] != "." for part in name.split("/"))),
+        max_size=8,
+    ),
+    prefix=st.text("ab-/é", max_size=3).filter(lambda text: not text.startswith("/") and "//" not in text),
+)
+def test_listing_has_the_order_and_the_prefixes_of_an_object_store(tmp_path_factory, names, prefix):
+    files = Files(tmp_path_factory.mktemp("root"))
+    stored = []
+    for name in sorted(names):
+        if not any(
+            name.startswith(f"{other}/") for other in stored
+        ):  # a file system has no name under a name
+            files.put(name, b"")
+            stored.append(name)
+    assert list(files.list(prefix)) == sorted(
+        (name for name in stored if name.startswith(prefix)), key=lambda name: name.encode()
+    )
+
+
+def test_listing_passes_over_work_in_progress(files):
+    files.put("warc/a", b"")
+    (files.root / "warc/.open").mkdir()
+    (files.root / "warc/.open/x").touch()
+    with files.stage("warc/b"):
+        assert list(files.list()) == ["warc/a"]
+
+
+def test_files_travel_to_other_processes(files):
+    assert pickle.loads(pickle.dumps(files)).root == files.root
+
+
+@pytest.mark.parametrize("call", ["put", "stage", "delete"])
+def test_killed_at_every_call_nothing_is_half_visible_and_a_retry_works(tmp_path, call):
+    """Every system call of the operation fails once, as a kill right before it would."""
+
+    def before(files):
+        files.put("old/name", b"old")
+
+    def act(files):
+        if call == "put":
+            files.put("new/deep/name", b"0123456789" * 1000)
+        elif call == "delete":
+            files.delete("old/name")
+        else:
+            with files.stage("new/deep/name") as stage:
+                stage.path.write_bytes(b"0123456789" * 1000)
+                stage.publish()
+
+    whole = {"old/name": b"old", "new/deep/name": b"0123456789" * 1000} if call != "delete" else {}
+    count = steps(lambda: (before(files := Files(tmp_path / "count")), act(files)))
+    assert count > 3
+    for number in range(count):
+        files = Files(tmp_path / str(number))
+        before(files)
+        with failing_at(number):
+            try:
+                act(files)
+            except OSError:
+                pass
+        assert visible(files) in ({"old/name": b"old"}, whole)
+        act(files)
+        assert visible(files) == whole
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, code):
+    count = steps(lambda: Files(tmp_path / "count").put("a/name", b"x" * 1000))
+    for number in range(count):
+        files = Files(tmp_path / str(number))
+        with (
+            failing_at(number, code),
+            pytest.raises(Unavailable, match="no room left for the storage") as caught,
+        ):
+            files.put("a/name", b"x" * 1000)
+        assert "\n" not in str(caught.value)
+        assert set(visible(files).values()) <= {b"x" * 1000}
+
+
+def test_a_really_full_device_is_one_line(files):
+    with pytest.raises(Unavailable, match="no room left"), files.stage("name"):
+        with open("/dev/full", "wb", buffering=0) as full:
+            full.write(b"x")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_storage_is_one_line(files):
+    files.root.mkdir()
+    files.root.chmod(0o500)
+    with pytest.raises(Unavailable, match="cannot be written"):
+        files.put("name", b"")
+
+
+def hold(root, ready, go):
+    with Files(root).stage("name") as stage:
+        stage.path.write_bytes(b"x")
+        ready.set()
+        go.wait(30)
+
+
+def test_sweep_removes_what_the_dead_left_and_nothing_of_the_living(files):
+    context = multiprocessing.get_context("spawn")
+    ready, never = context.Event(), context.Event()
+    process = context.Process(target=hold, args=(files.root, ready, never))
+    process.start()
+    assert ready.wait(60)
+    assert files.sweep() == 0
+    process.kill()
+    process.join()
+    assert len(staged(files)) == 1
+    assert files.sweep() == 1
+    assert staged(files) == []
+    assert Files(files.root / "nowhere").sweep() == 0
+
+
+def test_storage_roots_are_relative_to_the_project_unless_absolute(tmp_path):
+    assert storage_root("file:data", tmp_path) == tmp_path / "data"
+    assert storage_root("file:/var/x", tmp_path) == Path("/var/x")
+    assert storage_root("file:///var/x", tmp_path) == Path("/var/x")
+
+
+@pytest.mark.parametrize(
+    "uri", ["s3://bucket/prefix", "data", "", "file:", "file:///", "file://host/x", "http://x"]
+)
+def test_other_addresses_are_refused_in_one_line(tmp_path, uri):
+    with pytest.raises(InputError, match=r'project.storage = ".*"') as caught:
+        storage_root(uri, tmp_path)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,142 @@
+"""Payloads are decoded as far as they can be, never further than the limit, and nothing breaks the decoder."""
+
+import gzip
+import io
+import zlib
+
+import brotli
+import pytest
+import zstandard
+from fastwarc.stream_io import BrotliWriter
+from hypothesis import given
+from hypothesis import strategies as st
+from storage.payload import CHUNKED, ENCODING, TOO_LONG, content_decoded, dechunked
+from tests.storage.captures import chunks
+
+LIMIT = 1 << 20
+TEXT = b"The quick brown fox. " * 200
+
+
+def raw_deflate(data):
+    engine = zlib.compressobj(wbits=-15)
+    return engine.compress(data) + engine.flush()
+
+
+ENCODERS = {
+    "gzip": gzip.compress,
+    "x-gzip": gzip.compress,
+    "GZip": gzip.compress,
+    "deflate": zlib.compress,
+    "br": brotli.compress,
+    "zstd": zstandard.compress,
+}
+
+
+@given(st.lists(st.binary(min_size=1, max_size=200), max_size=8))
+def test_chunks_are_put_together(pieces):
+    assert dechunked(chunks(*pieces), LIMIT) == (b"".join(pieces), None)
+
+
+def test_extensions_trailers_upper_case_and_bare_line_feeds_are_fine():
+    body = b'A;name="x"\r\n0123456789\r\n0a ; y\n0123456789\n0\r\nTrailer: z\r\n\r\n'
+    assert dechunked(body, LIMIT) == (b"0123456789" * 2, None)
+
+
+@pytest.mark.parametrize(
+    ("body", "entity"),
+    [
+        (b"<html>stored decoded</html>", b"<html>stored decoded</html>"),
+        (b"5\r\nhello\r\nzz\r\nlost", b"hello"),
+        (b"5\r\nhello\r\n", b"hello"),
+        (b"5\r\nhel", b"hel"),
+        (b"-5\r\nhello\r\n", b"-5\r\nhello\r\n"),
+        (b"\r\n", b"\r\n"),
+        (b"ffffffffffffffff\r\nhello", b"hello"),
+        (b"11111111111111111\r\nhello", b"11111111111111111\r\nhello"),
+    ],
+)
+def test_broken_chunks_give_what_there_is(body, entity):
+    assert dechunked(body, LIMIT) == (entity, CHUNKED)
+
+
+def test_no_body_is_no_problem():
+    assert dechunked(b"", LIMIT) == (b"", None)
+    assert content_decoded(b"", "gzip", LIMIT) == (b"", None)
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+@given(data=st.binary(min_size=1, max_size=3000))
+def test_every_encoding_round_trips(name, data):
+    assert content_decoded(ENCODERS[name](data), name, LIMIT) == (data, None)
+
+
+def test_raw_deflate_is_deflate_too():
+    assert content_decoded(raw_deflate(TEXT), "deflate", LIMIT) == (TEXT, None)
+
+
+def test_encodings_are_undone_from_the_last_to_the_first():
+    body = brotli.compress(gzip.compress(TEXT))
+    assert content_decoded(body, "gzip, identity, br", LIMIT) == (TEXT, None)
+
+
+def test_gzip_may_have_many_members_and_rubbish_behind_them():
+    assert content_decoded(gzip.compress(TEXT) + gzip.compress(b"more") + b"rubbish", "gzip", LIMIT) == (
+        TEXT + b"more",
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["gzip", "deflate", "br", "zstd", "gzip, br", "unheard-of", "gzip" + ",gzip" * 50]
+)
+def test_an_encoding_that_lies_leaves_the_payload_as_it_is(name):
+    assert content_decoded(b"<html>plain</html>", name, LIMIT) == (b"<html>plain</html>", ENCODING)
+
+
+@pytest.mark.parametrize("name", ["gzip", "deflate", "br", "zstd"])
+@pytest.mark.parametrize("cut", [-1, -4, -30])
+def test_a_cut_encoding_gives_what_there_is_and_says_so(name, cut):
+    whole = bytes(range(256)) * 300
+    found, problem = content_decoded(ENCODERS[name](whole)[:cut], name, LIMIT)
+    assert problem == ENCODING
+    assert found == ENCODERS[name](whole)[:cut] or whole.startswith(found)
+
+
+@pytest.mark.parametrize("name", ["gzip", "deflate", "br", "zstd"])
+def test_a_bomb_stops_at_the_limit(name):
+    bomb = ENCODERS[name](bytes(LIMIT * 20))
+    assert content_decoded(bomb, name, LIMIT) == (bytes(LIMIT), TOO_LONG)
+    assert content_decoded(ENCODERS[name](bytes(LIMIT)), name, LIMIT) == (bytes(LIMIT), None)
+
+
+def test_nested_bombs_and_long_chunks_stop_at_the_limit():
+    assert content_decoded(gzip.compress(gzip.compress(bytes(LIMIT * 20))), "gzip, gzip", LIMIT) == (
+        bytes(LIMIT),
+        TOO_LONG,
+    )
+    assert dechunked(chunks(bytes(LIMIT), b"x"), LIMIT) == (bytes(LIMIT), TOO_LONG)
+    assert content_decoded(bytes(LIMIT + 1), "", LIMIT) == (bytes(LIMIT), TOO_LONG)
+
+
+@given(st.binary(max_size=300), st.sampled_from([*ENCODERS, "gzip,br", "deflate, zstd"]))
+def test_nothing_that_a_server_sends_raises(data, encodings):
+    content_decoded(data, encodings, 100)
+    dechunked(data, 100)
+
+
+@given(st.data(), st.sampled_from(["gzip", "deflate", "br", "zstd"]))
+def test_nothing_that_a_disk_does_to_it_raises(data, name):
+    body = bytearray(ENCODERS[name](TEXT))
+    at = data.draw(st.integers(0, len(body) - 1))
+    body[at] ^= data.draw(st.integers(1, 255))
+    found, problem = content_decoded(bytes(body), name, LIMIT)
+    assert problem is None or isinstance(problem, str)
+    assert len(found) <= LIMIT
+
+
+def test_the_tools_agree_on_brotli():
+    made = io.BytesIO()
+    writer = BrotliWriter(made)
+    writer.write(TEXT)
+    writer.close()
+    assert content_decoded(made.getvalue(), "br", LIMIT) == (TEXT, None)
