@@ -14,13 +14,14 @@ from collections.abc import Container
 from dataclasses import dataclass
 from functools import lru_cache
 
+from extract.charset import decode
+from extract.links import links
+
 from core import Capture, Url
 from core.capture import Truncation
 from crawler.identity import PRODUCT
 from crawler.message import Headers, field
 from crawler.outcome import Judgement, of_response
-from extract.charset import decode
-from extract.links import links
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
 from storage.payload import content_decoded
 from storage.records import PAYLOAD_LIMIT, mime_of
@@ -29,7 +30,9 @@ HOPS = 10
 """Redirects followed from one URL: half of what browsers follow (Fetch standard: 20)."""
 
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
-_LOOKS_LIKE_HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+_LOOKS_LIKE_HTML = re.compile(
+    rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+)
 _SNIFFED = 1_445  # bytes: the resource header of the MIME Sniffing standard
 _FOR_ONE_AGENT = re.compile(r"\s*([\w-]+)\s*:\s*(.*)", re.DOTALL)
 _DIRECTIVES_WITH_VALUE = frozenset(
@@ -95,7 +98,8 @@ def settled(lease: Lease, judgement: Judgement, discoveries: tuple[Discovery, ..
 
 
 def _redirected(lease: Lease, found: Answer) -> Settlement:
-    reason, discoveries = "", ()
+    reason = ""
+    discoveries: tuple[Discovery, ...] = ()
     try:
         url = canonical(found.header("location") or "", lease.url.text)
     except NotAUrl:

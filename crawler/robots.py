@@ -11,6 +11,7 @@
 
 import math
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,9 +19,10 @@ from protego import Protego
 
 from core import Capture, Url
 from crawler.identity import PRODUCT
-from crawler.outcome import REDIRECTS, wait_ms
+from crawler.message import field
+from crawler.outcome import REDIRECTS, Judgement, wait_ms
 from crawler.wire import Client, Failure
-from frontier import Lease, NotAUrl, RobotsRecord, canonical
+from frontier import Lease, NotAUrl, Outcome, RobotsRecord, canonical
 from storage.payload import content_decoded
 
 LONGEST = 500 << 10
@@ -30,11 +32,13 @@ ATTEMPTS = 3
 LONGEST_DELAY_S = 300
 KEPT_MS = 24 * 3_600_000
 """How long rules are kept (RFC 9309, section 2.4)."""
+RETRY_MS = 30_000
+"""How long a host waits whose robots.txt could not be had; doubles with every attempt."""
 UNREACHABLE_MS = 3_600_000
-UNREACHABLE = "unreachable"
-BLOCKED = "address_blocked"
+BLOCKED = b"address_blocked"
+"""Body of the record of an origin that the address guard keeps us from."""
 
-_PARSED_AT_MOST = 512
+_KEPT_AT_MOST = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,16 +47,16 @@ class Ruling:
 
     rule: Literal["allow", "disallow", "rules"]
     body: bytes = b""
-    """The rules; for `disallow` the reason code, where it is not the site's own wish."""
+    """The rules; `BLOCKED` where the guard forbids the host."""
     ttl_ms: int = KEPT_MS
     delay_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskAgain:
-    """Nothing was learnt; the host is asked nothing for so long (None: as the attempts say)."""
+    """Nothing was learnt; the host is asked nothing for so long."""
 
-    after_ms: int | None
+    after_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,22 +70,16 @@ class Event:
 async def ask(client: Client, lease: Lease) -> Event:
     """Fetch the robots.txt of a lease, redirects included."""
     captures: list[Capture] = []
-    url: Url | None = lease.url
-    while url is not None and len(captures) <= HOPS:
+    url = lease.url
+    while True:
         found = await client.get(url)
         if isinstance(found, Failure):
             return Event(captures=tuple(captures), answer=of_failure(found, lease))
         captures.append(found)
-        url = target(found.status, found.header("location"), url.text)
-    encodings = ",".join(value for name, value in found.headers if name.lower() == "content-encoding")
-    answer = ruling(
-        lease,
-        status=found.status,
-        body=content_decoded(found.payload, encodings, LONGEST)[0],
-        truncated=found.truncated,
-        wait=wait_ms(found.header("retry-after"), found.started_ms + found.elapsed_ms),
-    )
-    return Event(captures=tuple(captures), answer=answer)
+        further = target(found.status, found.header("location"), url.text)
+        if further is None or len(captures) > HOPS:
+            return Event(captures=tuple(captures), answer=_of_capture(found, lease))
+        url = further
 
 
 def target(status: int, location: str | None, base: str) -> Url | None:
@@ -97,7 +95,7 @@ def target(status: int, location: str | None, base: str) -> Url | None:
 def of_failure(failure: Failure, lease: Lease) -> Ruling | AskAgain:
     """What no answer means."""
     if failure.reason == "address_blocked":
-        return Ruling(rule="disallow", body=BLOCKED.encode(), ttl_ms=UNREACHABLE_MS)
+        return Ruling(rule="disallow", body=BLOCKED, ttl_ms=UNREACHABLE_MS)
     return _unreachable(lease, None)
 
 
@@ -131,34 +129,60 @@ def crawl_delay_ms(rules: Protego) -> int | None:
 class Rulebook:
     """Answers whether a page may be fetched. Keeps the parsed rules of the newest few hundred origins."""
 
-    def __init__(self) -> None:
-        self._parsed: OrderedDict[tuple[str, int], Protego] = OrderedDict()
+    def __init__(self, read: Callable[[str], Awaitable[RobotsRecord | None]]) -> None:
+        """`read` gives the newest record of an origin (`Frontier.robots`)."""
+        self._read = read
+        self._pages: OrderedDict[tuple[str, int], _Rules] = OrderedDict()
 
-    def allowed(self, record: RobotsRecord, url: Url) -> bool:
-        """Whether the record lets us fetch the page."""
-        if record.rule != "rules":
-            return record.rule == "allow"
-        key = (record.origin, record.version)
-        rules = self._parsed.pop(key, None)
+    async def refusal(self, lease: Lease) -> Judgement | None:
+        """Why the page of a lease may not be fetched; None where it may."""
+        key = (lease.url.origin, lease.robots_version)
+        rules = self._pages.pop(key, None)
         if rules is None:
-            rules = parse(record.body)
-        self._parsed[key] = rules
-        if len(self._parsed) > _PARSED_AT_MOST:
-            self._parsed.popitem(last=False)
-        return bool(rules.can_fetch(url.wire, PRODUCT))
+            record = await self._read(lease.url.origin)
+            rules = _Rules(
+                record=record,
+                parsed=parse(record.body) if record is not None and record.rule == "rules" else None,
+            )
+        self._pages[key] = rules
+        if len(self._pages) > _KEPT_AT_MOST:
+            self._pages.popitem(last=False)
+        return None if rules.allow(lease.url) else rules.refusal()
 
     def __repr__(self) -> str:
-        return f"<rulebook of {len(self._parsed)} origins>"
+        return f"<rulebook of {len(self._pages)} origins>"
 
 
-def refusal(record: RobotsRecord) -> str:
-    """Why a page that the record does not allow is refused: `robots`, or that there was no robots.txt to be had."""
-    if record.rule == "disallow":
-        return record.body.decode("ascii", "replace") or UNREACHABLE
-    return "robots"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rules:
+    record: RobotsRecord | None
+    parsed: Protego | None
+
+    def allow(self, url: Url) -> bool:
+        if self.parsed is not None:
+            return bool(self.parsed.can_fetch(url.wire, PRODUCT))
+        return self.record is not None and self.record.rule == "allow"
+
+    def refusal(self) -> Judgement:
+        """`robots` is the site's own wish. Otherwise there was no robots.txt to be had, and nothing is asked."""
+        if self.parsed is not None:
+            return Judgement(outcome=Outcome.REFUSED, reason="robots")
+        if self.record is not None and self.record.body == BLOCKED:
+            return Judgement(outcome=Outcome.REFUSED, reason="address_blocked")
+        return Judgement(outcome=Outcome.FAILED, reason="robots_unreachable")
+
+
+def _of_capture(found: Capture, lease: Lease) -> Ruling | AskAgain:
+    return ruling(
+        lease,
+        status=found.status,
+        body=content_decoded(found.payload, field(found.headers, "content-encoding"), LONGEST)[0],
+        truncated=found.truncated,
+        wait=wait_ms(found.header("retry-after"), found.started_ms + found.elapsed_ms),
+    )
 
 
 def _unreachable(lease: Lease, wait: int | None) -> Ruling | AskAgain:
     if lease.attempt + 1 < ATTEMPTS:
-        return AskAgain(after_ms=wait)
-    return Ruling(rule="disallow", body=UNREACHABLE.encode(), ttl_ms=UNREACHABLE_MS)
+        return AskAgain(after_ms=RETRY_MS << lease.attempt if wait is None else wait)
+    return Ruling(rule="disallow", ttl_ms=UNREACHABLE_MS)

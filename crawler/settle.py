@@ -2,25 +2,28 @@
 
 1. A lease is settled only when its records are durable: append, commit, then settle, never another way round.
 2. Batches: every tenth of a second, or at once when many wait. Appending, compressing and fsync happen in a
-   thread, one batch at a time; the event loop goes on.
+   thread of their own, one batch at a time; the event loop goes on.
 3. Whatever fails here ends the worker: what was not settled stays leased, and what was archived of it is found
    again by `crawler.replay`.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
 
 from core import Capture
+from crawler.recent import Recent
 from crawler.robots import AskAgain, Ruling
 from frontier import Frontier, Lease, Settlement
 from storage.archive import Archive
 
 INTERVAL_S = 0.1
 BATCH = 32
-ROBOTS_RETRY_MS = 30_000
-"""How long a host waits whose robots.txt could not be had; doubles with every attempt."""
+KNOWN_AT_MOST = 100_000
+"""URLs that a worker remembers to have told the frontier: some 20 MB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,20 +31,24 @@ class Finished:
     """One lease whose exchange has ended: what to archive, and how to settle."""
 
     lease: Lease
-    records: tuple[tuple[Capture, UUID], ...]
+    records: tuple[tuple[Capture, UUID], ...] = ()
     answer: Settlement | Ruling | AskAgain
     """A page's settlement; or what a robots.txt came to."""
 
 
 class Settler:
-    """Archives and settles what is handed to it; `settled` is told of every lease that has ended."""
+    """Archives and settles what is handed to it; `settled` is called with the leases that have ended."""
 
     def __init__(
-        self, archive: Archive, frontier: Frontier, settled: Callable[[Sequence[Finished]], None]
+        self, archive: Archive, frontier: Frontier, settled: Callable[[Sequence[Lease]], None]
     ) -> None:
         self._archive, self._frontier, self._settled = archive, frontier, settled
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="archive")
         self._waiting: list[Finished] = []
         self._many = asyncio.Event()
+        self._closing = False
+        self.known = Recent(KNOWN_AT_MOST)
+        """URLs that the frontier certainly has."""
 
     def add(self, finished: Finished) -> None:
         """Take it into the next batch."""
@@ -49,26 +56,29 @@ class Settler:
         if len(self._waiting) >= BATCH:
             self._many.set()
 
+    def close(self) -> None:
+        """Let `run` settle what waits, and return."""
+        self._closing = True
+        self._many.set()
+
     async def run(self) -> None:
-        """Settle batch after batch until cancelled between two of them."""
-        while True:
-            try:
+        """Settle batch after batch until closed, then seal the archive."""
+        while not self._closing:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(INTERVAL_S):
                     await self._many.wait()
-            except TimeoutError:
-                pass
             self._many.clear()
-            await asyncio.shield(self.flush())
+            await self._flush()
+        await self._flush()
+        await self._in_thread(self._archive.seal)
 
-    async def flush(self) -> None:
-        """Make everything that waits durable, and settle it."""
+    async def _flush(self) -> None:
         batch, self._waiting = self._waiting, []
         if not batch:
             return
-        if any(finished.records for finished in batch):
-            await asyncio.to_thread(self._store, batch)
-        await end(self._frontier, [(finished.lease, finished.answer) for finished in batch])
-        self._settled(batch)
+        await self._in_thread(lambda: self._store(batch))
+        await end(self._frontier, batch, self.known)
+        self._settled([finished.lease for finished in batch])
 
     def _store(self, batch: Sequence[Finished]) -> None:
         for finished in batch:
@@ -76,24 +86,26 @@ class Settler:
                 self._archive.append(capture, record_id)
         self._archive.commit()
 
+    async def _in_thread(self, work: Callable[[], object]) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
     def __repr__(self) -> str:
         return f"<settler: {len(self._waiting)} waiting>"
 
 
-async def end(
-    frontier: Frontier, answers: Sequence[tuple[Lease, Settlement | Ruling | AskAgain]]
-) -> None:
-    """End leases whose records are durable."""
-    for lease, answer in answers:
-        match answer:
-            case Ruling():
+async def end(frontier: Frontier, batch: Sequence[Finished], known: Recent) -> None:
+    """End leases whose records are durable; what the frontier was told of is `known` from then on."""
+    pages = [finished.answer for finished in batch if isinstance(finished.answer, Settlement)]
+    for finished in batch:
+        match finished.answer:
+            case Ruling(rule=rule, body=body, ttl_ms=ttl_ms, delay_ms=delay_ms):
                 await frontier.settle_robots(
-                    lease,
-                    rule=answer.rule,
-                    body=answer.body,
-                    ttl_ms=answer.ttl_ms,
-                    delay_ms=answer.delay_ms,
+                    finished.lease, rule=rule, body=body, ttl_ms=ttl_ms, delay_ms=delay_ms
                 )
-            case AskAgain():
-                await frontier.retry_robots(lease, after_ms=answer.after_ms)
-    await frontier.settle([answer for _, answer in answers if isinstance(answer, Settlement)])
+            case AskAgain(after_ms=after_ms):
+                await frontier.retry_robots(finished.lease, after_ms=after_ms)
+    # A stale lease adds nothing; which one it was is not said, so nothing of such a batch counts as known.
+    if await frontier.settle(pages) == len(pages):
+        for page in pages:
+            for found in page.discoveries:
+                known.add(found.url.text)

@@ -43,7 +43,9 @@ class Exchange:
             self._tee.exchange = None
 
     def __repr__(self) -> str:
-        return f"<exchange with {self.peer or 'nobody'}: {len(self.sent)} sent, {len(self.received)} received>"
+        return (
+            f"<exchange with {self.peer or 'nobody'}: {len(self.sent)} sent, {len(self.received)} received>"
+        )
 
 
 CURRENT: ContextVar[Exchange] = ContextVar("CURRENT")

@@ -27,9 +27,7 @@ from crawler.address import Network, blocked
 from crawler.message import Message, message
 from crawler.tee import CURRENT, Exchange, TeeConnector
 
-Reason = Literal[
-    "address_blocked", "dns", "protocol", "refused", "reset", "timeout", "tls", "unreachable"
-]
+Reason = Literal["address_blocked", "dns", "protocol", "refused", "reset", "timeout", "tls", "unreachable"]
 
 CONNECT_S = 10.0
 """Seconds for a TCP connection and its TLS handshake, each address."""

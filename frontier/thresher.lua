@@ -251,7 +251,7 @@ end
 -- Grants one lease on a host that is ready, or takes it out of `ready`, or moves it to when it may be asked.
 local function grant(c, name, worker, lease_ms, min_delay)
   local h = read_host(c, name)
-  local pace = math.max(min_delay, h.delay, h.open > 0 and h.pace or 0)
+  local pace = math.max(min_delay, h.delay)
   local member = first(c, name)
   if not member or h.asking == 1 or h.open >= capacity(pace) then
     redis.call('ZREM', c.ready, name)

@@ -145,7 +145,7 @@ class Catalog:
             connection = session.connection()
 
             def one(statement: str) -> Any:
-                return connection.execute(text(statement)).scalar_one()
+                return connection.execute(text(statement)).scalars().first()
 
             if one("PRAGMA quick_check") != "ok":
                 raise _Damaged(f"the catalog {self.path} is damaged")

@@ -174,7 +174,8 @@ def _http(record: WarcRecord, block: bytes, limit: int, kind: str) -> _Found:
         record.parse_http("none", HEAD_ROOM, LF_LINE.match(block) is not None)
         status = record.http_headers.status_code
         headers = tuple(
-            (name.decode("latin-1"), value.decode("latin-1")) for name, value in record.http_headers.items_bytes()
+            (name.decode("latin-1"), value.decode("latin-1"))
+            for name, value in record.http_headers.items_bytes()
         )
         entity = record.reader.read()
     except OSError:

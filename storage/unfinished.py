@@ -11,7 +11,7 @@ from pathlib import Path
 
 from core import CorruptData
 from storage import cdxj
-from storage.files import Files, sync
+from storage.files import Files, sync, writing
 from storage.manifest import JSON, Manifest, Output, digest, fingerprint, load, manifest_name, seal
 
 STEP_NAME = "archive"
@@ -70,6 +70,7 @@ def publish(
         counts=counts,
     )
     seal(files, manifest)
-    path.unlink(missing_ok=True)
-    sync(path.parent)
+    with writing(files.root):
+        path.unlink(missing_ok=True)
+        sync(path.parent)
     return manifest

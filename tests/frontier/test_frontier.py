@@ -90,6 +90,19 @@ async def test_hosts_take_turns(frontier, found, grants):
     assert [sorted(hosts[i : i + 3]) for i in (0, 3, 6)] == [["a.test", "b.test", "c.test"]] * 3
 
 
+async def test_a_host_that_had_its_turn_goes_to_the_end_of_the_line(frontier, found, grants):
+    await frontier.add([found(f"http://{host}.test/{i}") for host in "ab" for i in range(3)])
+    worker = grants(frontier)
+    for robots in await worker.take():
+        await worker.allow(robots)
+    hosts = []
+    for _ in range(6):
+        await asyncio.sleep(0.003)
+        hosts += [lease.url.host for lease in await worker.take(1)]
+    assert hosts[:2] * 3 == hosts
+    assert len(set(hosts)) == 2
+
+
 async def test_robots_txt_of_an_origin_comes_before_its_pages(frontier, found, grants):
     await frontier.add([found("http://a.test:8080/x"), found("http://a.test:8080/y")])
     worker = grants(frontier)
@@ -177,6 +190,7 @@ async def test_a_host_without_a_delay_has_at_most_sixteen_exchanges_open(frontie
     leases = await worker.pages()
     assert len(leases) == 16
     await frontier.release(leases[:3])
+    await frontier.release(leases[:3])
     assert len(await worker.take()) == 3
 
 
@@ -197,6 +211,41 @@ async def test_two_workers_that_disagree_are_held_to_the_slower(frontier, found,
     assert await fast.take() == []
     await slow.allow(robots)
     assert await fast.take() == []
+
+
+async def test_a_slow_worker_waits_its_delay_after_a_fast_one(frontier, found, grants):
+    await frontier.add([found(f"http://a.test/{i}") for i in range(3)])
+    fast, slow = grants(frontier, "fast"), grants(frontier, "slow", delay_ms=100)
+    (page,) = await fast.pages(1)
+    assert await slow.take() == []
+    await frontier.release([page])
+    assert await slow.take() == []
+    await asyncio.sleep(0.12)
+    assert len(await slow.take()) == 1
+
+
+async def test_robots_rules_that_ask_for_less_than_before_are_heard(frontier, found, grants):
+    await frontier.add([found(f"http://a.test/{i}") for i in range(3)])
+    worker = grants(frontier)
+    await worker.allow((await worker.take())[0], delay_ms=60, ttl_ms=0)
+    await asyncio.sleep(0.08)
+    await worker.allow((await worker.take())[0], delay_ms=None)
+    assert await worker.take() == []
+    await asyncio.sleep(0.08)
+    assert len(await worker.take()) == 3
+
+
+async def test_another_origin_of_the_host_does_not_make_it_faster(frontier, found, grants):
+    await frontier.add([found("http://a.test/"), found("https://a.test/"), found("https://a.test/2")])
+    worker = grants(frontier)
+    await worker.allow((await worker.take())[0], delay_ms=40)
+    await asyncio.sleep(0.05)
+    await frontier.settle(settled(await worker.take()))
+    await asyncio.sleep(0.05)
+    await worker.allow((await worker.take())[0], delay_ms=None)
+    assert await worker.take() == []
+    await asyncio.sleep(0.05)
+    assert len(await worker.take()) == 1
 
 
 async def test_no_host_is_asked_twice_within_its_delay_whoever_asks(frontier, found, grants, redis):
@@ -231,12 +280,10 @@ async def test_no_host_is_asked_twice_within_its_delay_whoever_asks(frontier, fo
 async def test_a_held_host_is_asked_nothing(frontier, found, grants):
     await frontier.add([found(f"http://a.test/{i}") for i in range(20)])
     worker = grants(frontier)
-    leases = await worker.pages()
-    await frontier.settle(settled(leases[:1], Outcome.RETRY, reason="status_429", hold_ms=200))
-    await frontier.release(leases)
+    await frontier.settle(settled(await worker.pages(1), Outcome.RETRY, reason="status_429", hold_ms=200))
     assert await worker.take() == []
     await asyncio.sleep(0.25)
-    assert len(await worker.take()) == 4
+    assert len(await worker.take()) == 16
 
 
 async def test_a_settlement_adds_what_was_found_and_ends_the_lease(frontier, found, grants):

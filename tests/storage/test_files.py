@@ -5,12 +5,14 @@ import multiprocessing
 import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from core import CorruptData, InputError, Unavailable
 from hypothesis import given
 from hypothesis import strategies as st
+
+from core import CorruptData, InputError, Unavailable
 from storage.files import STAGING, Files, storage_root
 from tests.storage.faults import failing_at, steps
 
@@ -68,9 +70,8 @@ def test_staged_bytes_are_invisible_until_published(files):
 
 
 def test_what_is_not_published_is_gone(files):
-    with pytest.raises(ValueError, match="mine"), files.stage("name") as stage:
+    with files.stage("name") as stage:
         stage.path.write_bytes(b"12345")
-        raise ValueError("mine")
     assert visible(files) == {}
     assert staged(files) == []
 
@@ -165,11 +166,8 @@ def test_killed_at_every_call_nothing_is_half_visible_and_a_retry_works(tmp_path
     for number in range(count):
         files = Files(tmp_path / str(number))
         before(files)
-        with failing_at(number):
-            try:
-                act(files)
-            except OSError:
-                pass
+        with failing_at(number), suppress(OSError):
+            act(files)
         assert visible(files) in ({"old/name": b"old"}, whole)
         act(files)
         assert visible(files) == whole
@@ -191,8 +189,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, code):
 
 def test_a_really_full_device_is_one_line(files):
     with pytest.raises(Unavailable, match="no room left"), files.stage("name"):
-        with open("/dev/full", "wb", buffering=0) as full:
-            full.write(b"x")
+        Path("/dev/full").write_bytes(b"x")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

@@ -4,12 +4,12 @@ import gzip
 import io
 import zlib
 
-import brotli
 import pytest
 import zstandard
 from fastwarc.stream_io import BrotliWriter
 from hypothesis import given
 from hypothesis import strategies as st
+
 from storage.payload import CHUNKED, ENCODING, TOO_LONG, content_decoded, dechunked
 from tests.storage.captures import chunks
 
@@ -22,12 +22,20 @@ def raw_deflate(data):
     return engine.compress(data) + engine.flush()
 
 
+def brotli(data):
+    made = io.BytesIO()
+    writer = BrotliWriter(made)
+    writer.write(data)
+    writer.close()
+    return made.getvalue()
+
+
 ENCODERS = {
     "gzip": gzip.compress,
     "x-gzip": gzip.compress,
     "GZip": gzip.compress,
     "deflate": zlib.compress,
-    "br": brotli.compress,
+    "br": brotli,
     "zstd": zstandard.compress,
 }
 
@@ -75,7 +83,7 @@ def test_raw_deflate_is_deflate_too():
 
 
 def test_encodings_are_undone_from_the_last_to_the_first():
-    body = brotli.compress(gzip.compress(TEXT))
+    body = brotli(gzip.compress(TEXT))
     assert content_decoded(body, "gzip, identity, br", LIMIT) == (TEXT, None)
 
 
@@ -132,11 +140,3 @@ def test_nothing_that_a_disk_does_to_it_raises(data, name):
     found, problem = content_decoded(bytes(body), name, LIMIT)
     assert problem is None or isinstance(problem, str)
     assert len(found) <= LIMIT
-
-
-def test_the_tools_agree_on_brotli():
-    made = io.BytesIO()
-    writer = BrotliWriter(made)
-    writer.write(TEXT)
-    writer.close()
-    assert content_decoded(made.getvalue(), "br", LIMIT) == (TEXT, None)

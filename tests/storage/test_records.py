@@ -6,11 +6,12 @@ import random
 
 import pytest
 import zstandard
-from core import InputError
 from fastwarc.stream_io import Lz4Writer
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from hypothesis import given
 from hypothesis import strategies as st
+
+from core import InputError
 from storage.members import BROKEN, CUT_OFF, NO_RECORD
 from storage.records import MANY_RECORDS, NO_HEAD, WRONG_LENGTH, read
 from storage.warc import capture_records, warcinfo
@@ -133,7 +134,7 @@ def test_cut_at_any_byte_all_whole_records_before_are_read_and_the_rest_is_named
 @pytest.mark.parametrize("codec", ["gzip", "plain", "zstd", "lz4"])
 def test_rubbish_between_records_costs_nothing_else(write, codec):
     members = [CODECS[codec](record) for record in RECORDS]
-    rubbish = random.Random(7).randbytes(5000)
+    rubbish = random.Random(7).randbytes(4999) + b"\n"
     path = write(b"".join([*members[:3], rubbish, *members[3:]]))
     found = list(read(path))
     assert [each.type for each in found if each.type != "damaged"] == [
@@ -257,7 +258,7 @@ def test_a_member_of_something_else_is_named(write):
     ("data", "said"),
     [
         (b"", "it is empty"),
-        (b"http://example.org/\n", "it begins with b'http://'"),
+        (b"http://example.org/\n", "it begins with b'http://e'"),
         (b"filedesc://x.arc 0.0.0.0", "it is an ARC file; convert it with `warcio recompress`"),
         (gzip.compress(b"filedesc://x.arc 0.0.0.0"), "is an ARC file, not a WARC; run `warcio recompress`"),
         (gzip.compress(INFO + RECORDS[1]), "many records in one compressed member; run `warcio recompress`"),
@@ -275,30 +276,28 @@ def test_what_is_no_warc_is_refused_in_one_line_that_says_why(write, data, said)
 
 
 ARCHIVES = sorted(path.relative_to(DATA).as_posix() for path in (DATA / "archives").glob("*/*"))
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize("name", ARCHIVES or ["archives/warcio/example.warc.gz"])
-def test_every_real_archive_is_read_or_refused_with_a_reason(name):
-    path = shared(name)
-    try:
-        found = list(read(path))
-    except InputError as error:
-        assert "\n" not in str(error)
-        assert not name.endswith((".warc.gz", ".warc.lz4", ".wet", ".wat", ".wet.gz", ".wat.gz"))
-        return
-    for each in found:
-        (alone,) = read(path, each.offset, each.offset + 1)
-        assert alone == each
-    assert sum(each.length for each in found) <= path.stat().st_size
-
-
 INTACT = [
     name
     for name in ARCHIVES
     if name.endswith((".warc", ".warc.gz", ".warc.lz4", ".wet", ".wet.gz", ".wat", ".wat.gz"))
     and not name.endswith(("missing-status-text.warc", "example-trunc.warc"))
 ]
+READ_IN_PART = ("sample.warc.txt", "example-trunc.warc", "double-single-inflate-error.gz", "empty.gz")
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ARCHIVES or ["archives/warcio/example.warc.gz"])
+def test_every_real_archive_is_read_or_refused_with_a_reason(name):
+    path = shared(name)
+    if name not in INTACT and not name.endswith(READ_IN_PART):
+        with pytest.raises(InputError, match=r"\A[^\n]+\Z"):
+            list(read(path))
+        return
+    found = list(read(path))
+    for each in found:
+        (alone,) = read(path, each.offset, each.offset + 1)
+        assert alone == each
+    assert sum(each.length for each in found) <= path.stat().st_size
 
 
 @pytest.mark.shared
@@ -307,7 +306,7 @@ def test_fastwarc_finds_the_same_records_at_the_same_places(name):
     path = shared(name)
     with path.open("rb") as file:
         theirs = [
-            (each.stream_pos, each.record_type.name) for each in ArchiveIterator(file, parse_http=False)
+            (each.stream_pos, str(each.record_type)) for each in ArchiveIterator(file, parse_http=False)
         ]
     ours = [(each.offset, each.type) for each in read(path)]
     assert ours == theirs

@@ -8,12 +8,13 @@ import subprocess
 from uuid import UUID
 
 import pytest
-from core import InputError
 from fastwarc.warc import ArchiveIterator
 from hypothesis import given
+from warcio.archiveiterator import ArchiveIterator as WarcioIterator
+
+from core import InputError
 from storage.warc import capture_records, member, payload_digest, read, target_uri, warc_date, warcinfo
 from tests.storage.captures import BODY, CHUNKED, RECORD_ID, capture, captures
-from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 GOLDEN_REQUEST = (
     b"WARC/1.1\r\n"

@@ -1,0 +1,24 @@
+"""The only package that talks to the web.
+
+**The life of an exchange.** The frontier grants a *lease* (`loop`), because a download slot is free. If the
+origin's robots rules forbid the page (`robots`), the lease is settled without a word to the server. Otherwise it
+becomes a request of Scrapy's engine (`spider`, `scheduler`) and goes to the wire (`handler`, `wire`): every
+address is checked when it is connected to (`address`), every byte is taken down in both directions (`tee`), and
+the response is what the bytes say (`message`). The lease is *released*: its host's delay begins.
+
+What came is a *capture*, or a failure; both are data. Outcome and links are found in it (`outcome`, `page`), and
+the settler (`settle`) appends it to the archive, waits until it is durable, and *settles* the lease together with
+what was found. Redirects are never followed: their targets are discoveries like any other link. Only a
+robots.txt is followed through its redirects, as RFC 9309 says.
+
+**The life of a worker** (`worker`). It crawls until the frontier is drained, a limit is reached, or a signal
+drains it; then it seals its archive. If it is killed, its last batch is in an archive file without a seal, and its
+leases are open. `replay` seals the file, settles every lease whose record is in it, because a lease and a worker
+determine the record's id (`identity`), and gives the others back. So nothing archived is fetched again, and
+nothing is lost.
+"""
+
+from crawler.replay import recover
+from crawler.worker import WorkerConfig, run_worker
+
+__all__ = ["WorkerConfig", "recover", "run_worker"]

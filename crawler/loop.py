@@ -1,0 +1,121 @@
+"""`Loop`: the leases of one worker, from grant to settlement. The worker's one loop is `Loop.leases`.
+
+1. The worker never holds more than `concurrency` leases, settled ones not counted: so much may be fetched twice
+   if it is killed, and so much memory may its captures take.
+2. A lease is granted only where there is room to fetch it at once, and released as soon as its exchange is over.
+3. A page that its robots record forbids is settled without being asked for.
+4. The loop ends when the frontier is drained, the page limit is reached, or somebody says stop. Then nothing
+   more is leased or begun; what is in flight is finished by others.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+
+from crawler.page import settled
+from crawler.robots import Rulebook
+from crawler.settle import Finished, Settler
+from frontier import Frontier, Kind, Lease, Outcome
+
+POLL_S = 0.1
+"""How often the frontier is asked again while no host may be asked anything."""
+GATHER_S = 0.005
+"""What happens within so long is told to the frontier in one call."""
+
+
+class Loop:
+    """Hands out leases to be fetched, and knows which are open."""
+
+    def __init__(
+        self,
+        frontier: Frontier,
+        *,
+        worker: str,
+        concurrency: int,
+        lease_ms: int,
+        min_delay_ms: int,
+        max_pages: int | None,
+        until: float | None,
+    ) -> None:
+        """`max_pages` counts the whole crawl's fetched pages; `until` is a time of the monotonic clock."""
+        self._frontier, self._worker = frontier, worker
+        self._concurrency, self._lease_ms, self._min_delay_ms = concurrency, lease_ms, min_delay_ms
+        self._max_pages, self._until = max_pages, until
+        self._rulebook = Rulebook(frontier.robots)
+        self._open: dict[int, Lease] = {}
+        self._ended: list[Lease] = []
+        self._changed = asyncio.Event()
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Lease no more."""
+        self._stopped = True
+        self._changed.set()
+
+    def ended(self, lease: Lease) -> None:
+        """The exchange is over: its host's delay begins."""
+        self._ended.append(lease)
+        self._changed.set()
+
+    def settled(self, leases: Sequence[Lease]) -> None:
+        """The leases have ended."""
+        for lease in leases:
+            del self._open[lease.token]
+        self._changed.set()
+
+    async def leases(self, settler: Settler) -> AsyncIterator[Lease]:
+        """Yield every lease that is to be fetched, as soon as it is granted."""
+        while not self._is_over():
+            await self._release()
+            granted = await self._take()
+            for lease in granted:
+                if self._is_over():
+                    return
+                if lease.kind is Kind.PAGE and (refused := await self._rulebook.refusal(lease)):
+                    self._ended.append(lease)
+                    settler.add(Finished(lease=lease, answer=settled(lease, refused)))
+                else:
+                    yield lease
+            if not granted and not self._open and await self._nothing_left():
+                return
+            await self._pause()
+        await self._release()
+
+    async def _take(self) -> list[Lease]:
+        room = self._concurrency - len(self._open)
+        if room <= 0:
+            return []
+        granted = await self._frontier.lease(
+            room,
+            worker=self._worker,
+            lease_ms=self._lease_ms,
+            min_delay_ms=self._min_delay_ms,
+            limit=self._max_pages,
+        )
+        self._open.update((lease.token, lease) for lease in granted)
+        return granted
+
+    async def _release(self) -> None:
+        over, self._ended = self._ended, []
+        await self._frontier.release(over)
+
+    async def _nothing_left(self) -> bool:
+        stats = await self._frontier.stats()
+        return stats.drained or (
+            self._max_pages is not None and stats.outcomes[Outcome.FETCHED] >= self._max_pages
+        )
+
+    async def _pause(self) -> None:
+        """Wait until something changes here, or may have changed in the frontier."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(POLL_S):
+                await self._changed.wait()
+        self._changed.clear()
+        await asyncio.sleep(GATHER_S)
+
+    def _is_over(self) -> bool:
+        return self._stopped or (self._until is not None and time.monotonic() >= self._until)
+
+    def __repr__(self) -> str:
+        return f"<loop of {self._worker}: {len(self._open)} of {self._concurrency} leases open>"

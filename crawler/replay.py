@@ -1,0 +1,135 @@
+"""`recover`: what dead workers archived is settled, so that nothing archived is fetched again.
+
+1. Their open archive files are sealed first (`storage.archive.recover`).
+2. A lease that a dead worker still holds names the record it would have made (`identity.record_id`). Where that
+   record is in the archive, it is read, understood by the same rules as a fresh answer, and settled.
+3. The leases that are left were never archived: they go back to the frontier at once.
+
+May be killed at any moment and run again, also by several at a time: a record is there or not, and settling twice
+changes nothing. Sealed files are looked through as well, the newest first: a file may have been sealed, by its
+writer or by a recovery that was killed, before its last leases were settled.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import cast
+
+from core.capture import Truncation
+from crawler.identity import record_id
+from crawler.outcome import wait_ms
+from crawler.page import Answer, settlement
+from crawler.recent import Recent
+from crawler.robots import HOPS, ruling, target
+from crawler.settle import BATCH, Finished, end
+from frontier import Frontier, Kind, Lease
+from storage.archive import recover as seal_unfinished
+from storage.files import Files
+from storage.records import ArchivedRecord, read
+from storage.unfinished import SUFFIX, writer_and_serial
+
+Records = dict[str, ArchivedRecord]
+
+
+async def recover(
+    files: Files,
+    frontier: Frontier,
+    writer_is_dead: Callable[[str], bool],
+    *,
+    crawl: str,
+    workers: Iterable[str] = (),
+) -> int:
+    """Take up what the dead workers of a crawl left; returns how many leases were settled from the archive.
+
+    Workers are known by their archive files. `workers` names those who may have died before they had one.
+    """
+    await asyncio.to_thread(seal_unfinished, files, crawl, writer_is_dead)
+    settled = 0
+    sealed = await asyncio.to_thread(_sealed, files, crawl)
+    for writer in sorted({*sealed, *workers}):
+        if writer_is_dead(writer):
+            names = sealed.get(writer, [])
+            settled += await _replay(files, frontier, crawl, writer, names)
+            await frontier.reclaim(writer)
+    return settled
+
+
+async def _replay(files: Files, frontier: Frontier, crawl: str, writer: str, names: list[str]) -> int:
+    leases = await frontier.leases(writer)
+    wanted = {
+        record_id(crawl, writer, lease.token, hop).urn
+        for lease in leases
+        for hop in range(1 if lease.kind is Kind.PAGE else HOPS + 1)
+    }
+    records = await asyncio.to_thread(_find, files, names, wanted)
+    batch: list[Finished] = []
+    settled = 0
+    for lease in leases:
+        finished = _finished(crawl, lease, records)
+        if finished is not None:
+            batch.append(finished)
+            settled += 1
+        if len(batch) >= BATCH:
+            await end(frontier, batch, Recent(0))
+            batch.clear()
+    await end(frontier, batch, Recent(0))
+    return settled
+
+
+def _sealed(files: Files, crawl: str) -> Mapping[str, list[str]]:
+    """Every writer's archive files, newest first."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for name in files.list(f"warc/{crawl}/"):
+        if name.endswith(SUFFIX):
+            found[writer_and_serial(crawl, name.rpartition("/")[2])[0]].append(name)
+    return {writer: names[::-1] for writer, names in found.items()}
+
+
+def _find(files: Files, names: list[str], wanted: set[str]) -> Records:
+    """The wanted response records. Files older than one without any are not read."""
+    found: Records = {}
+    for name in names if wanted else ():
+        here = {record.record_id: record for record in _responses(files, name) if record.record_id in wanted}
+        if not here and name != names[0]:
+            break
+        found |= here
+    return found
+
+
+def _responses(files: Files, name: str) -> Iterator[ArchivedRecord]:
+    return (record for record in read(files.path(name), name=name) if record.type == "response")
+
+
+def _finished(crawl: str, lease: Lease, records: Records) -> Finished | None:
+    if lease.kind is Kind.ROBOTS:
+        return _robots(crawl, lease, records)
+    record = records.get(record_id(crawl, lease.worker, lease.token).urn)
+    if record is None or record.status is None:
+        return None
+    answer = Answer(
+        status=record.status,
+        headers=record.headers,
+        body=record.payload,
+        truncated=cast("Truncation | None", record.truncated),
+        received_ms=record.date_ms,
+    )
+    return Finished(lease=lease, answer=settlement(lease, answer))
+
+
+def _robots(crawl: str, lease: Lease, records: Records) -> Finished | None:
+    """None where the chain of redirects was broken off: it is begun anew."""
+    hops = [records.get(record_id(crawl, lease.worker, lease.token, hop).urn) for hop in range(HOPS + 1)]
+    for hop, record in enumerate(hops):
+        if record is None or record.status is None:
+            return None
+        if hop < HOPS and target(record.status, record.header("location"), record.url) is not None:
+            continue
+        answer = ruling(
+            lease,
+            status=record.status,
+            body=record.payload,
+            truncated=record.truncated,
+            wait=wait_ms(record.header("retry-after"), record.date_ms),
+        )
+        return Finished(lease=lease, answer=answer)
+    return None

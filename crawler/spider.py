@@ -1,0 +1,82 @@
+"""`LeaseSpider`: Scrapy's spider, whose requests are leases and whose results are settlements.
+
+It is handed the worker's live parts when it is made; Scrapy's other components find them here.
+"""
+
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Any
+
+from scrapy import Request, Spider
+from scrapy.http import Response
+from twisted.python.failure import Failure as Trouble
+
+from core import Capture, ThresherError
+from crawler.identity import record_id
+from crawler.loop import Loop
+from crawler.outcome import of_failure
+from crawler.page import answer, settled, settlement
+from crawler.robots import Event
+from crawler.settle import Finished, Settler
+from crawler.wire import Client, Failure
+from frontier import Lease
+
+SLOT = "frontier"
+"""One download slot for all hosts: the frontier keeps them apart."""
+
+
+class LeaseSpider(Spider):
+    """Asks for what is leased, and hands what came to the settler."""
+
+    name = "thresher"
+
+    def __init__(
+        self, *, crawl: str, worker: str, client: Client, loop: Loop, settler: Settler, **options: Any
+    ) -> None:
+        super().__init__(**options)
+        self.crawl, self.worker = crawl, worker
+        self.client, self.loop, self.settler = client, loop, settler
+        self.error: BaseException | None = None
+
+    async def start(self) -> AsyncIterator[Request]:
+        """Yield a request for each lease, until there are no more to be had."""
+        try:
+            async for lease in self.loop.leases(self.settler):
+                yield Request(
+                    lease.url.wire,
+                    callback=self.parse,
+                    errback=self.fail,
+                    dont_filter=True,
+                    meta={"lease": lease, "verbatim_url": True, "download_slot": SLOT},
+                )
+        except ThresherError as error:
+            self.stop(error)
+
+    def parse(self, response: Response, **_: Any) -> None:
+        """Settle what came."""
+        lease: Lease = response.meta["lease"]
+        found: Capture | Failure | Event = response.meta["found"]
+        name = partial(record_id, self.crawl, self.worker, lease.token)
+        match found:
+            case Event(captures=captures):
+                records = tuple((capture, name(hop)) for hop, capture in enumerate(captures))
+                finished = Finished(lease=lease, records=records, answer=found.answer)
+            case Capture():
+                known = self.settler.known
+                finished = Finished(
+                    lease=lease,
+                    records=((found, name()),),
+                    answer=settlement(lease, answer(found), known),
+                )
+            case Failure(reason=reason):
+                finished = Finished(lease=lease, answer=settled(lease, of_failure(reason)))
+        self.settler.add(finished)
+
+    def fail(self, trouble: Trouble) -> None:
+        """Stop: whatever a server does is an answer, so what is raised is a fault of ours."""
+        self.stop(trouble.value or RuntimeError(str(trouble)))
+
+    def stop(self, error: BaseException) -> None:
+        """Lease no more; the worker raises the first error once it has stopped."""
+        self.error = self.error or error
+        self.loop.stop()

@@ -1,0 +1,175 @@
+"""One worker: a process that crawls until the frontier is drained, a limit is reached, or it is told to stop.
+
+1. Scrapy's engine runs on asyncio alone (no Twisted reactor), with everything off that the frontier, the archive
+   or the wire client does already: duplicates, delays, robots, redirects, retries, cookies, decompression.
+   `AsyncCrawlerRunner` is used rather than `AsyncCrawlerProcess`, which would take logging and signals.
+2. SIGTERM and the first SIGINT drain: lease no more, finish what is in flight, settle it, seal the archive. The
+   second stops at once; then nothing is lost but open leases, and `crawler.replay` takes up what was archived.
+3. What goes wrong on our side (the server of the frontier, the disk) is raised when all has come to a stop.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scrapy import Request, Spider, signals
+from scrapy.crawler import AsyncCrawlerRunner, Crawler
+from scrapy.http import Response
+from scrapy.logformatter import LogFormatter
+from scrapy.statscollectors import DummyStatsCollector
+
+from crawler.address import networks
+from crawler.handler import WireHandler
+from crawler.identity import user_agent
+from crawler.loop import Loop
+from crawler.scheduler import LeaseScheduler
+from crawler.settle import Settler
+from crawler.spider import LeaseSpider
+from crawler.wire import Client
+from frontier import Frontier
+from frontier.connect import connect
+from storage.archive import Archive
+from storage.files import Files
+
+STOPPED_AT_ONCE = 130
+"""Exit code after the second signal, as a shell gives for SIGINT."""
+DNS_THREADS = 32
+SETTLING_MS = 60_000
+"""How long a lease lives beyond its exchange: time to settle it."""
+HOPS = 6
+"""Exchanges under one lease, at most: a robots.txt and five redirects."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerConfig:
+    """Everything that a worker must be told. Can be pickled."""
+
+    crawl: str
+    worker: str
+    """Names one life of one process; never used again."""
+    redis: str
+    """Address of the frontier's server: redis://, rediss:// or unix://."""
+    storage: Path
+    contact: str
+    user_agent: str = ""
+    """`thresher/VERSION (+contact)` where empty."""
+    min_delay_s: float = 1.0
+    max_body: int = 10 << 20
+    timeout_s: float = 30.0
+    """For one exchange, from the look-up of the host name to the last byte."""
+    allow_networks: tuple[str, ...] = ()
+    concurrency: int = 64
+    max_pages: int | None = None
+    """Pages fetched by the whole crawl, those of earlier runs included, at which this run ends."""
+    max_time_s: float | None = None
+
+
+def run_worker(config: WorkerConfig) -> None:
+    """Crawl; returns when the crawl is at an end or was drained. To be called in a process's main thread.
+
+    Raises `InputError` and `Unavailable`; never for anything that a server on the web does.
+    """
+    asyncio.run(_run(config))
+
+
+async def _run(config: WorkerConfig) -> None:
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(DNS_THREADS, "dns"))
+    allow = networks(config.allow_networks)
+    name = config.user_agent or user_agent(config.contact)
+    archive = Archive(Files(config.storage), config.crawl, writer=config.worker, user_agent=name)
+    redis = await connect(config.redis)
+    try:
+        frontier = Frontier(redis, config.crawl)
+        await frontier.open()
+        client = Client(user_agent=name, max_body=config.max_body, timeout_s=config.timeout_s, allow=allow)
+        try:
+            await _crawl(config, frontier, archive, client)
+        finally:
+            await client.close()
+        # Leased, but never begun: a drain came between. Everything else is settled by now.
+        await frontier.reclaim(config.worker)
+    finally:
+        await redis.aclose()
+
+
+async def _crawl(config: WorkerConfig, frontier: Frontier, archive: Archive, client: Client) -> None:
+    loop = Loop(
+        frontier,
+        worker=config.worker,
+        concurrency=config.concurrency,
+        lease_ms=round(config.timeout_s * 1000) * HOPS + SETTLING_MS,
+        min_delay_ms=round(config.min_delay_s * 1000),
+        max_pages=config.max_pages,
+        until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,
+    )
+    settler = Settler(archive, frontier, loop.settled)
+    _obey_signals(loop)
+    settling = asyncio.create_task(settler.run())
+    settling.add_done_callback(lambda _: loop.stop())
+    crawler = Crawler(LeaseSpider, _settings(config.concurrency))
+    crawler.signals.connect(_on_spider_error, signals.spider_error)
+    await AsyncCrawlerRunner(_settings(config.concurrency)).crawl(
+        crawler, crawl=config.crawl, worker=config.worker, client=client, loop=loop, settler=settler
+    )
+    settler.close()
+    await settling
+    spider = crawler.spider
+    if isinstance(spider, LeaseSpider) and spider.error is not None:
+        raise spider.error
+
+
+def _on_spider_error(failure: Any, spider: LeaseSpider) -> None:
+    spider.stop(failure.value)
+
+
+def _obey_signals(loop: Loop) -> None:
+    told: list[bool] = []
+
+    def take() -> None:
+        if told:
+            os._exit(STOPPED_AT_ONCE)
+        told.append(True)
+        loop.stop()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, take)
+
+
+class _Quiet(LogFormatter):
+    """Says nothing of single responses, and spends nothing on it."""
+
+    def crawled(self, request: Request, response: Response, spider: Spider) -> Any:  # noqa: ARG002 - Scrapy's
+        """Log nothing."""
+        return None
+
+
+def _settings(concurrency: int) -> dict[str, Any]:
+    logging.getLogger("scrapy").setLevel(logging.WARNING)
+    return {
+        "TWISTED_REACTOR_ENABLED": False,
+        "TELNETCONSOLE_ENABLED": False,
+        "REMOTE_CONTROL_ENABLED": False,
+        "SCHEDULER": LeaseScheduler,
+        "DOWNLOAD_HANDLERS": {
+            "http": WireHandler,
+            "https": WireHandler,
+            "data": None,
+            "file": None,
+            "ftp": None,
+            "s3": None,
+        },
+        "DOWNLOADER_MIDDLEWARES_BASE": {},
+        "SPIDER_MIDDLEWARES_BASE": {},
+        "EXTENSIONS_BASE": {},
+        "LOG_FORMATTER": _Quiet,
+        "STATS_CLASS": DummyStatsCollector,
+        "CONCURRENT_REQUESTS": concurrency,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": concurrency,
+        "DOWNLOAD_DELAY": 0,
+    }

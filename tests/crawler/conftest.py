@@ -1,0 +1,74 @@
+import asyncio
+
+import pytest
+
+from crawler import WorkerConfig
+from frontier import Discovery, Frontier, Scope, canonical
+from frontier.connect import connect
+from frontier.server import embedded
+from tests.crawler.server import Server
+
+LOOPBACK = ("127.0.0.0/8",)
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory):
+    with embedded(tmp_path_factory.mktemp("redis")) as address:
+        yield address
+
+
+@pytest.fixture
+def site():
+    with Server().in_thread() as server:
+        yield server
+
+
+class Crawl:
+    """One crawl in a real frontier and a real directory."""
+
+    def __init__(self, redis, name, root):
+        self.redis, self.name, self.root = redis, name, root
+
+    def config(self, worker, **changes):
+        settings = {
+            "crawl": self.name,
+            "worker": worker,
+            "redis": self.redis,
+            "storage": self.root,
+            "contact": "mailto:test@example.org",
+            "min_delay_s": 0.0,
+            "timeout_s": 3.0,
+            "allow_networks": LOOPBACK,
+        }
+        return WorkerConfig(**{**settings, **changes})
+
+    def ask(self, question):
+        """The answer of an async function of the frontier."""
+
+        async def run():
+            client = await connect(self.redis)
+            try:
+                frontier = Frontier(client, self.name)
+                await frontier.open()
+                return await question(frontier)
+            finally:
+                await client.aclose()
+
+        return asyncio.run(run())
+
+    def seed(self, *urls, scope="host", max_depth=None):
+        found = [canonical(url) for url in urls]
+        self.ask(
+            lambda frontier: frontier.add(
+                [Discovery(url=url, scope=Scope.of(scope, url), max_depth=max_depth) for url in found]
+            )
+        )
+
+    @property
+    def stats(self):
+        return self.ask(lambda frontier: frontier.stats())
+
+
+@pytest.fixture
+def crawl(redis, tmp_path, request):
+    return Crawl(redis, f"crawl-{abs(hash(request.node.nodeid))}", tmp_path / "data")

@@ -1,0 +1,21 @@
+"""Leases as a frontier would grant them."""
+
+from frontier import Kind, Lease, Scope, canonical
+
+
+def lease(url="http://example.org/", **changes):
+    found = canonical(url)
+    settings = {
+        "url": found,
+        "kind": Kind.PAGE,
+        "token": 1,
+        "worker": "w",
+        "deadline_ms": 0,
+        "scope": Scope.of("host", found),
+        "depth": 0,
+        "max_depth": None,
+        "hops": 0,
+        "attempt": 0,
+        "robots_version": 1,
+    }
+    return Lease(**{**settings, **changes})

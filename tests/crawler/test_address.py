@@ -1,0 +1,76 @@
+from ipaddress import IPv4Address, IPv6Address, ip_network
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import InputError
+from crawler.address import blocked, networks
+
+OURS = [
+    "127.0.0.1",
+    "10.0.0.1",
+    "172.16.0.1",
+    "192.168.1.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "0.0.0.0",
+    "224.0.0.1",
+    "240.0.0.1",
+    "255.255.255.255",
+    "192.0.2.1",
+    "::",
+    "::1",
+    "fc00::1",
+    "fe80::1",
+    "fe80::1%eth0",
+    "ff02::1",
+    "2001:db8::1",
+    "::ffff:127.0.0.1",
+    "::ffff:10.0.0.1",
+    "2002:7f00:1::",
+    "64:ff9b::a00:1",
+    "64:ff9b:1::1",
+    "::127.0.0.1",
+    "2001::1",
+]
+PUBLIC = ["8.8.8.8", "1.1.1.1", "2606:4700::1111", "::ffff:8.8.8.8", "2002:808:808::", "64:ff9b::808:808"]
+
+
+@pytest.mark.parametrize("address", OURS)
+def test_what_is_not_global_is_blocked(address):
+    assert blocked(address)
+
+
+@pytest.mark.parametrize("address", PUBLIC)
+def test_what_is_global_is_not(address):
+    assert not blocked(address)
+
+
+@given(st.text(alphabet="0123456789abcdef.:x%") | st.text())
+def test_what_is_no_address_is_blocked(text):
+    try:
+        IPv6Address(text.partition("%")[0]) if ":" in text else IPv4Address(text.partition("%")[0])
+    except ValueError:
+        assert blocked(text)
+
+
+@given(st.ip_addresses(v=4))
+def test_a_mapped_address_is_judged_as_what_it_stands_for(address):
+    assert blocked(f"::ffff:{address}") == blocked(str(address))
+    assert blocked(str(IPv6Address((0x64FF9B << 96) | int(address)))) == blocked(str(address))
+
+
+def test_only_the_allowed_network_is_exempt():
+    allowed = networks(["127.0.0.0/8", "fd00::/8"])
+    assert allowed == (ip_network("127.0.0.0/8"), ip_network("fd00::/8"))
+    assert not blocked("127.1.2.3", allowed)
+    assert not blocked("::ffff:127.1.2.3", allowed)
+    assert not blocked("fd00::1", allowed)
+    assert blocked("10.0.0.1", allowed)
+    assert blocked("::1", allowed)
+
+
+def test_a_network_that_is_none_is_an_error_of_one_line():
+    with pytest.raises(InputError, match=r"allow_networks: '10.0.0.0/40'"):
+        networks(["10.0.0.0/40"])

@@ -1,0 +1,88 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.outcome import LONGEST_WAIT_MS, of_failure, of_response, wait_ms
+from frontier import Outcome
+
+NOW = 1_700_000_000_000  # Tue, 14 Nov 2023 22:13:20 GMT
+
+
+def judged(status, truncated=None, retry_after=None):
+    found = of_response(status, truncated=truncated, retry_after=retry_after, now_ms=NOW)
+    return found.outcome, found.reason
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome", "reason"),
+    [
+        (200, "fetched", ""),
+        (204, "fetched", "status_204"),
+        (301, "redirected", ""),
+        (308, "redirected", ""),
+        (304, "fetched", "status_304"),
+        (404, "fetched", "status_404"),
+        (403, "fetched", "status_403"),
+        (408, "retry", "status_408"),
+        (429, "retry", "status_429"),
+        (500, "retry", "status_500"),
+        (503, "retry", "status_503"),
+        (999, "fetched", "status_999"),
+    ],
+)
+def test_what_a_status_means(status, outcome, reason):
+    assert judged(status) == (outcome, reason)
+
+
+def test_a_response_that_is_not_whole_is_fetched_and_says_so():
+    assert judged(200, truncated="length") == (Outcome.FETCHED, "truncated_length")
+
+
+@pytest.mark.parametrize(
+    ("reason", "outcome"),
+    [
+        ("dns", "retry"),
+        ("timeout", "retry"),
+        ("reset", "retry"),
+        ("refused", "retry"),
+        ("unreachable", "retry"),
+        ("address_blocked", "refused"),
+        ("tls", "failed"),
+        ("protocol", "failed"),
+    ],
+)
+def test_what_no_response_means(reason, outcome):
+    assert (of_failure(reason).outcome, of_failure(reason).reason) == (outcome, reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "wait"),
+    [
+        ("0", 0),
+        (" 7 ", 7_000),
+        ("99999999999999999999", LONGEST_WAIT_MS),
+        ("Tue, 14 Nov 2023 22:13:30 GMT", 10_000),
+        ("Tue, 14 Nov 2023 22:13:10 GMT", 0),
+        ("Tue, 14 Nov 2033 22:13:10 GMT", LONGEST_WAIT_MS),
+        ("soon", None),
+        ("-5", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date_within_an_hour(text, wait):
+    assert wait_ms(text, NOW) == wait
+
+
+@given(st.text(max_size=40))
+def test_no_retry_after_breaks_it(text):
+    wait = wait_ms(text, NOW)
+    assert wait is None or 0 <= wait <= LONGEST_WAIT_MS
+
+
+def test_the_whole_host_waits_where_the_server_says_that_we_are_too_fast():
+    found = of_response(429, truncated=None, retry_after="5", now_ms=NOW)
+    assert (found.retry_after_ms, found.hold_ms) == (5_000, 5_000)
+    assert of_response(429, truncated=None, retry_after=None, now_ms=NOW).hold_ms > 0
+    assert of_response(503, truncated=None, retry_after=None, now_ms=NOW).hold_ms == 0
+    assert of_response(500, truncated=None, retry_after="5", now_ms=NOW).hold_ms == 0

@@ -1,0 +1,127 @@
+import gzip
+
+import pytest
+
+from core import Capture
+from crawler.page import HOPS, answer, settlement
+from frontier import Outcome, Scope, canonical
+from tests.crawler.leases import lease
+
+HTML = ("Content-Type", "text/html; charset=utf-8")
+
+
+def capture(body=b"", *headers, status=200, url="http://example.org/", truncated=None):
+    body = body.encode() if isinstance(body, str) else body
+    return Capture(
+        url=canonical(url),
+        request=b"",
+        response=b"",
+        head_length=0,
+        status=status,
+        headers=headers or (HTML,),
+        payload=body,
+        started_ms=0,
+        elapsed_ms=0,
+        peer="",
+        truncated=truncated,
+    )
+
+
+def settled(*args, under=None, known=(), **more):
+    return settlement(under or lease(), answer(capture(*args, **more)), known)
+
+
+def found(settlement):
+    return [one.url.text for one in settlement.discoveries]
+
+
+LINKS = '<a href="/a">a</a><a href="b#x">b</a><a href="/a">again</a><a href="http://other.org/">out</a>'
+
+
+def test_links_in_scope_are_discovered_once_one_deeper():
+    ends = settled(LINKS, under=lease(depth=3, max_depth=9, hops=2))
+    assert ends.outcome is Outcome.FETCHED
+    assert found(ends) == ["http://example.org/a", "http://example.org/b"]
+    assert {(one.depth, one.max_depth, one.hops) for one in ends.discoveries} == {(4, 9, 0)}
+
+
+def test_known_urls_are_not_told_again():
+    assert found(settled(LINKS, known={"http://example.org/a"})) == ["http://example.org/b"]
+
+
+def test_links_at_the_greatest_depth_are_not_followed():
+    assert found(settled(LINKS, under=lease(depth=2, max_depth=2))) == []
+    assert found(settled(LINKS, under=lease(depth=1, max_depth=2))) != []
+
+
+def test_only_html_has_links():
+    assert found(settled(LINKS, ("Content-Type", "text/plain"))) == []
+    assert found(settled("<!doctype html>" + LINKS, ("X", "no type"))) != []
+    assert found(settled(LINKS, ("X", "no type"))) == []
+    assert found(settled(LINKS, status=404)) == []
+
+
+def test_links_are_found_behind_content_encoding():
+    assert found(settled(gzip.compress(LINKS.encode()), HTML, ("Content-Encoding", "gzip"))) != []
+    assert settled(b"no gzip", HTML, ("Content-Encoding", "gzip")).outcome is Outcome.FETCHED
+
+
+@pytest.mark.parametrize(
+    ("value", "followed"),
+    [
+        ("nofollow", False),
+        ("noindex, NOFOLLOW", False),
+        ("none", False),
+        ("thresher: nofollow", False),
+        ("otherbot: nofollow", True),
+        ("unavailable_after: 25 Jun 2010 15:00:00 PST", True),
+        ("noindex", True),
+    ],
+)
+def test_x_robots_tag_is_obeyed(value, followed):
+    assert bool(found(settled(LINKS, HTML, ("X-Robots-Tag", value)))) == followed
+
+
+def test_meta_nofollow_is_obeyed():
+    assert found(settled('<head><meta name="robots" content="nofollow"></head>' + LINKS)) == []
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_one_discovery_of_the_same_depth_one_hop_further(status):
+    ends = settled(b"", ("Location", "/there"), status=status, under=lease(depth=2, hops=3))
+    assert (ends.outcome, ends.reason) == (Outcome.REDIRECTED, "")
+    assert found(ends) == ["http://example.org/there"]
+    assert (ends.discoveries[0].depth, ends.discoveries[0].hops) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("location", "reason"),
+    [
+        ("http://other.org/", "out_of_scope"),
+        ("//other.org/", "out_of_scope"),
+        ("javascript:alert(1)", "bad_location"),
+        ("file:///etc/passwd", "bad_location"),
+        ("/", "to_itself"),
+        ("", "no_location"),
+    ],
+)
+def test_a_redirect_that_is_not_followed_says_why(location, reason):
+    ends = settled(b"", ("Location", location), status=302)
+    assert (ends.outcome, ends.reason, ends.discoveries) == (Outcome.REDIRECTED, reason, ())
+
+
+def test_a_chain_of_redirects_ends():
+    at_the_end = lease(hops=HOPS, scope=Scope.of("any", canonical("http://example.org/")))
+    ends = settled(b"", ("Location", "/there"), status=302, under=at_the_end)
+    assert (ends.reason, ends.discoveries) == ("too_many_hops", ())
+
+
+def test_a_page_that_is_not_whole_is_fetched_with_the_links_it_has():
+    ends = settled(LINKS, truncated="length")
+    assert (ends.outcome, ends.reason) == (Outcome.FETCHED, "truncated_length")
+    assert found(ends)
+
+
+def test_retry_after_holds_the_host():
+    ends = settled(b"", ("Retry-After", "7"), status=429)
+    assert (ends.outcome, ends.retry_after_ms, ends.hold_ms) == (Outcome.RETRY, 7_000, 7_000)

@@ -1,0 +1,182 @@
+"""robots.txt as RFC 9309 has it; the numbers in the names are its sections."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.address import networks
+from crawler.robots import ATTEMPTS, LONGEST, AskAgain, Rulebook, Ruling, ask, crawl_delay_ms, parse, ruling
+from crawler.wire import Client
+from frontier import Kind, RobotsRecord, canonical
+from tests.crawler.leases import lease
+from tests.crawler.server import Server, page, redirect
+
+
+def rules(text, *headers):
+    return page(text, *headers, kind="text/plain")
+
+
+async def event(answers, attempt=0, allow=("127.0.0.0/8",)):
+    async with Server(answers).serve() as server:
+        client = Client(user_agent="t", max_body=1_000_000, timeout_s=0.5, allow=networks(allow))
+        try:
+            return await ask(
+                client, lease(server.url + "/robots.txt", kind=Kind.ROBOTS, attempt=attempt)
+            ), server
+        finally:
+            await client.close()
+
+
+def ruled(status, body=b"", truncated=None, attempt=0, wait=None):
+    return ruling(lease(attempt=attempt), status=status, body=body, truncated=truncated, wait=wait)
+
+
+async def refused(record, url, version=1):
+    async def read(_):
+        return record
+
+    found = await Rulebook(read).refusal(lease(url, robots_version=version))
+    return found and (str(found.outcome), found.reason)
+
+
+def record(rule="rules", body=b""):
+    return RobotsRecord(origin="http://example.org", version=1, rule=rule, body=body)
+
+
+async def test_rules_are_what_the_server_says():
+    found, _ = await event({"/robots.txt": rules("User-agent: *\nDisallow: /private\nCrawl-delay: 2")})
+    assert found.answer.rule == "rules"
+    assert found.answer.delay_ms == 2_000
+    assert len(found.captures) == 1
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410])
+def test_2_3_1_3_unavailable_means_that_all_is_allowed(status):
+    assert ruled(status).rule == "allow"
+
+
+@pytest.mark.parametrize("status", [429, 500, 503, 599])
+def test_2_3_1_4_unreachable_means_ask_again_and_at_last_that_all_is_disallowed(status):
+    waits = [ruled(status, attempt=attempt) for attempt in range(ATTEMPTS)]
+    assert [type(one) for one in waits] == [AskAgain, AskAgain, Ruling]
+    assert waits[0].after_ms * 2 == waits[1].after_ms
+    assert waits[2].rule == "disallow"
+    assert ruled(status, wait=5_000).after_ms == 5_000
+
+
+def test_rules_that_broke_off_are_not_rules():
+    assert isinstance(ruled(200, b"User-agent: *", truncated="disconnect"), AskAgain)
+    assert isinstance(ruled(200, b"User-agent: *", truncated="time"), AskAgain)
+    assert ruled(200, b"User-agent: *", truncated="length").rule == "rules"
+
+
+async def test_no_answer_is_asked_again():
+    async def silent(_, writer):
+        writer.close()
+
+    found, _ = await event({"/robots.txt": silent})
+    assert isinstance(found.answer, AskAgain)
+    assert found.captures == ()
+
+
+async def test_a_host_that_the_guard_blocks_is_disallowed_at_once():
+    found, server = await event({"/robots.txt": rules("")}, allow=())
+    assert (found.answer.rule, found.answer.body) == ("disallow", b"address_blocked")
+    assert server.connections == 0
+
+
+async def test_2_3_1_2_five_redirects_are_followed_each_with_a_record():
+    hops = {f"/{hop}": redirect(f"/{hop + 1}") for hop in range(1, 5)}
+    found, server = await event(
+        {"/robots.txt": redirect("/1"), **hops, "/5": rules("User-agent: *\nDisallow: /")}
+    )
+    assert found.answer.rule == "rules"
+    assert [one.status for one in found.captures] == [301] * 5 + [200]
+    assert len(server.requests) == 6
+
+
+async def test_2_3_1_2_more_redirects_mean_that_all_is_allowed():
+    found, server = await event({"/robots.txt": redirect("/robots.txt")})
+    assert found.answer.rule == "allow"
+    assert len(server.requests) == 6
+
+
+async def test_a_redirect_to_a_blocked_address_is_not_followed():
+    found, _ = await event({"/robots.txt": redirect("http://10.1.2.3/robots.txt")})
+    assert (found.answer.rule, found.answer.body) == ("disallow", b"address_blocked")
+    assert len(found.captures) == 1
+
+
+async def test_a_redirect_that_leads_nowhere_means_that_all_is_allowed():
+    found, _ = await event({"/robots.txt": redirect("javascript:alert(1)")})
+    assert found.answer.rule == "allow"
+
+
+def test_2_5_the_first_500_kib_count():
+    found = ruled(200, b"User-agent: *\nDisallow: /a\n" + b"#" * LONGEST + b"\nDisallow: /b\n")
+    assert len(found.body) == LONGEST
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "reason"),
+    [
+        ("User-agent: *\nDisallow: /private", "/private/x", "robots"),
+        ("User-agent: *\nDisallow: /private", "/public", None),
+        ("User-agent: thresher\nDisallow:\n\nUser-agent: *\nDisallow: /", "/x", None),
+        ("User-agent: Thresher\nDisallow: /x\n\nUser-agent: *\nAllow: /", "/x", "robots"),
+        ("User-agent: *\nDisallow: /\nAllow: /ok", "/ok/page", None),
+        ("User-agent: *\nDisallow: /*.pdf$", "/a.pdf", "robots"),
+        ("User-agent: *\nDisallow: /*.pdf$", "/a.pdf?x", None),
+        ("\ufeffUser-agent: *\nDisallow: /", "/x", "robots"),
+        ("User-agent: *\rDisallow: /", "/x", "robots"),
+        ("<html>not a robots.txt</html>", "/x", None),
+        ("", "/x", None),
+    ],
+)
+async def test_pages_are_judged_by_the_rules(text, path, reason):
+    found = await refused(record(body=text.encode()), f"http://example.org{path}")
+    assert found == (None if reason is None else ("refused", reason))
+
+
+async def test_records_without_rules_speak_for_the_whole_origin():
+    assert await refused(record("allow"), "http://example.org/x") is None
+    assert await refused(record("disallow"), "http://example.org/x") == ("failed", "robots_unreachable")
+    blocked = record("disallow", b"address_blocked")
+    assert await refused(blocked, "http://example.org/x") == ("refused", "address_blocked")
+
+
+async def test_a_record_is_read_and_parsed_once_for_each_version():
+    read = []
+
+    async def reading(origin):
+        read.append(origin)
+        return record(body=b"User-agent: *\nDisallow: /x")
+
+    book = Rulebook(reading)
+    for version in (1, 1, 2):
+        assert await book.refusal(lease("http://example.org/x", robots_version=version))
+    assert len(read) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "delay_ms"),
+    [
+        ("0.5", 500),
+        ("3600", 300_000),
+        ("-5", None),
+        ("0", None),
+        ("soon", None),
+        ("nan", None),
+        ("inf", 300_000),
+    ],
+)
+def test_a_crawl_delay_is_clamped(text, delay_ms):
+    found = crawl_delay_ms(parse(f"User-agent: *\nCrawl-delay: {text}\nDisallow: /x".encode()))
+    assert found == delay_ms
+
+
+@given(st.binary(max_size=500))
+def test_no_bytes_break_it(body):
+    found = parse(b"User-agent: *\n" + body)
+    crawl_delay_ms(found)
+    found.can_fetch(canonical("http://example.org/a?b").wire, "thresher")

@@ -1,0 +1,91 @@
+"""The index is sorted, plain, and the same for the same lines."""
+
+import gzip
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import CorruptData, RecordRef
+from storage import cdxj
+from tests.shared import shared
+
+REF = RecordRef(file="warc/main/a.warc.gz", offset=450, length=900, digest="sha1:ABC")
+
+
+def row(url="https://www.Example.org:8080/Path?Q=1", date_ms=1_767_323_045_678, **more):
+    return cdxj.row(ref=REF, url=url, date_ms=date_ms, **{"mime": "text/html", "status": 200, **more})
+
+
+def test_a_line_is_this():
+    assert cdxj.line(row()) == (
+        "org,example:8080)/path?q=1 20260102030405 "
+        '{"url": "https://www.Example.org:8080/Path?Q=1", "mime": "text/html", "status": "200", '
+        '"digest": "sha1:ABC", "length": "900", "offset": "450", "filename": "warc/main/a.warc.gz"}'
+    )
+
+
+def test_lines_are_sorted_whatever_their_order(tmp_path):
+    lines = [cdxj.line(row(f"http://{host}.example/", date)) for host in "bac" for date in (2000, 1000)]
+    cdxj.write(tmp_path / "one", lines)
+    cdxj.write(tmp_path / "two", reversed(lines))
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    assert gzip.decompress((tmp_path / "one").read_bytes()).decode() == "".join(
+        f"{each}\n" for each in sorted(lines)
+    )
+
+
+@given(
+    st.lists(
+        st.tuples(st.text(max_size=40), st.integers(0, 4_102_444_800_000), st.integers(0, 999)), max_size=5
+    )
+)
+def test_any_url_round_trips(tmp_path_factory, found):
+    path = tmp_path_factory.mktemp("cdxj") / "x.cdxj.gz"
+    rows = [row(f"http://example.org/{url}", date, status=status) for url, date, status in found]
+    cdxj.write(path, map(cdxj.line, rows))
+    assert sorted(map(cdxj.line, cdxj.read(path))) == sorted(map(cdxj.line, rows))
+    assert sorted(map(repr, cdxj.read(path))) == sorted(map(repr, rows))
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("http://example.org/", "org,example)/"),
+        ("http://192.0.2.1:80x/", "http://192.0.2.1:80x/"),
+        ("http://192.0.2.1/a", "192.0.2.1)/a"),
+        ("dns:example.org", "dns:example.org"),
+        ("http://[::1/", "http://[::1/"),
+        ("http://example.org/a b\né", "org,example)/a%20b%0a%c3%a9"),
+        ("", ""),
+    ],
+)
+def test_anything_has_a_key_without_spaces(url, key):
+    assert cdxj.surt(url) == key
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"no gzip",
+        gzip.compress(b"only two\n"),
+        gzip.compress(b"a b {}\n"),
+        gzip.compress(b"a b {nojson\n"),
+        gzip.compress(b"a b [1]\n"),
+        gzip.compress(b'a b {"url": "x", "length": "y", "offset": "1", "filename": "f"}\n'),
+        gzip.compress(b"\xff\n"),
+        gzip.compress(b"a b {}\n")[:-9],
+    ],
+)
+def test_what_is_no_index_is_corrupt_in_one_line(tmp_path, data):
+    (tmp_path / "x.cdxj.gz").write_bytes(data)
+    with pytest.raises(CorruptData, match=r"\A[^\n]*is no CDXJ behind its line 0[^\n]*\Z"):
+        list(cdxj.read(tmp_path / "x.cdxj.gz"))
+
+
+@pytest.mark.shared
+def test_lines_of_the_common_crawl_are_read(tmp_path):
+    (tmp_path / "x.gz").write_bytes(gzip.compress(shared("archives/cc-index/cdx-sample.cdxj").read_bytes()))
+    rows = list(cdxj.read(tmp_path / "x.gz"))
+    assert len(rows) == 5
+    assert all(each.filename.startswith("crawl-data/") and each.length > 0 for each in rows)
