@@ -62,7 +62,7 @@ def main() -> None:
 
 def crawl(directory: Path, args: argparse.Namespace) -> dict[str, object]:
     """One crawl from an empty frontier."""
-    thresher = [sys.executable, "-m", "pipeline.cli"]
+    thresher = [sys.executable, "-m", "pipeline"]
     env = {**os.environ, "THRESHER_PROJECT": str(directory)}
     subprocess.run([*thresher, "seed", str(directory / "seeds.txt"), "--scope", args.scope], env=env, check=True)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -169,6 +169,7 @@ def _settings(concurrency: int) -> dict[str, Any]:
         "EXTENSIONS_BASE": {},
         "LOG_FORMATTER": _Quiet,
         "STATS_CLASS": DummyStatsCollector,
+        "CONCURRENT_ITEMS": 1,  # a task each for every response, and there are no items
         "CONCURRENT_REQUESTS": concurrency,
         "CONCURRENT_REQUESTS_PER_DOMAIN": concurrency,
         "DOWNLOAD_DELAY": 0,

@@ -82,12 +82,12 @@ async def _crawl(
             raise InputError(
                 f"crawl {name!r}: nothing is seeded; run `thresher seed FILE --crawl {name}` first"
             )
-        await recover(project.files, frontier, lambda writer: not _alive(project.state, writer))
+        await _take_up(project, frontier, name)
         begun = await frontier.stats()
         goal = None if limits.max_pages is None else _fetched(begun) + limits.max_pages
         config = _worker_config(project, name, contact, address, goal, limits.max_time_s)
         with _interrupts() as interrupts:
-            await _watch(project, frontier, config, limits.workers, interrupts, progress)
+            await _watch(project, frontier, name, config, limits.workers, interrupts, progress)
         return await frontier.stats()
     finally:
         await redis.aclose()
@@ -96,6 +96,7 @@ async def _crawl(
 async def _watch(
     project: Project,
     frontier: Frontier,
+    name: str,
     config: Callable[[str], WorkerConfig],
     workers: int,
     interrupts: _Interrupts,
@@ -129,7 +130,7 @@ async def _watch(
                         )
                         _signal(running, signal.SIGTERM)
                         continue
-                    await recover(project.files, frontier, lambda writer: not _alive(project.state, writer))
+                    await _take_up(project, frontier, name)
                     running.append(_start(project, config))
     finally:
         _signal(running, signal.SIGTERM)
@@ -138,6 +139,15 @@ async def _watch(
         progress.done()
     if error is not None:
         raise ThresherError(error)
+
+
+async def _take_up(project: Project, frontier: Frontier, name: str) -> None:
+    """What dead workers left: archived pages are settled, other leases go back, locks are removed."""
+    await recover(project.files, frontier, lambda writer: not _alive(project.state, writer), crawl=name)
+    for lock in (project.state / "workers").glob("*.lock"):
+        if not _alive(project.state, lock.stem):
+            await frontier.reclaim(lock.stem)
+            lock.unlink(missing_ok=True)
 
 
 def _note(stats: Stats) -> str:

@@ -77,7 +77,6 @@ class Kept(NamedTuple):
     signatures: Input
     base: int
     """Number of its first kept document."""
-    count: int
 
 
 class TokenizeTask(NamedTuple):
@@ -92,7 +91,7 @@ class TokenizeTask(NamedTuple):
 
 
 def plan(
-    files: Files, sources: Sequence[str], tokenizer: TokenizerFile, removed: Manifest, root: Path
+    files: Files, sources: Sequence[str], tokenizer: TokenizerFile, removed: Manifest
 ) -> Plan:
     """Number the kept documents and say how many shards they make."""
     (table,) = removed.outputs
@@ -106,7 +105,7 @@ def plan(
             stays = ~np.isin(_ids(signed["id"]), gone)
             count = int(stays.sum())
             text_bytes += int(signed["text_bytes"].to_numpy()[stays].sum())
-            kept.append(Kept(documents, signatures, base, count))
+            kept.append(Kept(documents, signatures, base))
             base += count
     recipe = {
         "tokenizer": tokenizer.recipe,
@@ -117,7 +116,7 @@ def plan(
     }
     inputs = (*(span for part in kept for span in part[:2]), Input(name=table.name, sha256=table.sha256))
     return Plan(
-        storage=root,
+        storage=files.root,
         tokenizer=tokenizer,
         sources=tuple(sources),
         recipe=recipe,
@@ -311,7 +310,7 @@ def _encode(tokenizer: Tokenizer, texts: pa.ChunkedArray) -> pa.Array:
         ids.extend(np.array(item.ids, dtype=np.int32) for item in encoded)
     offsets = np.concatenate([[0], np.cumsum([len(item) for item in ids])]).astype(np.int32)
     values = np.concatenate(ids) if ids else np.array([], dtype=np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values, pa.int32()))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values, pa.int32()))
 
 
 @cache

@@ -14,7 +14,8 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 import numpy as np
-from extract.document import EXTRACTOR, Skip, document, document_id
+from extract import Skip
+from extract.document import EXTRACTOR, document, document_id
 from filters.judge import judge
 from filters.language import Language, recogniser
 from filters.presets import measurement_names, rules

@@ -33,6 +33,7 @@ class Server:
         self.sent = []
         self.connections = 0
         self.close_after = set()
+        self._serving = set()
 
     @property
     def url(self):
@@ -44,6 +45,7 @@ class Server:
 
     async def _serve(self, reader, writer):
         self.connections += 1
+        self._serving.add(asyncio.current_task())
         try:
             while True:
                 raw = await reader.readuntil(b"\r\n\r\n")
@@ -62,9 +64,10 @@ class Server:
                 await writer.drain()
                 if path in self.close_after or writer.is_closing():
                     break
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
+            self._serving.discard(asyncio.current_task())
             writer.close()
 
     @asynccontextmanager
@@ -75,6 +78,10 @@ class Server:
             yield self
         finally:
             server.close()
+            hanging = list(self._serving)
+            for task in hanging:
+                task.cancel()
+            await asyncio.gather(*hanging)
 
     @contextmanager
     def in_thread(self):

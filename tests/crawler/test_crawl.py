@@ -1,5 +1,6 @@
 """A worker over a real frontier, a real archive and a real server."""
 
+import asyncio
 import gzip
 import multiprocessing
 import os
@@ -11,8 +12,11 @@ import pytest
 
 from core import Unavailable
 from crawler import recover, run_worker
+from crawler.address import networks
 from crawler.identity import record_id
+from crawler.wire import Client
 from frontier import Kind, Outcome
+from storage.archive import Archive
 from storage.files import Files
 from storage.records import read
 from tests.crawler.server import Server, links, page, redirect
@@ -42,8 +46,6 @@ def web(size, fan=20):
 
 
 def slowly(fallback, seconds):
-    import asyncio
-
     def answer(path):
         made = fallback(path)
         if made is None:
@@ -285,11 +287,6 @@ def test_what_a_dead_worker_archived_is_settled_with_its_links(crawl, site):
         taken = await frontier.lease(1, worker="dead", lease_ms=60_000, min_delay_ms=0)
         return taken[0]
 
-    from crawler.address import networks
-    from crawler.settle import Finished, Settler
-    from crawler.wire import Client
-    from storage.archive import Archive
-
     archive = Archive(Files(crawl.root), crawl.name, writer="dead", user_agent="t")
 
     async def fetch(url):
@@ -316,5 +313,3 @@ def test_what_a_dead_worker_archived_is_settled_with_its_links(crawl, site):
     assert stats.waiting == 2
     run_worker(crawl.config("next"))
     assert set(site.paths.values()) == set(pages(crawl).values()) == {1}
-    assert Finished is not None
-    assert Settler is not None

@@ -53,7 +53,7 @@ class User:
     directory: Path
 
     def command(self, *words):
-        return [sys.executable, "-m", "pipeline.cli", *map(str, words)]
+        return [sys.executable, "-m", "pipeline", *map(str, words)]
 
     @property
     def environment(self):

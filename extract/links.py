@@ -1,0 +1,81 @@
+"""Links of a page, as absolute addresses in the order in which they stand.
+
+`<base href>` counts once, the first. Links are what a reader can follow: `a`, `area`, frames, and the
+`next`, `prev`, `canonical` and `alternate` of the head. Only http and https; fragments are cut off.
+"""
+
+from dataclasses import dataclass
+
+import ada_url
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+LIMIT = 50_000
+"""Links taken of one page; a page with more is a trap or a dump."""
+LONGEST = 10_000_000
+"""Characters of a page that are parsed."""
+SELECTOR = "a[href], area[href], iframe[src], frame[src], link[href][rel]"
+FOLLOWED_RELS = frozenset({"next", "prev", "canonical", "alternate"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What a page links to."""
+
+    base: str
+    hrefs: tuple[str, ...]
+    """Absolute, each once."""
+    nofollow: bool
+    """Whether a robots <meta> asks that its links not be followed."""
+    truncated: int
+    """Links beyond the limit."""
+
+
+def links(html: str, base: str) -> Page:
+    """The links of a page that was found at `base`. Never raises."""
+    tree = LexborHTMLParser(html[:LONGEST])
+    base = _base(tree, base)
+    found: dict[str, None] = {}
+    beyond = 0
+    for node in tree.css(SELECTOR):
+        written = _written(node)
+        if not written or written[0] == "#":
+            continue
+        if len(found) >= LIMIT:
+            beyond += 1
+            continue
+        absolute = _resolved(written, base)
+        if absolute:
+            found[absolute] = None
+    return Page(base=base, hrefs=tuple(found), nofollow=_nofollow(tree), truncated=beyond)
+
+
+def _base(tree: LexborHTMLParser, url: str) -> str:
+    node = tree.css_first("base[href]")
+    return (_resolved(node.attributes.get("href") or "", url) if node is not None else "") or url
+
+
+def _written(node: LexborNode) -> str:
+    attributes = node.attributes
+    if node.tag == "link":
+        rels = set((attributes.get("rel") or "").lower().split())
+        # A feed or another format is an alternate as well; only other languages and views are pages.
+        if not rels & FOLLOWED_RELS or (attributes.get("type") or "text/html") != "text/html":
+            return ""
+    return (attributes.get("src" if node.tag in {"iframe", "frame"} else "href") or "").strip()
+
+
+def _resolved(written: str, base: str) -> str:
+    try:
+        absolute = str(ada_url.join_url(base, written.partition("#")[0]))
+    except ValueError:
+        return ""
+    return absolute if absolute.startswith(("http://", "https://")) else ""
+
+
+def _nofollow(tree: LexborHTMLParser) -> bool:
+    for node in tree.css("meta[name][content]"):
+        if (node.attributes.get("name") or "").strip().lower() == "robots":
+            directives = {word.strip().lower() for word in (node.attributes.get("content") or "").split(",")}
+            if directives & {"nofollow", "none"}:
+                return True
+    return False

@@ -1,0 +1,11 @@
+"""`Skip`: why no document came of a record."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skip:
+    """The record is not a page with text."""
+
+    reason: str
+    """Reason code: status, not_html, empty_body, too_large, no_text, parser_error."""

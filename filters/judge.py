@@ -1,0 +1,21 @@
+"""Rules in order; the first that objects decides."""
+
+from collections.abc import Sequence
+
+from core import Document, Verdict
+from filters.language import Language
+from filters.rules import Rule, Text
+
+
+def judge(document: Document, language: Language, rules: Sequence[Rule]) -> Verdict:
+    """The verdict of some rules on a document, with everything they measured until they decided."""
+    text = Text(text=document.text, language=language.code, language_score=language.score)
+    measurements: dict[str, float] = {}
+    for rule in rules:
+        finding = rule(text)
+        measurements |= finding.measurements
+        if finding.reason is not None:
+            return Verdict(
+                id=document.id, keep=False, rule=rule.name, reason=finding.reason, measurements=measurements
+            )
+    return Verdict(id=document.id, keep=True, rule="", reason="", measurements=measurements)

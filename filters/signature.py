@@ -1,0 +1,79 @@
+"""Signatures of a text: a hash for equality, a MinHash for likeness.
+
+Both see the text folded: NFKC, case-folded, white space collapsed. Shingles are five words (FineWeb's), a text
+of fewer words is one shingle. A shingle's hash combines its words' XXH3 hashes; the 112 permutations are
+multiply-add-shift functions over 64 bits (Dietzfelbinger et al. 1997), exact in wrapping arithmetic, so that any
+other implementation of the same constants gives the same numbers.
+"""
+
+import unicodedata
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+from filters.rules import WORD, WORDS
+
+SHINGLE = 5
+PERMUTATIONS = 112
+SEED = 1
+SIGNATURE = f"xxh128 of NFKC casefold; minhash of {SHINGLE} {WORDS}, {PERMUTATIONS} permutations, seed {SEED}"
+CHUNK = 8192
+"""Shingles permuted at a time: 4 MB of numbers."""
+
+Signature = npt.NDArray[np.uint32]
+Words = npt.NDArray[np.uint64]
+
+
+def _constants(count: int, salt: int) -> Words:
+    """Odd 64-bit constants, from XXH3 of their number."""
+    numbers = [xxhash.xxh3_64_intdigest(f"{SEED}/{salt}/{number}".encode()) | 1 for number in range(count)]
+    return np.array(numbers, dtype=np.uint64)
+
+
+FACTORS, TERMS = _constants(PERMUTATIONS, 1), _constants(PERMUTATIONS, 2)
+PLACES = _constants(SHINGLE, 3)
+ROWS = _constants(PERMUTATIONS, 4)
+HALF = np.uint64(32)
+
+
+def text_hash(text: str) -> bytes:
+    """16 bytes; equal for texts that differ in case, width forms or white space only."""
+    return xxhash.xxh3_128_digest(" ".join(_folded(text).split()).encode())
+
+
+def minhash(text: str) -> Signature:
+    """112 numbers of 32 bits; the share of equal ones estimates the Jaccard similarity of the shingles."""
+    hashes = np.array([xxhash.xxh3_64_intdigest(word.encode()) for word in WORD.findall(_folded(text))], dtype=np.uint64)
+    shingles = _shingles(hashes)
+    least = np.full(PERMUTATIONS, np.iinfo(np.uint32).max, dtype=np.uint32)
+    for start in range(0, len(shingles), CHUNK):
+        chunk = shingles[start : start + CHUNK, None]
+        permuted = ((chunk * FACTORS + TERMS) >> HALF).astype(np.uint32)
+        least = np.minimum(least, permuted.min(axis=0))
+    return least
+
+
+def band_keys(minhashes: Signature, band: int, rows: int) -> Words:
+    """One 64-bit key a document: equal where all rows of the band are."""
+    first = band * rows
+    keys = np.zeros(len(minhashes), dtype=np.uint64)
+    for row in range(first, first + rows):
+        keys = (keys ^ minhashes[:, row].astype(np.uint64)) * ROWS[row]
+        keys ^= keys >> HALF
+    return keys
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _shingles(words: Words) -> Words:
+    count = len(words) - SHINGLE + 1
+    if count < 1:
+        return np.array([np.bitwise_xor.reduce(words * PLACES[: len(words)])] if len(words) else [], dtype=np.uint64)
+    total = np.zeros(count, dtype=np.uint64)
+    for place in range(SHINGLE):
+        total += words[place : place + count] * PLACES[place]
+    # The high bits depend on all the low ones: fold them down, for the permutations take high bits.
+    return np.unique(total ^ (total >> HALF))

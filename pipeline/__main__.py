@@ -1,0 +1,5 @@
+"""`python -m pipeline` is `thresher`."""
+
+from pipeline.cli import main
+
+main()
