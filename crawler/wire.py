@@ -2,7 +2,8 @@
 
 1. No address is connected to that the guard blocks, whether it stood in the URL or in a DNS answer. The check
    is made on the very address that the socket is opened for.
-2. Nothing is followed, decoded, remembered (cookies) or rewritten: the URL is sent as it is.
+2. Nothing is followed, decoded, remembered (cookies) or rewritten: the URL is sent as it is (but for a question
+   mark with nothing behind it, which yarl drops).
 3. Trouble is data. A response whose head came is a `Capture`, with `truncated` saying why it is not whole:
    `length` (`max_body` bytes of body, as they came over the wire), `time` (the time-out in the body),
    `disconnect` (the connection ended early), `unspecified` (the framing is broken). Otherwise a `Failure`.

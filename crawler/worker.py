@@ -73,7 +73,8 @@ class WorkerConfig:
 def run_worker(config: WorkerConfig) -> None:
     """Crawl; returns when the crawl is at an end or was drained. To be called in a process's main thread.
 
-    Raises `InputError` and `Unavailable`; never for anything that a server on the web does.
+    Raises `InputError` and `Unavailable`, and what the disk says where storage has no word for it (`OSError`);
+    never for anything that a server on the web does.
     """
     asyncio.run(_run(config))
 

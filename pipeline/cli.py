@@ -16,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
+import click
 import typer
 from frontier.scope import ScopeKind
 from rich.console import Console
@@ -315,13 +316,17 @@ def verify_command(
 def main() -> NoReturn:
     """Run a command; turn every error into its line and its exit code."""
     signal.signal(signal.SIGTERM, _interrupt)
+    code: object = 0
     try:
-        app(standalone_mode=True)
+        code = app(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
     except (InputError, Unavailable, Conflict) as error:
         _fail(str(error), 2)
     except ThresherError as error:
         _fail(str(error), 1)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.Abort):
         _fail("interrupted; run the same command again to go on", 130)
     except OSError as error:
         if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
@@ -330,7 +335,7 @@ def main() -> NoReturn:
             f"no space left on the device ({error.filename or 'storage'}); free some and run the same command again",
             2,
         )
-    sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def _interrupt(*_: object) -> NoReturn:

@@ -118,7 +118,7 @@ async def _watch(
             shown = settled
             for worker in [worker for worker in running if not worker.process.is_alive()]:
                 running.remove(worker)
-                said = worker.complaint.recv() if worker.complaint.poll() else None
+                said = _complaint(worker)
                 if said is not None:
                     error = error or said
                     _signal(running, signal.SIGTERM)
@@ -204,6 +204,14 @@ def _work(config: WorkerConfig, lock: Path, complaint: Connection) -> None:
             complaint.send(str(error))
         finally:
             lock.unlink(missing_ok=True)
+
+
+def _complaint(worker: _Worker) -> str | None:
+    """What a worker that has ended said of it; None for one that said nothing."""
+    try:
+        return str(worker.complaint.recv())
+    except EOFError:
+        return None
 
 
 def _drain_with_parent() -> None:

@@ -1,0 +1,153 @@
+"""`Site`: one host while it is written, and `Expected`: what is true of all hosts when they are done."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+from urllib.parse import urljoin
+
+from demo.wire import Answer
+
+Linked = Literal["linked", "forbidden", "unlinked"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """Facts about the web, as absolute URLs without fragments.
+
+    `pages` is what a crawl must hold that starts at the seeds and obeys robots.txt and nofollow. All that is
+    said of a URL beyond that is about URLs in `pages`, but for the sets of what must not or cannot be had.
+    """
+
+    pages: frozenset[str]
+    """Reachable, status 200, text/html."""
+    files: frozenset[str]
+    """Linked, status 200, not HTML."""
+    forbidden: frozenset[str]
+    """Linked, but robots.txt says no."""
+    unlinked: frozenset[str]
+    """Served, but no link that may be followed leads there: nofollow, comments, scripts."""
+    missing: frozenset[str]
+    """Linked, status 404 or 410."""
+    redirects: Mapping[str, str]
+    """From a URL to where it points at once; both ends of every hop of a chain are here."""
+    loops: frozenset[str]
+    """Redirects that never end."""
+    aliases: Mapping[str, str]
+    """From a URL with a session to the URL of the same page without it."""
+    exact: tuple[tuple[str, str], ...]
+    """Pages with the same text: the original and its copy, on one host or on two."""
+    near: tuple[tuple[str, str], ...]
+    """Pages whose texts differ in a few words: the original and its copy."""
+    languages: Mapping[str, str]
+    """From an article (copies included) to its language."""
+    charsets: Mapping[str, str]
+    """From a page that is not UTF-8 and says so in its header only to that charset."""
+    junk: frozenset[str]
+    """Pages that no filter should keep."""
+    delays: Mapping[str, float]
+    """From a host's name to its Crawl-delay in seconds."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Site:
+    """One host: its answers by request target, and the facts about them as they are written."""
+
+    name: str
+    base: str
+    """`http://address:port`, without a slash at the end."""
+    lost: str = "<!DOCTYPE html><title>404</title><h1>Not found</h1>"
+    """The page that says that there is none."""
+    delay: float | None = None
+    answers: dict[str, Answer] = field(default_factory=dict)
+    pages: set[str] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
+    forbidden: set[str] = field(default_factory=set)
+    unlinked: set[str] = field(default_factory=set)
+    missing: set[str] = field(default_factory=set)
+    redirects: dict[str, str] = field(default_factory=dict)
+    loops: set[str] = field(default_factory=set)
+    aliases: dict[str, str] = field(default_factory=dict)
+    exact: list[tuple[str, str]] = field(default_factory=list)
+    near: list[tuple[str, str]] = field(default_factory=list)
+    languages: dict[str, str] = field(default_factory=dict)
+    charsets: dict[str, str] = field(default_factory=dict)
+    junk: set[str] = field(default_factory=set)
+
+    def url(self, target: str) -> str:
+        """Absolute URL of a request target of this host."""
+        return self.base + target
+
+    def page(
+        self,
+        target: str,
+        html: str | bytes,
+        *,
+        content_type: str = "text/html; charset=utf-8",
+        linked: Linked = "linked",
+        chunked: bool = False,
+        compressed: bool = False,
+    ) -> None:
+        """Serve a page; text is encoded as the content type says."""
+        charset = content_type.partition("charset=")[2] or "utf-8"
+        body = html if isinstance(html, bytes) else html.encode(charset)
+        self._put(target, content_type, body, chunked=chunked, compressed=compressed)
+        {"linked": self.pages, "forbidden": self.forbidden, "unlinked": self.unlinked}[linked].add(self.url(target))
+        if charset != "utf-8":
+            self.charsets[self.url(target)] = charset
+
+    def file(self, target: str, content_type: str, body: bytes, *, linked: bool = True) -> None:
+        """Serve something that is not a page."""
+        self._put(target, content_type, body)
+        if linked:
+            self.files.add(self.url(target))
+
+    def redirect(self, target: str, status: int, location: str, *, ends: bool = True) -> None:
+        """Send whoever asks elsewhere; `location` goes into the header as it is."""
+        self.answers[target] = Answer(status=status, headers=(("Location", location),))
+        self.redirects[self.url(target)] = urljoin(self.url(target), location)
+        if not ends:
+            self.loops.add(self.url(target))
+
+    def miss(self, target: str, status: int = 404) -> None:
+        """Say that a linked target is not there."""
+        self.missing.add(self.url(target))
+        if status != 404:  # noqa: PLR2004 - what is not in `answers` is 404 anyway
+            self.answers[target] = Answer(status=status, headers=(("Content-Type", "text/html"),))
+
+    def answer(self, target: str) -> Answer:
+        """What is sent for a request target."""
+        found = self.answers.get(target)
+        if found is not None:
+            return found
+        headers = (("Content-Type", "text/html; charset=utf-8"),)
+        return Answer(status=404, headers=headers, body=self.lost.encode())
+
+    def _put(
+        self, target: str, content_type: str, body: bytes, *, chunked: bool = False, compressed: bool = False
+    ) -> None:
+        assert target not in self.answers, f"{self.url(target)} is written twice"
+        headers = (("Content-Type", content_type),)
+        self.answers[target] = Answer(
+            status=200, headers=headers, body=body, chunked=chunked, compressed=compressed
+        )
+
+
+def expected(sites: Iterable[Site]) -> Expected:
+    """The facts of several hosts together."""
+    sites = list(sites)
+    return Expected(
+        pages=frozenset().union(*(site.pages for site in sites)),
+        files=frozenset().union(*(site.files for site in sites)),
+        forbidden=frozenset().union(*(site.forbidden for site in sites)),
+        unlinked=frozenset().union(*(site.unlinked for site in sites)),
+        missing=frozenset().union(*(site.missing for site in sites)),
+        redirects={source: to for site in sites for source, to in site.redirects.items()},
+        loops=frozenset().union(*(site.loops for site in sites)),
+        aliases={alias: to for site in sites for alias, to in site.aliases.items()},
+        exact=tuple(pair for site in sites for pair in site.exact),
+        near=tuple(pair for site in sites for pair in site.near),
+        languages={url: language for site in sites for url, language in site.languages.items()},
+        charsets={url: charset for site in sites for url, charset in site.charsets.items()},
+        junk=frozenset().union(*(site.junk for site in sites)),
+        delays={site.name: site.delay for site in sites if site.delay is not None},
+    )

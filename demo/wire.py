@@ -1,0 +1,242 @@
+"""The HTTP/1.1 server under the demo's web and under real sites: small, fast and the same every time.
+
+Rules:
+
+1. A connection is kept until the client says `Connection: close`, speaks HTTP/1.0, or sends what cannot be
+   understood; then it is closed after the answer.
+2. Only GET and HEAD; everything else is answered 405, and the connection is closed because of the body.
+3. Answers come in the order of their requests, so pipelining works.
+4. No `Date` header: nothing that is sent depends on the clock (RFC 9110, section 6.6.1 forbids the header to
+   a server without one).
+5. A client that does not read its answers is not read either.
+"""
+
+import asyncio
+import errno
+import gzip
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from core.errors import Unavailable
+
+MAX_HEAD = 65_536
+"""Bytes of a request before its body; more is answered 431."""
+CHUNKS = (1, 10, 100, 1_000, 4_096)
+"""Sizes of the first chunks of a chunked answer; the last size goes on."""
+
+_TRIES = 50  # to find one port that is free on every address
+_TOGETHER = 262_144  # bytes: above this, copying costs more than a second system call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request, as far as a server of pages needs it."""
+
+    address: str
+    """Local address it came in on: which host is meant."""
+    method: str
+    target: str
+    """Path and query as sent, percent-encoding untouched; always begins with a slash."""
+    headers: dict[str, str]
+    """By name in lower case; of repeated headers the last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What is sent back."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...] = ()
+    """Without those that describe the framing."""
+    body: bytes = b""
+    chunked: bool = False
+    compressed: bool = False
+    """Sent with gzip to those who accept it."""
+
+
+Respond = Callable[[Request], Answer]
+
+
+class Connection(asyncio.Protocol):
+    """One client's connection."""
+
+    def __init__(self, respond: Respond, alive: set["Connection"]) -> None:
+        self._respond = respond
+        self._alive = alive
+        self._buffer = bytearray()
+        self._address = ""
+        self._transport: asyncio.Transport | None = None
+
+    def __repr__(self) -> str:
+        return f"<Connection to {self._address}, {len(self._buffer)} bytes unread>"
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Remember where the client came in."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._address = transport.get_extra_info("sockname")[0]
+        self._alive.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """Forget the client."""
+        self._transport = None
+        self._alive.discard(self)
+
+    def pause_writing(self) -> None:
+        """Stop reading requests until the answers have gone."""
+        if self._transport:
+            self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """Read on."""
+        if self._transport:
+            self._transport.resume_reading()
+
+    def data_received(self, data: bytes) -> None:
+        """Answer every whole request in the buffer."""
+        self._buffer += data
+        while self._transport and (end := self._buffer.find(b"\r\n\r\n")) >= 0:
+            head = bytes(self._buffer[:end])
+            del self._buffer[: end + 4]
+            self._exchange(head)
+        if len(self._buffer) > MAX_HEAD:
+            self._send(Answer(status=431), version="HTTP/1.1", close=True)
+
+    def abort(self) -> None:
+        """Drop the client without another word."""
+        if self._transport:
+            self._transport.abort()
+
+    def _exchange(self, head: bytes) -> None:
+        lines = head.decode("latin-1").split("\r\n")
+        try:
+            method, target, version = lines[0].split(" ")
+        except ValueError:
+            self._send(Answer(status=400), version="HTTP/1.1", close=True)
+            return
+        headers = {name.strip().lower(): value.strip() for name, _, value in (e.partition(":") for e in lines[1:])}
+        close = version != "HTTP/1.1" or headers.get("connection", "").lower() == "close"
+        if target.startswith("http://"):  # RFC 9112, section 3.2.2: servers accept the absolute form
+            target = "/" + target[len("http://") :].partition("/")[2]
+        if method not in {"GET", "HEAD"}:
+            self._send(Answer(status=405, headers=(("Allow", "GET, HEAD"),)), version=version, close=True)
+            return
+        request = Request(address=self._address, method=method, target=target, headers=headers)
+        answer = self._respond(request)
+        coded = answer.compressed and "gzip" in headers.get("accept-encoding", "")
+        self._send(answer, version=version, close=close, bare=method == "HEAD", coded=coded)
+
+    def _send(
+        self, answer: Answer, *, version: str, close: bool, bare: bool = False, coded: bool = False
+    ) -> None:
+        if self._transport is None:
+            return
+        body = gzip.compress(answer.body, mtime=0) if coded else answer.body
+        head = [f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}", "Server: demo"]
+        head += [f"{name}: {value}" for name, value in answer.headers]
+        if answer.compressed:
+            head.append("Vary: Accept-Encoding")
+        if coded:
+            head.append("Content-Encoding: gzip")
+        if answer.status == HTTPStatus.NOT_MODIFIED:
+            bare = True
+        elif answer.chunked and version == "HTTP/1.1":
+            head.append("Transfer-Encoding: chunked")
+            body = framed(body)
+        else:
+            head.append(f"Content-Length: {len(body)}")
+        if close:
+            head.append("Connection: close")
+        start = ("\r\n".join(head) + "\r\n\r\n").encode("latin-1")
+        if bare or len(body) <= _TOGETHER:
+            self._transport.write(start if bare else start + body)
+        else:
+            self._transport.write(start)
+            self._transport.write(body)
+        if close:
+            self._transport.close()
+            self._transport = None
+
+
+def framed(body: bytes) -> bytes:
+    """Return the body in chunks of the sizes in `CHUNKS`, with the last, empty one."""
+    framed, at, sizes = bytearray(), 0, list(CHUNKS)
+    while at < len(body):
+        piece = body[at : at + (sizes.pop(0) if len(sizes) > 1 else sizes[0])]
+        framed += b"%x\r\n%b\r\n" % (len(piece), piece)
+        at += len(piece)
+    return bytes(framed + b"0\r\n\r\n")
+
+
+class Listening:
+    """Servers of one port on several addresses, inside a running event loop."""
+
+    def __init__(self, respond: Respond) -> None:
+        self._respond = respond
+        self._servers: list[asyncio.Server] = []
+        self._alive: set[Connection] = set()
+
+    def __repr__(self) -> str:
+        return f"<Listening on {len(self._servers)} addresses, {len(self._alive)} connections>"
+
+    async def start(self, sockets: Sequence[socket.socket]) -> None:
+        """Accept connections on sockets that are bound."""
+        loop = asyncio.get_running_loop()
+        for bound_socket in sockets:
+            server = await loop.create_server(
+                lambda: Connection(self._respond, self._alive), sock=bound_socket, backlog=1024
+            )
+            self._servers.append(server)
+
+    def stop(self) -> None:
+        """Accept nothing more, and drop every connection."""
+        for server in self._servers:
+            server.close()
+        for connection in list(self._alive):
+            connection.abort()
+
+
+def bound(addresses: Sequence[str], port: int = 0) -> tuple[int, list[socket.socket]]:
+    """Return one port and a socket bound to it on every address; port 0 finds one that is free on all.
+
+    Raises `Unavailable` where an address is not ours or the port is taken.
+    """
+    for _ in range(_TRIES):
+        sockets: list[socket.socket] = []
+        chosen, address = port, ""
+        try:
+            for address in addresses:
+                one = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+                sockets.append(one)
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                one.bind((address, chosen))
+                chosen = one.getsockname()[1]
+        except OSError as error:
+            for one in sockets:
+                one.close()
+            if port or error.errno != errno.EADDRINUSE:
+                raise Unavailable(f"cannot listen on {address}:{chosen}: {error.strerror}; choose another") from error
+            continue
+        return chosen, sockets
+    raise Unavailable(f"no port is free on all of {', '.join(addresses)}; end some servers")
+
+
+@contextmanager
+def threaded(respond: Respond, sockets: Sequence[socket.socket]) -> Iterator[None]:
+    """Serve from a thread of this process until the context is left; `respond` runs in that thread."""
+    loop = asyncio.new_event_loop()
+    listening = Listening(respond)
+    loop.run_until_complete(listening.start(sockets))
+    thread = threading.Thread(target=loop.run_forever, name="demo web", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        loop.call_soon_threadsafe(listening.stop)
+        loop.call_soon_threadsafe(lambda: loop.call_later(0, loop.stop))  # after the connections have closed
+        thread.join()
+        loop.close()
