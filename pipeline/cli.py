@@ -2,9 +2,12 @@
 
 Rules
 1. With --json, stdout carries exactly one JSON object, at the end. Everything else goes to stderr.
-2. Exit code 0: done. 1: failed. 2: the input or the configuration is wrong, or something it names cannot be
+2. A command imports what it needs when it runs: `--help` and errors are there at once.
+3. Exit code 0: done. 1: failed. 2: the input or the configuration is wrong, or something it names cannot be
    had; then one line says what, where, and what to do.
 """
+
+from __future__ import annotations
 
 import errno
 import json
@@ -14,26 +17,22 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
-import click
 import typer
-from frontier.scope import ScopeKind
 from rich.console import Console
 
 from core import Conflict, InputError, ThresherError, Unavailable
-from pipeline import config, dedup, recipe, report, seeds, status, verify
-from pipeline.crawl import Limits
-from pipeline.crawl import crawl as run_crawl
-from pipeline.ingest import ingest as run_ingest
-from pipeline.process import forget
-from pipeline.progress import Progress, stderr_progress
-from pipeline.project import Project
-from pipeline.seed import Plan, Seeded
-from pipeline.seed import seed as run_seed
-from shards.tokenizer import load as load_tokenizer
+from pipeline import config
+
+if TYPE_CHECKING:
+    from pipeline.project import Project
+    from pipeline.seed import Seeded
+    from pipeline.seeds import Refused
+    from shards.dataset import Dataset
 
 REFUSED_SHOWN = 10
+ScopeKind = Literal["any", "domain", "host", "prefix"]
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
@@ -99,6 +98,10 @@ def seed(
 
     Example: thresher seed seeds.txt --crawl docs --scope host --depth 5
     """
+    from pipeline.project import Project
+    from pipeline.seed import Plan
+    from pipeline.seed import seed as run_seed
+
     plan = Plan(crawl=_name(crawl), scope=scope, max_depth=depth, priority=priority)
     refusals = _Refusals()
     seeded = run_seed(Project.at(project), file, plan, refusals.show)
@@ -120,6 +123,11 @@ def crawl(
     Ctrl-C drains: what is in flight is archived. A second one stops at once. Run again to go on.
     Example: thresher crawl docs --workers 2 --max-pages 10000
     """
+    from pipeline.crawl import Limits
+    from pipeline.crawl import crawl as run_crawl
+    from pipeline.progress import stderr_progress
+    from pipeline.project import Project
+
     limits = Limits(workers=workers, max_pages=max_pages, max_time_s=max_time)
     stats = run_crawl(Project.at(project), _name(name), limits, stderr_progress())
     outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(stats.outcomes.items()) if count)
@@ -143,6 +151,9 @@ def ingest(
 
     Example: thresher ingest cc CC-MAIN-*.warc.gz
     """
+    from pipeline.ingest import ingest as run_ingest
+    from pipeline.project import Project
+
     found = run_ingest(Project.at(project).files, _name(name), warc)
     line = f"{name}: {found.added} files added, {found.known} known; {found.responses:,} responses in them"
     _say(as_json, asdict(found), line)
@@ -162,6 +173,11 @@ def process(
 
     Example: thresher process docs
     """
+    from pipeline import recipe
+    from pipeline.process import forget
+    from pipeline.progress import stderr_progress
+    from pipeline.project import Project
+
     opened = Project.at(project)
     chosen = _sources(opened, names)
     if redo:
@@ -177,6 +193,10 @@ def dedup_command(names: Names = None, project: ProjectOption = HERE, as_json: J
 
     Example: thresher dedup docs cc
     """
+    from pipeline import dedup, report
+    from pipeline.progress import stderr_progress
+    from pipeline.project import Project
+
     opened = Project.at(project)
     manifest = dedup.run(
         opened.files, _sources(opened, names), opened.config.dedup, progress=stderr_progress()
@@ -199,6 +219,11 @@ def export(
 
     Example: thresher export --out out --tokenizer tokenizer.json docs cc
     """
+    from pipeline import recipe
+    from pipeline.progress import stderr_progress
+    from pipeline.project import Project
+    from shards.tokenizer import load as load_tokenizer
+
     opened = Project.at(project)
     vocabulary = load_tokenizer(tokenizer)
     dataset = recipe.export_dataset(
@@ -229,6 +254,12 @@ def run(
     Killed at any moment, the same command goes on where it was.
     Example: thresher run seeds.txt --out out --tokenizer tokenizer.json
     """
+    from pipeline import recipe, report
+    from pipeline.crawl import Limits
+    from pipeline.progress import stderr_progress
+    from pipeline.project import Project
+    from pipeline.seed import Plan
+
     opened = Project.at(project)
     plan = Plan(crawl=_name(crawl), scope=scope, max_depth=depth)
     limits = Limits(workers=workers, max_pages=max_pages, max_time_s=max_time)
@@ -259,6 +290,9 @@ def report_command(
 
     Example: thresher report docs --plot funnel.png
     """
+    from pipeline import report
+    from pipeline.project import Project
+
     opened = Project.at(project)
     funnel = report.funnel_of(opened, _sources(opened, names))
     if plot is not None:
@@ -275,6 +309,9 @@ def status_command(project: ProjectOption = HERE, as_json: JsonOption = False) -
 
     Example: thresher status --json
     """
+    from pipeline import status
+    from pipeline.project import Project
+
     found = status.status(Project.at(project))
     if as_json:
         _print_json(found)
@@ -294,8 +331,12 @@ def verify_command(
 
     Example: thresher verify && thresher verify out
     """
+    from pipeline import verify
+    from pipeline.progress import stderr_progress
+    from pipeline.project import Project
+
     opened = Project.at(project)
-    progress: Progress = stderr_progress()
+    progress = stderr_progress()
     if datasets:
         found = [verify.verify_dataset(uri, opened.directory, progress) for uri in datasets]
     else:
@@ -315,18 +356,15 @@ def verify_command(
 
 def main() -> NoReturn:
     """Run a command; turn every error into its line and its exit code."""
-    signal.signal(signal.SIGTERM, _interrupt)
-    code: object = 0
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signum, _interrupt)
     try:
-        code = app(standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        app()
     except (InputError, Unavailable, Conflict) as error:
         _fail(str(error), 2)
     except ThresherError as error:
         _fail(str(error), 1)
-    except (KeyboardInterrupt, click.Abort):
+    except _Interrupted:
         _fail("interrupted; run the same command again to go on", 130)
     except OSError as error:
         if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
@@ -335,11 +373,15 @@ def main() -> NoReturn:
             f"no space left on the device ({error.filename or 'storage'}); free some and run the same command again",
             2,
         )
-    sys.exit(code if isinstance(code, int) else 0)
+    sys.exit(0)
+
+
+class _Interrupted(BaseException):
+    """SIGINT or SIGTERM; nobody on the way takes it for something to handle."""
 
 
 def _interrupt(*_: object) -> NoReturn:
-    raise KeyboardInterrupt
+    raise _Interrupted
 
 
 def _fail(line: str, code: int) -> NoReturn:
@@ -384,7 +426,7 @@ def _seeded_line(seeded: Seeded, crawl: str) -> str:
     return f"{crawl}: {seeded.added:,} added, {seeded.known:,} known, {seeded.refused:,} refused"
 
 
-def _dataset(out: str, dataset: Any) -> dict[str, Any]:
+def _dataset(out: str, dataset: Dataset) -> dict[str, Any]:
     return {
         "out": out,
         "shards": len(dataset.shards),
@@ -393,7 +435,7 @@ def _dataset(out: str, dataset: Any) -> dict[str, Any]:
     }
 
 
-def _dataset_line(out: str, dataset: Any) -> str:
+def _dataset_line(out: str, dataset: Dataset) -> str:
     return (
         f"{out}: {dataset.documents:,} documents, {dataset.tokens:,} tokens in {len(dataset.shards)} shards"
     )
@@ -405,7 +447,7 @@ class _Refusals:
     def __init__(self) -> None:
         self._count = 0
 
-    def show(self, refused: seeds.Refused) -> None:
+    def show(self, refused: Refused) -> None:
         self._count += 1
         if self._count <= REFUSED_SHOWN:
             typer.echo(f"refused: {refused}", err=True)

@@ -22,12 +22,11 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
+from core import InputError, ThresherError
 from crawler.replay import recover
 from crawler.worker import WorkerConfig, run_worker
-from frontier.connect import connect
-
-from core import InputError, ThresherError
 from frontier import Frontier, Stats
+from frontier.connect import connect
 from pipeline.progress import Progress
 from pipeline.project import Project
 
@@ -143,11 +142,17 @@ async def _watch(
 
 async def _take_up(project: Project, frontier: Frontier, name: str) -> None:
     """What dead workers left: archived pages are settled, other leases go back, locks are removed."""
-    await recover(project.files, frontier, lambda writer: not _alive(project.state, writer), crawl=name)
-    for lock in (project.state / "workers").glob("*.lock"):
-        if not _alive(project.state, lock.stem):
-            await frontier.reclaim(lock.stem)
-            lock.unlink(missing_ok=True)
+    locks = sorted((project.state / "workers").glob(f"{name}/*.lock"))
+    dead = [lock for lock in locks if not _alive(lock)]
+    await recover(
+        project.files,
+        frontier,
+        lambda writer: not _alive(_lock_path(project.state, name, writer)),
+        crawl=name,
+        workers=[lock.stem for lock in dead],
+    )
+    for lock in dead:
+        lock.unlink(missing_ok=True)
 
 
 def _note(stats: Stats) -> str:
@@ -184,8 +189,9 @@ def _worker_config(
 def _start(project: Project, config: Callable[[str], WorkerConfig]) -> _Worker:
     name = os.urandom(4).hex()
     here, there = SPAWN.Pipe(duplex=False)
-    lock = _lock_path(project.state, name)
-    process = SPAWN.Process(target=_work, args=(config(name), lock, there), name=f"crawl-{name}")
+    told = config(name)
+    lock = _lock_path(project.state, told.crawl, name)
+    process = SPAWN.Process(target=_work, args=(told, lock, there), name=f"crawl-{name}")
     process.start()
     there.close()
     return _Worker(process=process, complaint=here)
@@ -221,13 +227,13 @@ def _drain_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _lock_path(state: Path, worker: str) -> Path:
-    return state / "workers" / f"{worker}.lock"
+def _lock_path(state: Path, crawl: str, worker: str) -> Path:
+    return state / "workers" / crawl / f"{worker}.lock"
 
 
-def _alive(state: Path, worker: str) -> bool:
+def _alive(path: Path) -> bool:
     try:
-        with _lock_path(state, worker).open("r+") as lock:
+        with path.open("r+") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False

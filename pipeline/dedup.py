@@ -8,12 +8,9 @@ sources as processed now find their removals again, and others do not.
 from collections import Counter
 from collections.abc import Sequence
 
-from filters.signature import SIGNATURE
-from storage.files import Files
-from storage.manifest import Input, Manifest, manifests
-
 from core import InputError
 from filters import duplicates
+from filters.signature import SIGNATURE
 from pipeline import engine
 from pipeline.config import DedupConfig
 from pipeline.engine import Made
@@ -21,6 +18,8 @@ from pipeline.process import put_again
 from pipeline.progress import Progress
 from pipeline.step import Part, Step
 from storage import tables
+from storage.files import Files
+from storage.manifest import Input, Manifest, manifests
 
 NAME = "dedup"
 VERSION = 1

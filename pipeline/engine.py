@@ -17,12 +17,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 
 from pebble import ProcessExpired, ProcessPool
-from storage.files import Files
-from storage.manifest import Manifest, Output, digest, drift, load, manifest_name, seal
 
 from core import Conflict, ThresherError
 from pipeline.progress import Progress
 from pipeline.step import Part, Step
+from storage.files import Files
+from storage.manifest import Manifest, Output, digest, drift, load, manifest_name, seal
 
 ATTEMPTS = 3
 PARTS_A_PROCESS = 64

@@ -23,9 +23,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from storage.files import Files, storage_root
-from storage.manifest import Input, Manifest, digest, drift, fingerprint, manifests, seal
-from storage.tables import write as write_table
 from tokenizers import Tokenizer
 
 from core import Conflict, InputError
@@ -39,6 +36,9 @@ from shards.dataset import Dataset, ShardFile
 from shards.format import SHARD, shard_name
 from shards.order import Permutation
 from shards.tokenizer import TokenizerFile
+from storage.files import Files, storage_root
+from storage.manifest import Input, Manifest, digest, drift, fingerprint, manifests, seal
+from storage.tables import write as write_table
 
 SEED = 0
 SHARD_TEXT_BYTES = 128 * 2**20
@@ -90,9 +90,7 @@ class TokenizeTask(NamedTuple):
     tokenizer: TokenizerFile
 
 
-def plan(
-    files: Files, sources: Sequence[str], tokenizer: TokenizerFile, removed: Manifest
-) -> Plan:
+def plan(files: Files, sources: Sequence[str], tokenizer: TokenizerFile, removed: Manifest) -> Plan:
     """Number the kept documents and say how many shards they make."""
     (table,) = removed.outputs
     gone = removed_ids(files.path(table.name))

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.files import Files
-from storage.manifest import Manifest, Output, digest, fingerprint, load, manifest_name, seal
-
 from core import InputError
 from storage import cdxj
+from storage.files import Files
+from storage.manifest import Manifest, Output, digest, fingerprint, load, manifest_name, seal
+from storage.records import DAMAGED, read
 
 SUFFIXES = (".warc", ".warc.gz", ".warc.zst", ".warc.lz4")
 ARCHIVE = "archive@1"

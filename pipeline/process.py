@@ -14,6 +14,8 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 import numpy as np
+
+from core import Document, Verdict
 from extract import Skip
 from extract.document import EXTRACTOR, document, document_id
 from filters.judge import judge
@@ -22,16 +24,14 @@ from filters.presets import measurement_names, rules
 from filters.presets import recipe as rules_recipe
 from filters.rules import Rule
 from filters.signature import SIGNATURE, minhash, text_hash
-from storage.cdxj import read as read_cdxj
-from storage.files import Files
-from storage.manifest import Input, Output, manifests
-from storage.records import ArchivedRecord, read
-
-from core import Document, Verdict
 from pipeline.config import FiltersConfig
 from pipeline.engine import Made
 from pipeline.step import Part, Step
 from storage import tables
+from storage.cdxj import read as read_cdxj
+from storage.files import Files
+from storage.manifest import Input, Output, manifests
+from storage.records import ArchivedRecord, read
 
 NAME = "process"
 VERSION = 1

@@ -7,11 +7,10 @@ from functools import cached_property
 from pathlib import Path
 
 from frontier.server import embedded
-from storage.catalog import Catalog
-from storage.files import Files, storage_root
-
 from pipeline import config
 from pipeline.config import Config
+from storage.catalog import Catalog
+from storage.files import Files, storage_root
 
 STATE = ".thresher"
 

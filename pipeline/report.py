@@ -6,12 +6,12 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
-from storage.manifest import Manifest, manifests
 
 from core import InputError
 from pipeline import dedup
 from pipeline.funnel import Funnel, Stage, funnel
 from pipeline.project import Project
+from storage.manifest import Manifest, manifests
 
 KINDS = ("exact", "url", "near")
 """Removals in the order in which they are decided."""

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from frontier.connect import connect
-from frontier.scope import ScopeKind
-
 from core import InputError, Url
 from frontier import Discovery, Frontier, Scope
+from frontier.connect import connect
+from frontier.scope import ScopeKind
 from pipeline import seeds
 from pipeline.project import Project
 

@@ -15,10 +15,10 @@ from typing import BinaryIO, cast
 from xml.etree import ElementTree as ET
 
 import zstandard
-from frontier.canonical import canonical
 
 from core import InputError, Url
 from frontier import NotAUrl
+from frontier.canonical import canonical
 
 PEEK = 4096
 SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"

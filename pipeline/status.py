@@ -4,11 +4,11 @@ import asyncio
 from dataclasses import asdict
 from typing import Any
 
-from frontier.connect import connect
 from rich.console import Console
 from rich.table import Table
 
 from frontier import Frontier, Stats
+from frontier.connect import connect
 from pipeline.project import Project
 
 

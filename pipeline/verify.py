@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from storage.files import Files, storage_root
-from storage.manifest import Output, digest, load
-from storage.records import read
 
 from core import CorruptData, InputError
 from pipeline.progress import Progress
 from shards.dataset import Dataset
+from storage.files import Files, storage_root
+from storage.manifest import Output, digest, load
+from storage.records import read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
