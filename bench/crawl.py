@@ -22,6 +22,10 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from demo.web import Web  # noqa: E402
+
 TOML = """
 [project]
 contact = "mailto:bench@example.org"
@@ -33,7 +37,9 @@ allow_networks = ["127.0.0.0/8"]
 
 def main() -> None:
     """Measure, and print the line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seed", action="append", default=[])
     parser.add_argument("--pages", type=int, default=4000)
     parser.add_argument("--workers", type=int, default=1)
@@ -44,9 +50,6 @@ def main() -> None:
     with ExitStack() as stack:
         seeds = args.seed
         if not seeds:
-            sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-            from demo.web import Web
-
             seeds = stack.enter_context(Web().serve()).seeds
         directory = Path(args.keep or stack.enter_context(tempfile.TemporaryDirectory()))
         directory.mkdir(parents=True, exist_ok=True)
@@ -64,7 +67,9 @@ def crawl(directory: Path, args: argparse.Namespace) -> dict[str, object]:
     """One crawl from an empty frontier."""
     thresher = [sys.executable, "-m", "pipeline"]
     env = {**os.environ, "THRESHER_PROJECT": str(directory)}
-    subprocess.run([*thresher, "seed", str(directory / "seeds.txt"), "--scope", args.scope], env=env, check=True)
+    subprocess.run(
+        [*thresher, "seed", str(directory / "seeds.txt"), "--scope", args.scope], env=env, check=True
+    )
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     wall = time.perf_counter()
     command = [*thresher, "crawl", "--workers", str(args.workers), "--max-pages", str(args.pages), "--json"]

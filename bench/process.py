@@ -21,23 +21,25 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fastwarc.warc import ArchiveIterator, WarcRecordType  # noqa: E402
-from resiliparse.extract.html2text import extract_plain_text  # noqa: E402
+from fastwarc.warc import ArchiveIterator, WarcRecordType
+from resiliparse.extract.html2text import extract_plain_text
 
-from extract import html  # noqa: E402
-from extract.charset import decode  # noqa: E402
-from pipeline import process  # noqa: E402
-from pipeline.config import FiltersConfig  # noqa: E402
-from pipeline.ingest import ingest  # noqa: E402
-from pipeline.step import Part  # noqa: E402
-from storage.files import Files  # noqa: E402
-from storage.manifest import Input  # noqa: E402
-from storage.records import read  # noqa: E402
+from extract import html
+from extract.charset import decode
+from pipeline import process
+from pipeline.config import FiltersConfig
+from pipeline.ingest import ingest
+from pipeline.step import Part
+from storage.files import Files
+from storage.manifest import Input
+from storage.records import read
 
 
 def main() -> None:
     """Measure, and print the line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--warc", type=Path)
     parser.add_argument("--preset", default="fineweb")
     parser.add_argument("--languages", default="en")
@@ -88,7 +90,9 @@ def crawled(root: Path) -> Path:
     """A WARC of the demo's web."""
     project = root / "crawl"
     crawl = Path(__file__).with_name("crawl.py")
-    subprocess.run([sys.executable, str(crawl), "--keep", str(project)], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, str(crawl), "--keep", str(project)], check=True, stdout=subprocess.DEVNULL
+    )
     return next((project / "data" / "warc").rglob("*.warc.gz"))
 
 

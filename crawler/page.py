@@ -14,14 +14,13 @@ from collections.abc import Container
 from dataclasses import dataclass
 from functools import lru_cache
 
-from extract.charset import decode
-from extract.links import links
-
 from core import Capture, Url
 from core.capture import Truncation
 from crawler.identity import PRODUCT
 from crawler.message import Headers, field
 from crawler.outcome import Judgement, of_response
+from extract.charset import decode
+from extract.links import links
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
 from storage.payload import content_decoded
 from storage.records import PAYLOAD_LIMIT, mime_of

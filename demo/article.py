@@ -81,7 +81,7 @@ def _paragraphs(sentences: list[str], rng: Random) -> tuple[tuple[str, ...], ...
     paragraphs = []
     while sentences:
         length = rng.choice((3, 3, 4))
-        length = len(sentences) if len(sentences) - length < 2 else length  # noqa: PLR2004 - none of one sentence
+        length = len(sentences) if len(sentences) - length < 2 else length
         paragraphs.append(tuple(sentences[:length]))
         sentences = sentences[length:]
     return tuple(paragraphs)

@@ -111,7 +111,7 @@ class Site:
     def miss(self, target: str, status: int = 404) -> None:
         """Say that a linked target is not there."""
         self.missing.add(self.url(target))
-        if status != 404:  # noqa: PLR2004 - what is not in `answers` is 404 anyway
+        if status != 404:
             self.answers[target] = Answer(status=status, headers=(("Content-Type", "text/html"),))
 
     def answer(self, target: str) -> Answer:

@@ -10,8 +10,8 @@ import typer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pipeline import config  # noqa: E402
-from pipeline.cli import app  # noqa: E402
+from pipeline import config
+from pipeline.cli import app
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -37,14 +37,21 @@ def _help(command: click.Command, context: click.Context) -> str:
         if record is not None:
             options.append(f"| `{record[0].replace('|', ' ')}` | {' '.join(record[1].split())} |")
     usage = f"```\n{command.get_usage(context)}\n```"
-    return "\n".join([" ".join((command.help or "").split()), "", usage, "", "| parameter | |", "|---|---|", *options, ""])
+    return "\n".join(
+        [" ".join((command.help or "").split()), "", usage, "", "| parameter | |", "|---|---|", *options, ""]
+    )
 
 
 def keys() -> str:
     """Every key of thresher.toml with its default."""
     lines = ["# thresher.toml\n", "Generated from the code by `make docs`. An unknown key is an error.\n"]
     for section, kind in config.SECTIONS.items():
-        lines += [f"## [{section}]\n", f"{' '.join((kind.__doc__ or '').split())}\n", "| key | default |", "|---|---|"]
+        lines += [
+            f"## [{section}]\n",
+            f"{' '.join((kind.__doc__ or '').split())}\n",
+            "| key | default |",
+            "|---|---|",
+        ]
         for field in dataclasses.fields(kind):
             lines.append(f"| `{field.name}` | `{json.dumps(field.default)}` |")
         lines.append("")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from lxml import etree
 from lxml.html import HtmlElement
 from trafilatura import bare_extraction, load_html
+from trafilatura.settings import Document as Page
 
 from extract.skip import Skip
 
@@ -17,7 +18,9 @@ LONGEST = 5_000_000
 """Characters of HTML that are looked at."""
 DEEPEST = 5_000
 """Nesting that is given to the extractor, whose walk is recursive in places."""
-LICENSE = re.compile(r"https?://creativecommons\.org/(?:licenses|publicdomain)/[a-z-]+(?:/\d\.\d)?", re.IGNORECASE)
+LICENSE = re.compile(
+    r"https?://creativecommons\.org/(?:licenses|publicdomain)/[a-z-]+(?:/\d\.\d)?", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +57,10 @@ def extract(html: str, url: str) -> Extracted | Skip:
     except (ValueError, TypeError, RecursionError, AttributeError, KeyError, IndexError, etree.LxmlError):
         # Whatever a page makes of the extractor is the page's fate, not the run's.
         return Skip(reason="parser_error")
-    text = (found.text or "").strip() if found is not None else ""
+    text = (found.text or "").strip() if isinstance(found, Page) else ""
     if not text:
         return Skip(reason="no_text")
-    return Extracted(
-        text=text, title=_title(html), date="", declared_language=declared, license=license_
-    )
+    return Extracted(text=text, title=_title(html), date="", declared_language=declared, license=license_)
 
 
 def _title(html: str) -> str:

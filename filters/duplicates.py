@@ -89,7 +89,8 @@ def removals(signatures: Signatures, bands_and_rows: tuple[int, int] | None) -> 
     ids, urls = np.array(signatures.ids, dtype=object), np.array(signatures.urls, dtype=object)
     # From here on a document is its rank: 0 is the best.
     order = np.array(
-        sorted(range(len(ids)), key=lambda n: (-int(signatures.text_bytes[n]), urls[n], ids[n])), dtype=np.int64
+        sorted(range(len(ids)), key=lambda n: (-int(signatures.text_bytes[n]), urls[n], ids[n])),
+        dtype=np.int64,
     )
     forest = _Forest(len(ids))
     everyone = np.arange(len(ids))
@@ -125,7 +126,9 @@ def _near(forest: _Forest, documents: Numbers, minhashes: Signature, bands: int,
         _, first, group = np.unique(band_keys(minhashes, band, rows), return_index=True, return_inverse=True)
         best = first[group]
         others = np.flatnonzero(best != np.arange(len(documents)))
-        similarity = (minhashes[others] == minhashes[best[others]]).mean(axis=1) if len(others) else np.zeros(0)
+        similarity = (
+            (minhashes[others] == minhashes[best[others]]).mean(axis=1) if len(others) else np.zeros(0)
+        )
         alike = similarity >= SIMILARITY
         gone = others[alike]
         forest.remove(documents[gone], documents[best[gone]], similarity[alike], 2)

@@ -20,7 +20,12 @@ class FineWeb:
     most_lines_per_word: float = 0.3
 
     name: ClassVar[str] = "fineweb"
-    measures: ClassVar[tuple[str, ...]] = ("ended_lines", "short_lines", "repeated_characters", "lines_per_word")
+    measures: ClassVar[tuple[str, ...]] = (
+        "ended_lines",
+        "short_lines",
+        "repeated_characters",
+        "lines_per_word",
+    )
 
     @property
     def recipe(self) -> Mapping[str, Any]:
@@ -48,4 +53,6 @@ class FineWeb:
             (measured["repeated_characters"] >= self.most_repeated_characters, "repeated_lines"),
             (measured["lines_per_word"] > self.most_lines_per_word, "too_many_lines"),
         )
-        return Finding(measurements=measured, reason=next((reason for broken, reason in limits if broken), None))
+        return Finding(
+            measurements=measured, reason=next((reason for broken, reason in limits if broken), None)
+        )

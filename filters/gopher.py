@@ -75,7 +75,9 @@ class Quality:
             (measured["words_with_letter"] < self.fewest_with_letter, "too_few_letters"),
             (text.language == "en" and measured["stop_words"] < self.fewest_stop_words, "too_few_stop_words"),
         )
-        return Finding(measurements=measured, reason=next((reason for broken, reason in limits if broken), None))
+        return Finding(
+            measurements=measured, reason=next((reason for broken, reason in limits if broken), None)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +90,14 @@ class Repetition:
     paragraph_characters: float = 0.20
     top: tuple[tuple[int, float], ...] = ((2, 0.20), (3, 0.18), (4, 0.16))
     """Characters of the most frequent n-gram, by n."""
-    repeated: tuple[tuple[int, float], ...] = ((5, 0.15), (6, 0.14), (7, 0.13), (8, 0.12), (9, 0.11), (10, 0.10))
+    repeated: tuple[tuple[int, float], ...] = (
+        (5, 0.15),
+        (6, 0.14),
+        (7, 0.13),
+        (8, 0.12),
+        (9, 0.11),
+        (10, 0.10),
+    )
     """Characters of all n-grams that were there before, by n."""
 
     name: ClassVar[str] = "gopher_repetition"

@@ -51,7 +51,12 @@ class LanguageRule:
     @property
     def recipe(self) -> Mapping[str, Any]:
         """Languages, threshold and model."""
-        return {"languages": list(self.languages), "threshold": self.threshold, "model": MODEL, "looked_at": LOOKED_AT}
+        return {
+            "languages": list(self.languages),
+            "threshold": self.threshold,
+            "model": MODEL,
+            "looked_at": LOOKED_AT,
+        }
 
     def __call__(self, text: Text) -> Finding:
         """`other_language`, or `unsure` of a wanted one."""

@@ -44,7 +44,9 @@ def text_hash(text: str) -> bytes:
 
 def minhash(text: str) -> Signature:
     """112 numbers of 32 bits; the share of equal ones estimates the Jaccard similarity of the shingles."""
-    hashes = np.array([xxhash.xxh3_64_intdigest(word.encode()) for word in WORD.findall(_folded(text))], dtype=np.uint64)
+    hashes = np.array(
+        [xxhash.xxh3_64_intdigest(word.encode()) for word in WORD.findall(_folded(text))], dtype=np.uint64
+    )
     shingles = _shingles(hashes)
     least = np.full(PERMUTATIONS, np.iinfo(np.uint32).max, dtype=np.uint32)
     for start in range(0, len(shingles), CHUNK):
@@ -71,7 +73,9 @@ def _folded(text: str) -> str:
 def _shingles(words: Words) -> Words:
     count = len(words) - SHINGLE + 1
     if count < 1:
-        return np.array([np.bitwise_xor.reduce(words * PLACES[: len(words)])] if len(words) else [], dtype=np.uint64)
+        return np.array(
+            [np.bitwise_xor.reduce(words * PLACES[: len(words)])] if len(words) else [], dtype=np.uint64
+        )
     total = np.zeros(count, dtype=np.uint64)
     for place in range(SHINGLE):
         total += words[place : place + count] * PLACES[place]

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from shards.dataset import Dataset
 
 REFUSED_SHOWN = 10
+PIPED_WIDTH = 120
 ScopeKind = Literal["any", "domain", "host", "prefix"]
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
@@ -267,7 +268,7 @@ def run(
     job = recipe.run(opened, seeds_file, plan, out, tokenizer, limits, stderr_progress(), refusals.show)
     refusals.end()
     if not as_json:
-        report.render(job.funnel, Console())
+        report.render(job.funnel, _console())
     body = {
         "seeded": asdict(job.seeded),
         "crawled": {**asdict(job.crawled), "drained": job.crawled.drained},
@@ -300,7 +301,7 @@ def report_command(
     if as_json:
         _print_json(funnel.to_dict())
     else:
-        report.render(funnel, Console())
+        report.render(funnel, _console())
 
 
 @app.command(name="status")
@@ -316,7 +317,7 @@ def status_command(project: ProjectOption = HERE, as_json: JsonOption = False) -
     if as_json:
         _print_json(found)
     else:
-        status.render(found, Console())
+        status.render(found, _console())
 
 
 @app.command(name="verify")
@@ -400,6 +401,12 @@ def _say(as_json: bool, body: Mapping[str, Any], line: str) -> None:
 
 def _print_json(body: Mapping[str, Any]) -> None:
     typer.echo(json.dumps(body, ensure_ascii=False, default=str))
+
+
+def _console() -> Console:
+    console = Console()
+    # A pipe has no width of its own; a table cut to 80 columns would lose its names.
+    return console if console.is_terminal else Console(width=PIPED_WIDTH)
 
 
 def _name(name: str) -> str:

@@ -109,9 +109,9 @@ def _finished(files: Files, step: Step, parts: list[Part], work: Work, workers: 
             yield from _collect(running, attempts, begin)
         while running:
             yield from _collect(running, attempts, begin)
-        pool.close()
+        pool.close()  # type: ignore[no-untyped-call]
     except BaseException:
-        pool.stop()
+        pool.stop()  # type: ignore[no-untyped-call]
         raise
     finally:
         pool.join()

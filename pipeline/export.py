@@ -247,7 +247,7 @@ def removed_ids(path: Path) -> np.ndarray[Any, Any]:
     return _ids(pq.read_table(path, columns=["id"])["id"])
 
 
-def _ids(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
+def _ids(column: Any) -> np.ndarray[Any, Any]:
     return np.array(column.to_pylist(), dtype="S32") if len(column) else _no_ids()
 
 
@@ -272,7 +272,7 @@ def _tokenize_parts(plan: Plan) -> Iterator[Part]:
 def _shard_parts(
     plan: Plan, scratch: Files, tokenize: Step, pieces: Sequence[Part], out: Files
 ) -> Iterator[Part]:
-    spans = []
+    spans: list[Input] = []
     for piece in pieces:
         manifest = engine.sealed(scratch, tokenize, piece)
         assert manifest is not None
@@ -297,10 +297,10 @@ def _write_groups(path: Path, table: pa.Table, places: np.ndarray[Any, Any], tas
         for number in range(task.shards):
             rows = np.flatnonzero(shards == number)
             # An empty group keeps the numbering: group k is shard k.
-            writer.write_table(table.take(pa.array(rows)), row_group_size=max(len(rows), 1))
+            writer.write_table(table.take(pa.array(rows, pa.int64())), row_group_size=max(len(rows), 1))
 
 
-def _encode(tokenizer: Tokenizer, texts: pa.ChunkedArray) -> pa.Array:
+def _encode(tokenizer: Tokenizer, texts: Any) -> Any:
     ids: list[np.ndarray[Any, Any]] = []
     for start in range(0, len(texts), ENCODE_BATCH):
         batch = texts.slice(start, ENCODE_BATCH).to_pylist()

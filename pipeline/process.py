@@ -7,11 +7,11 @@ Every response record that enters leaves as exactly one row of the verdicts, kep
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import pairwise
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,11 +31,13 @@ from storage import tables
 from storage.cdxj import read as read_cdxj
 from storage.files import Files
 from storage.manifest import Input, Output, manifests
-from storage.records import ArchivedRecord, read
+from storage.records import DAMAGED, ArchivedRecord, read
 
 NAME = "process"
 VERSION = 1
 RECORDS_A_PART = 1000
+ENTERS = frozenset({"response", DAMAGED})
+"""Record types that are counted: what was a page, and what may have been one."""
 
 
 def step(filters: FiltersConfig) -> Step:
@@ -46,6 +48,11 @@ def step(filters: FiltersConfig) -> Step:
         "signature": SIGNATURE,
     }
     return Step(name=NAME, version=VERSION, recipe=recipe)
+
+
+def rules_of(recipe: Mapping[str, Any]) -> list[str]:
+    """Names of the rules in a recipe of this step, in their order."""
+    return [str(rule["rule"]) for rule in recipe["filters"]["rules"]]
 
 
 class Range(NamedTuple):
@@ -98,7 +105,7 @@ def work(files: Files, _: Step, part: Part) -> Made:
     counts: Counter[str] = Counter()
     payload_bytes: dict[str, int] = {}
     for record in read(files.path(span.name), span.first, span.end, name=span.name):
-        if record.type != "response":
+        if record.type not in ENTERS:
             continue
         found, verdict = _judged(record, task.source, recognise, chosen)
         verdicts.append(verdict)
@@ -158,9 +165,9 @@ def _judged(
     recognise: Callable[[str], Language],
     chosen: tuple[Rule, ...],
 ) -> tuple[Document | None, Verdict]:
-    found = document(record, source)
+    found = document(record, source) if record.type != DAMAGED else Skip(reason=DAMAGED)
     if isinstance(found, Skip):
-        identity = document_id(source, record.record_id)
+        identity = document_id(source, record.record_id or f"{record.ref.file}@{record.offset}")
         return None, Verdict(id=identity, keep=False, rule="extract", reason=found.reason, measurements={})
     language = recognise(found.text)
     found = dataclasses.replace(found, language=language.code)

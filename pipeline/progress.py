@@ -5,7 +5,7 @@ import time
 from typing import Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
 LINE_EVERY_S = 5.0
@@ -36,7 +36,7 @@ class BarProgress:
             TextColumn("{task.fields[note]}"),
             console=console,
         )
-        self._task = None
+        self._task: TaskID | None = None
 
     def start(self, title: str, total: int | None) -> None:
         """Show a bar."""
@@ -57,7 +57,8 @@ class LineProgress:
     """A line every few seconds, for a log file."""
 
     def __init__(self) -> None:
-        self._title, self._total, self._done, self._last = "", None, 0, 0.0
+        self._title, self._done, self._last = "", 0, 0.0
+        self._total: int | None = None
 
     def start(self, title: str, total: int | None) -> None:
         """Begin to count."""

@@ -10,6 +10,7 @@ from rich.table import Table
 from core import InputError
 from pipeline import dedup
 from pipeline.funnel import Funnel, Stage, funnel
+from pipeline.process import rules_of
 from pipeline.project import Project
 from storage.manifest import Manifest, manifests
 
@@ -24,8 +25,7 @@ def funnel_of(project: Project, names: Sequence[str]) -> Funnel:
     for name in names:
         for manifest in manifests(project.files, "process", name):
             fates.update(manifest.counts)
-            rules = [rule["rule"] for rule in manifest.recipe["filters"]["rules"]]
-            rule_order.extend(rule for rule in rules if rule not in rule_order)
+            rule_order.extend(rule for rule in rules_of(manifest.recipe) if rule not in rule_order)
     removals = dedup.find(project.files, names, project.config.dedup)
     removed = _removed(removals) if removals is not None else []
     return funnel(names, fates, rule_order, removed, _tokens(project, removals))
@@ -37,7 +37,7 @@ def render(funnel: Funnel, console: Console) -> None:
         title=f"Funnel of {', '.join(funnel.sources)} (filters in this order)", title_justify="left"
     )
     for column in ("stage", "records", "share", "payload", "text", "tokens"):
-        table.add_column(column, justify="left" if column == "stage" else "right")
+        table.add_column(column, justify="left" if column == "stage" else "right", no_wrap=True)
     total = funnel.records
     table.add_row("archived responses", f"{total:,}", "100.0 %", _bytes(funnel.payload_bytes), "", "")
     for stage in funnel.stages[:-1]:

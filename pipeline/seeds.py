@@ -76,7 +76,7 @@ def _lines(name: str, stream: BinaryIO) -> Iterator[Url | Refused]:
             f"seeds {name}: a binary file; give a text file with one URL a line (or .gz, .zst of one)"
         )
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        return _sitemap(name, buffered)
+        return _sitemap(name, cast("BinaryIO", buffered))
     text = io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="replace", newline=None)
     first = head.decode("utf-8-sig", "replace").splitlines()[0]
     columns = [column.strip().lower() for column in next(csv.reader([first]), [])]
@@ -109,7 +109,7 @@ def _table(text: io.TextIOWrapper) -> Iterator[Url | Refused]:
             yield _seed(rows.line_num, row[place].strip())
 
 
-def _sitemap(name: str, stream: io.BufferedReader) -> Iterator[Url | Refused]:
+def _sitemap(name: str, stream: BinaryIO) -> Iterator[Url | Refused]:
     try:
         for number, (_, element) in enumerate(ET.iterparse(stream), 1):  # noqa: S314 - the user's own file
             if element.tag in {f"{SITEMAP}loc", "loc"} and element.text:

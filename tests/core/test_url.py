@@ -28,7 +28,9 @@ def test_surt(text, host, surt):
 
 
 def test_core_needs_nothing_but_the_standard_library_and_does_no_io():
-    allowed = {name for name in sys.stdlib_module_names if name not in {"os", "socket", "asyncio", "pathlib", "io"}}
+    allowed = {
+        name for name in sys.stdlib_module_names if name not in {"os", "socket", "asyncio", "pathlib", "io"}
+    }
     for module in Path(core.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(module.read_text())):
             names = []

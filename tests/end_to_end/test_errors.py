@@ -11,7 +11,12 @@ def seeds(user, text="http://127.0.0.1:9/\n", name="seeds.txt"):
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(None, "no such file"), (b"", "is empty"), (b"\x7fELF\x00\x01\x02", "binary"), (b"# only\n", "no URL in it")],
+    [
+        (None, "no such file"),
+        (b"", "is empty"),
+        (b"\x7fELF\x00\x01\x02", "binary"),
+        (b"# only\n", "no URL in it"),
+    ],
 )
 def test_seeds_that_are_missing_empty_or_binary(user, content, said):
     path = user.directory / "seeds.txt"
@@ -91,7 +96,19 @@ def test_init_leaves_an_existing_file_alone(user):
 
 
 def test_every_command_has_help_with_an_example(user):
-    commands = "init seed crawl ingest process dedup export run report status verify".split()
+    commands = [
+        "init",
+        "seed",
+        "crawl",
+        "ingest",
+        "process",
+        "dedup",
+        "export",
+        "run",
+        "report",
+        "status",
+        "verify",
+    ]
     for command in commands:
         said = user.types(command, "--help")
         assert "Example: thresher" in said.out, command

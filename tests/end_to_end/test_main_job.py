@@ -6,11 +6,11 @@ from collections import Counter
 
 import pyarrow.parquet as pq
 import pytest
+from demo.web import Web
 from fastwarc.warc import ArchiveIterator
 from tokenizers import Tokenizer
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
-from demo.web import Web
 from shards import tokenizer
 
 
@@ -156,7 +156,9 @@ def test_running_it_again_fetches_nothing_and_changes_no_byte(job, web):
     )
     assert len(web.log) == asked
     assert again.json["dataset"] == said["dataset"]
-    assert {path: path.read_bytes() for path in (user.directory / "out").iterdir() if path.is_file()} == before
+    assert {
+        path: path.read_bytes() for path in (user.directory / "out").iterdir() if path.is_file()
+    } == before
 
 
 def test_another_dataset_is_refused_and_the_difference_named(job):

@@ -55,7 +55,7 @@ def test_a_missing_file_is_a_project_of_defaults(tmp_path):
         ("[filters]\nlanguages = [1]", "must be a list of strings"),
         ("[dedup]\nnear = '14by8'", "bands x rows"),
         ("[project]\ncontact = 'me'", "project.contact must be"),
-        ("[project]\ncontact = \"a@b.org\\nX-Evil: 1\"", "project.contact must be"),
+        ('[project]\ncontact = "a@b.org\\nX-Evil: 1"', "project.contact must be"),
         ("[project", "not valid TOML"),
     ],
 )

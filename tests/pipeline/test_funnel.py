@@ -16,7 +16,11 @@ COUNTS = st.fixed_dictionaries(
 
 
 def kept(documents):
-    return {"keep.documents": documents, "keep.payload_bytes": 10 * documents, "keep.text_bytes": 5 * documents}
+    return {
+        "keep.documents": documents,
+        "keep.payload_bytes": 10 * documents,
+        "keep.text_bytes": 5 * documents,
+    }
 
 
 @given(counts=COUNTS, documents=st.integers(0, 1000), duplicates=st.integers(0, 1000))

@@ -34,5 +34,5 @@ def test_neighbours_are_spread():
 
 
 def test_a_number_outside_is_refused():
-    with pytest.raises(ValueError, match="0..9"):
+    with pytest.raises(ValueError, match=r"0\.\.9"):
         Permutation(n=10, seed=0).places(np.array([10]))
