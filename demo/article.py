@@ -57,7 +57,9 @@ def compose(bank: Bank, topic: Topic, rng: Random) -> Article:
     return Article(
         language=bank.labels["language"],
         topic=topic.key,
-        title=rng.choice(topic.titles).format(town=town, person=person, river=river, count=rng.randint(12, 96)),
+        title=rng.choice(topic.titles).format(
+            town=town, person=person, river=river, count=rng.randint(12, 96)
+        ),
         author=rng.choice(bank.persons),
         date=f"{rng.randint(2009, 2024)}-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}",
         paragraphs=_paragraphs(filled, rng),

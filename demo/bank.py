@@ -59,4 +59,6 @@ def bank(language: str) -> Bank:
 def _topic(heading: str, lines: list[str]) -> Topic:
     key, _, name = heading.removeprefix("topic ").partition(": ")
     titles = tuple(line[2:] for line in lines if line.startswith("# "))
-    return Topic(key=key, name=name, titles=titles, sentences=tuple(e for e in lines if not e.startswith("# ")))
+    return Topic(
+        key=key, name=name, titles=titles, sentences=tuple(e for e in lines if not e.startswith("# "))
+    )

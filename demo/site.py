@@ -1,11 +1,14 @@
 """`Site`: one host while it is written, and `Expected`: what is true of all hosts when they are done."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urljoin
 
 from demo.wire import Answer
+
+_ESCAPE = re.compile("%[0-9a-f]{2}", re.IGNORECASE)
 
 Linked = Literal["linked", "forbidden", "unlinked"]
 
@@ -91,7 +94,9 @@ class Site:
         charset = content_type.partition("charset=")[2] or "utf-8"
         body = html if isinstance(html, bytes) else html.encode(charset)
         self._put(target, content_type, body, chunked=chunked, compressed=compressed)
-        {"linked": self.pages, "forbidden": self.forbidden, "unlinked": self.unlinked}[linked].add(self.url(target))
+        {"linked": self.pages, "forbidden": self.forbidden, "unlinked": self.unlinked}[linked].add(
+            self.url(target)
+        )
         if charset != "utf-8":
             self.charsets[self.url(target)] = charset
 
@@ -116,7 +121,7 @@ class Site:
 
     def answer(self, target: str) -> Answer:
         """What is sent for a request target."""
-        found = self.answers.get(target)
+        found = self.answers.get(_ESCAPE.sub(lambda match: match.group().upper(), target))
         if found is not None:
             return found
         headers = (("Content-Type", "text/html; charset=utf-8"),)
@@ -136,18 +141,18 @@ def expected(sites: Iterable[Site]) -> Expected:
     """The facts of several hosts together."""
     sites = list(sites)
     return Expected(
-        pages=frozenset().union(*(site.pages for site in sites)),
-        files=frozenset().union(*(site.files for site in sites)),
-        forbidden=frozenset().union(*(site.forbidden for site in sites)),
-        unlinked=frozenset().union(*(site.unlinked for site in sites)),
-        missing=frozenset().union(*(site.missing for site in sites)),
+        pages=frozenset(url for site in sites for url in site.pages),
+        files=frozenset(url for site in sites for url in site.files),
+        forbidden=frozenset(url for site in sites for url in site.forbidden),
+        unlinked=frozenset(url for site in sites for url in site.unlinked),
+        missing=frozenset(url for site in sites for url in site.missing),
         redirects={source: to for site in sites for source, to in site.redirects.items()},
-        loops=frozenset().union(*(site.loops for site in sites)),
+        loops=frozenset(url for site in sites for url in site.loops),
         aliases={alias: to for site in sites for alias, to in site.aliases.items()},
         exact=tuple(pair for site in sites for pair in site.exact),
         near=tuple(pair for site in sites for pair in site.near),
         languages={url: language for site in sites for url, language in site.languages.items()},
         charsets={url: charset for site in sites for url, charset in site.charsets.items()},
-        junk=frozenset().union(*(site.junk for site in sites)),
+        junk=frozenset(url for site in sites for url in site.junk),
         delays={site.name: site.delay for site in sites if site.delay is not None},
     )

@@ -118,7 +118,9 @@ class Connection(asyncio.Protocol):
         except ValueError:
             self._send(Answer(status=400), version="HTTP/1.1", close=True)
             return
-        headers = {name.strip().lower(): value.strip() for name, _, value in (e.partition(":") for e in lines[1:])}
+        headers = {
+            name.strip().lower(): value.strip() for name, _, value in (e.partition(":") for e in lines[1:])
+        }
         close = version != "HTTP/1.1" or headers.get("connection", "").lower() == "close"
         if target.startswith("http://"):  # RFC 9112, section 3.2.2: servers accept the absolute form
             target = "/" + target[len("http://") :].partition("/")[2]
@@ -219,7 +221,9 @@ def bound(addresses: Sequence[str], port: int = 0) -> tuple[int, list[socket.soc
             for one in sockets:
                 one.close()
             if port or error.errno != errno.EADDRINUSE:
-                raise Unavailable(f"cannot listen on {address}:{chosen}: {error.strerror}; choose another") from error
+                raise Unavailable(
+                    f"cannot listen on {address}:{chosen}: {error.strerror}; choose another"
+                ) from error
             continue
         return chosen, sockets
     raise Unavailable(f"no port is free on all of {', '.join(addresses)}; end some servers")

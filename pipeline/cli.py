@@ -65,7 +65,9 @@ CORES = os.cpu_count() or 1
 def thresher() -> None:
     """From a list of URLs to training tokens.
 
-    Example: thresher init && thresher run seeds.txt --out out --tokenizer tokenizer.json
+    \b
+    Example:
+      thresher init && thresher run seeds.txt --out out --tokenizer tokenizer.json
     """
 
 
@@ -75,7 +77,9 @@ def init(
 ) -> None:
     """Write a commented thresher.toml. An existing one is left alone.
 
-    Example: thresher init my-crawl
+    \b
+    Example:
+      thresher init my-crawl
     """
     path = directory / config.FILE
     if path.exists():
@@ -97,7 +101,9 @@ def seed(
 ) -> None:
     """Add URLs to a crawl's frontier. Known ones change nothing.
 
-    Example: thresher seed seeds.txt --crawl docs --scope host --depth 5
+    \b
+    Example:
+      thresher seed seeds.txt --crawl docs --scope host --depth 5
     """
     from pipeline.project import Project
     from pipeline.seed import Plan
@@ -122,7 +128,10 @@ def crawl(
     """Crawl until the frontier drains or a limit is reached.
 
     Ctrl-C drains: what is in flight is archived. A second one stops at once. Run again to go on.
-    Example: thresher crawl docs --workers 2 --max-pages 10000
+
+    \b
+    Example:
+      thresher crawl docs --workers 2 --max-pages 10000
     """
     from pipeline.crawl import Limits
     from pipeline.crawl import crawl as run_crawl
@@ -150,7 +159,9 @@ def ingest(
 ) -> None:
     """Bring in WARC files made elsewhere.
 
-    Example: thresher ingest cc CC-MAIN-*.warc.gz
+    \b
+    Example:
+      thresher ingest cc CC-MAIN-*.warc.gz
     """
     from pipeline.ingest import ingest as run_ingest
     from pipeline.project import Project
@@ -172,7 +183,9 @@ def process(
 ) -> None:
     """Extract and judge what is new.
 
-    Example: thresher process docs
+    \b
+    Example:
+      thresher process docs
     """
     from pipeline import recipe
     from pipeline.process import forget
@@ -192,7 +205,9 @@ def process(
 def dedup_command(names: Names = None, project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
     """Find exact and near duplicates across the sources.
 
-    Example: thresher dedup docs cc
+    \b
+    Example:
+      thresher dedup docs cc
     """
     from pipeline import dedup, report
     from pipeline.progress import stderr_progress
@@ -218,7 +233,9 @@ def export(
 ) -> None:
     """Write what is kept as tokenized Parquet shards.
 
-    Example: thresher export --out out --tokenizer tokenizer.json docs cc
+    \b
+    Example:
+      thresher export --out out --tokenizer tokenizer.json docs cc
     """
     from pipeline import recipe
     from pipeline.progress import stderr_progress
@@ -253,7 +270,10 @@ def run(
     """The whole job: seed, crawl, archive, extract, filter, dedup, tokenize, shards, report.
 
     Killed at any moment, the same command goes on where it was.
-    Example: thresher run seeds.txt --out out --tokenizer tokenizer.json
+
+    \b
+    Example:
+      thresher run seeds.txt --out out --tokenizer tokenizer.json
     """
     from pipeline import recipe, report
     from pipeline.crawl import Limits
@@ -289,7 +309,9 @@ def report_command(
 ) -> None:
     """The funnel: where every record went, in filter order.
 
-    Example: thresher report docs --plot funnel.png
+    \b
+    Example:
+      thresher report docs --plot funnel.png
     """
     from pipeline import report
     from pipeline.project import Project
@@ -308,7 +330,9 @@ def report_command(
 def status_command(project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
     """What every source has come to.
 
-    Example: thresher status --json
+    \b
+    Example:
+      thresher status --json
     """
     from pipeline import status
     from pipeline.project import Project
@@ -330,7 +354,9 @@ def verify_command(
 ) -> None:
     """Hash and read again everything that was sealed, and name every damage.
 
-    Example: thresher verify && thresher verify out
+    \b
+    Example:
+      thresher verify && thresher verify out
     """
     from pipeline import verify
     from pipeline.progress import stderr_progress

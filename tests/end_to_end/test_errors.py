@@ -111,4 +111,4 @@ def test_every_command_has_help_with_an_example(user):
     ]
     for command in commands:
         said = user.types(command, "--help")
-        assert "Example: thresher" in said.out, command
+        assert "Example:\n    thresher" in said.out, command

@@ -1,0 +1,173 @@
+"""Real documentation of Debian packages as web sites on loopback, and what a crawl of them must find.
+
+usage: python bench/sites.py --dir DIR PKG...             serve until SIGTERM; prints one seed URL a line
+       python bench/sites.py --dir DIR PKG... --count     count the reachable pages instead of serving
+                             [--list FILE]                and write their URLs, one a line, sorted
+
+Packages that are not in DIR are downloaded with apt-get and unpacked there. Every package is one host
+(127.19.0.1 and up, in the order given) whose root is the package's own root directory: so every link that
+stays inside the package resolves. Entry pages come from ../shared/data/sites-debian.tsv.
+
+The count is a breadth-first search over the files by other means than ours: Python's urljoin instead of the
+WHATWG parser, one simple walk instead of a frontier. It follows a and area href, iframe and frame src, and
+link rel next, canonical and alternate with hreflang; it obeys `<base href>` and a robots meta with nofollow.
+URLs are compared without fragment and empty query, escapes of unreserved characters decoded (RFC 3986, 6.2.2).
+"""
+
+import argparse
+import csv
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from pathlib import Path
+from urllib.parse import quote, urldefrag, urljoin, urlsplit
+
+from selectolax.lexbor import LexborHTMLParser
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from core.errors import InputError, ThresherError  # noqa: E402 - a script finds the packages only now
+from demo.static import Moved, content_type, locate, serve  # noqa: E402
+
+LIST = ROOT.parent / "shared" / "data" / "sites-debian.tsv"
+PORT = 8190
+"""Fixed, so that the URLs of --count are those that are served."""
+LINKS = (
+    ("a[href], area[href]", "href"),
+    ("iframe[src], frame[src]", "src"),
+    ("link[rel~=next][href], link[rel~=canonical][href], link[rel~=alternate][hreflang][href]", "href"),
+)
+HTML = {"text/html", "application/xhtml+xml"}
+UNRESERVED = re.compile(r"%(2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee])")
+
+
+def main() -> None:
+    """Serve, or count."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("packages", nargs="+", metavar="PKG")
+    parser.add_argument("--dir", type=Path, required=True)
+    parser.add_argument("--port", type=int, default=PORT)
+    parser.add_argument("--log", type=Path, help="one line a request is appended here")
+    parser.add_argument("--count", action="store_true")
+    parser.add_argument("--list", type=Path)
+    args = parser.parse_args()
+    try:
+        entries = entry_pages(args.packages)
+        trees = {f"127.19.0.{number}": unpacked(args.dir, e) for number, e in enumerate(args.packages, 1)}
+        if args.count:
+            seeds = seed_urls(trees, entries, args.port)
+            found = {
+                seed: reachable(folder, seed) for seed, folder in zip(seeds, trees.values(), strict=True)
+            }
+            for package, (seed, pages) in zip(args.packages, found.items(), strict=True):
+                print(json.dumps({"package": package, "seed": seed, "pages": len(pages)}))
+            if args.list:
+                args.list.write_text("".join(f"{url}\n" for url in sorted(set().union(*found.values()))))
+        else:
+            serve(
+                trees,
+                port=args.port,
+                ready=lambda port: print("\n".join(seed_urls(trees, entries, port)), flush=True),
+                log=args.log,
+                attached=False,
+            )
+    except ThresherError as error:
+        sys.exit(f"sites: {error}")
+
+
+def entry_pages(packages: list[str]) -> list[str]:
+    """Entry page of every package, below the package's root."""
+    with LIST.open(newline="") as stream:
+        known = {row["package"]: row["entry_page"] for row in csv.DictReader(stream, delimiter="\t")}
+    for package in packages:
+        if not known.get(package):
+            raise InputError(f"no entry page for {package!r} in {LIST.name}; choose a package that has one")
+    return [known[package] for package in packages]
+
+
+def unpacked(directory: Path, package: str) -> Path:
+    """Folder with the package's files; downloaded and unpacked where it is not there yet."""
+    folder = directory.resolve() / package
+    if not folder.is_dir():
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=directory) as fresh:
+            run("apt-get", "download", package, cwd=fresh)
+            (deb,) = Path(fresh).glob("*.deb")
+            run("dpkg-deb", "-x", str(deb), f"{fresh}/{package}", cwd=fresh)
+            Path(fresh, package).rename(folder)
+    return folder
+
+
+def run(*words: str, cwd: str) -> None:
+    """Run a command; its errors are the user's to see, its output is not."""
+    # apt's unprivileged user cannot write into a directory of ours, and says so at length
+    quiet = ["-o", "APT::Sandbox::User=root"] if words[0] == "apt-get" else []
+    done = subprocess.run([words[0], *quiet, *words[1:]], cwd=cwd, stdout=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        raise InputError(f"{' '.join(words)} failed with {done.returncode}; see its message above")
+
+
+def seed_urls(trees: dict[str, Path], entries: list[str], port: int) -> list[str]:
+    """URL of every entry page."""
+    return [f"http://{address}:{port}/{quote(e)}" for address, e in zip(trees, entries, strict=True)]
+
+
+def reachable(folder: Path, seed: str) -> set[str]:
+    """URLs of the HTML pages that can be reached from the seed without leaving its host."""
+    origin, root = urlsplit(seed)[:2], str(folder.resolve())
+    pages: set[str] = set()
+    seen, waiting = {seed}, deque([seed])
+    while waiting:
+        url = waiting.popleft()
+        parts = urlsplit(url)
+        found = locate(root, parts.path + (f"?{parts.query}" if parts.query else ""))
+        if isinstance(found, Moved):
+            links = [urljoin(url, found.location)]
+        elif found and content_type(found) in HTML:
+            pages.add(url)
+            links = linked(Path(found).read_bytes(), url)
+        else:
+            continue
+        for link in links:
+            if urlsplit(link)[:2] == origin and link not in seen:
+                seen.add(link)
+                waiting.append(link)
+    return pages
+
+
+def linked(body: bytes, url: str) -> list[str]:
+    """What a page links to, absolute and in the form in which URLs are compared."""
+    tree = LexborHTMLParser(body.decode("utf-8", "replace"))
+    metas = [node for node in tree.css("meta[name][content]") if node.attributes["name"].lower() == "robots"]
+    if any(re.search(r"\b(nofollow|none)\b", node.attributes["content"].lower()) for node in metas):
+        return []
+    base = tree.css_first("base[href]")
+    base_url = urljoin(url, base.attributes["href"].strip()) if base else url
+    found = []
+    for selector, attribute in LINKS:
+        for node in tree.css(selector):
+            if value := node.attributes[attribute]:
+                try:
+                    found.append(comparable(urljoin(base_url, re.sub(r"[\t\n\r]", "", value.strip()))))
+                except ValueError:
+                    continue  # not a URL, and our crawler says so too
+    return found
+
+
+def comparable(url: str) -> str:
+    """One form for all spellings of a URL."""
+    url = urldefrag(url).url
+    url = quote(url, safe="%:/?#[]@!$&'()*+,;=-._~|")
+    url = UNRESERVED.sub(lambda match: chr(int(match[1], 16)), url)
+    url = re.sub(r"%[0-9a-f]{2}", lambda match: match[0].upper(), url, flags=re.IGNORECASE)
+    return url.removesuffix("?")
+
+
+if __name__ == "__main__":
+    main()

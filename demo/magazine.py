@@ -1,0 +1,216 @@
+"""A magazine: articles, front pages in numbered sequence, topics, an archive, and the pages nobody reads."""
+
+import posixpath
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Literal
+from urllib.parse import quote
+
+from demo import layout
+from demo.article import Article, compose
+from demo.bank import Bank
+from demo.site import Site
+
+Style = Literal["root", "absolute", "relative", "based"]
+"""How a host writes its links: `/a/b`, `http://host/a/b`, `../b`, or `b` under a `<base href>`."""
+
+BASE = "/articulos/"
+"""What `<base href>` says on the host that has one."""
+_ON_A_PAGE = 10  # articles
+_RELATED = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How one magazine differs from the others."""
+
+    articles: int
+    place: Callable[[int, Article], str]
+    """Request target of an article, from its number and itself."""
+    style: Style
+    build: layout.Build
+    listing: str
+    """Target of the front pages after the first; `{}` is the number."""
+    content_type: str = "text/html; charset=utf-8"
+    meta: str = ""
+    """What the pages say of their charset themselves."""
+    compressed: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Magazine:
+    """A magazine while it is written; `entries` grows with every article."""
+
+    site: Site
+    bank: Bank
+    plan: Plan
+    rng: Random
+    friends: layout.Links
+    entries: list[tuple[str, Article]] = field(default_factory=list)
+    """Request target and text of every article, copies not included."""
+    extras: list[tuple[str, str]] = field(default_factory=list)
+    """More links for the archive: target and text."""
+
+    def href(self, here: str, there: str) -> str:
+        """What a page at `here` writes to link to `there`."""
+        if not there.startswith("/"):
+            return there
+        match self.plan.style:
+            case "absolute":
+                return self.site.url(there)
+            case "relative":
+                return relative(here, there)
+            case "based":
+                return relative(BASE, there)
+            case _:
+                return there
+
+    def frame(self, here: str, head: str = "", build: layout.Build | None = None) -> layout.Frame:
+        """The frame of the page at `here`."""
+        labels, picture = self.bank.labels, "/images/lamp.png"
+        base = f'<base href="{BASE}">\n' if self.plan.style == "based" else ""
+
+        def seen(links: Sequence[tuple[str, str]]) -> layout.Links:
+            return [(self.href(here, target), text) for target, text in links]
+
+        topics = [(f"/topic/{topic.key}", topic.name) for topic in self.bank.topics]
+        footer = [(f"/{name}.html", labels[name]) for name in ("about", "terms", "privacy", "archive")]
+        return layout.Frame(
+            labels=labels,
+            build=build or self.plan.build,
+            home=self.href(here, "/"),
+            navigation=seen([("/", labels["home"]), *topics]),
+            sidebar=seen([(target, text.title) for target, text in self.entries[:5]]),
+            friends=self.friends,
+            footer=[*seen(footer), ("mailto:desk@magazine.example", labels["contact"])],
+            head=f"{self.plan.meta}{base}{head}",
+            picture=self.href(here, picture),
+        )
+
+    def write(self) -> None:
+        """Serve the articles and every page that lists them; quirks may be added before and after."""
+        for number, (target, text) in enumerate(self.entries):
+            self.put(target, self.article(number, target, text))
+            self.site.languages[self.site.url(target)] = text.language
+        for topic in self.bank.topics:
+            of_topic = [entry for entry in self.entries if entry[1].topic == topic.key]
+            self._list(f"/topic/{topic.key}", topic.name, of_topic)
+        pages = [self.entries[at : at + _ON_A_PAGE] for at in range(0, len(self.entries), _ON_A_PAGE)]
+        for number, entries in enumerate(pages, 1):
+            target = self._front(number)
+            turn = [(self._front(number - 1), self.bank.labels["previous"])] if number > 1 else []
+            turn += [(self._front(number + 1), self.bank.labels["next"])] if number < len(pages) else []
+            turn += [
+                (self._front(other), str(other)) for other in range(1, len(pages) + 1) if other != number
+            ]
+            self._list(target, f"{self.bank.labels['latest']} {number}", entries, turn)
+        self._archive()
+        for name, kind in (("about", "house"), ("terms", "rules"), ("privacy", "rules")):
+            target = f"/{name}.html"
+            main = f"<h1>{self.bank.labels[name]}</h1>\n<p>{self.bank.labels[kind]}</p>\n"
+            main += f"<p>{self.bank.labels['consent']}</p>\n" if name == "privacy" else ""
+            self.put(target, layout.page(self.frame(target), self.bank.labels[name], main))
+
+    def article(self, number: int, target: str, text: Article, build: layout.Build | None = None) -> str:
+        """The page of an article; the links under it lead to the articles after it."""
+        after = [self.entries[(number + step) % len(self.entries)] for step in range(1, _RELATED + 1)]
+        related = [(f"{self.href(target, other)}#text", said.title) for other, said in after]
+        name = next(topic.name for topic in self.bank.topics if topic.key == text.topic)
+        canonical = f'<link rel="canonical" href="{self.site.url(self.entries[number][0])}">\n'
+        frame = self.frame(target, head=canonical, build=build)
+        return layout.article(frame, text, (self.href(target, f"/topic/{text.topic}"), name), related)
+
+    def put(self, target: str, html: str) -> None:
+        """Serve a page in the way of this magazine, unless something else is there already."""
+        if target not in self.site.answers:
+            self.site.page(target, html, content_type=self.plan.content_type, compressed=self.plan.compressed)
+
+    def _front(self, number: int) -> str:
+        return "/" if number == 1 else self.plan.listing.format(number)
+
+    def _list(
+        self, target: str, title: str, entries: Sequence[tuple[str, Article]], turn: layout.Links = ()
+    ) -> None:
+        frame = self.frame(target)
+        teasers = layout.teasers(frame, [(self.href(target, there), text) for there, text in entries])
+        pager = layout.menu([(self.href(target, there), text) for there, text in turn]) if turn else ""
+        self.put(target, layout.page(frame, title, f"<h1>{title}</h1>\n{teasers}\n{pager}"))
+
+    def _archive(self) -> None:
+        target, title = "/archive.html", self.bank.labels["archive"]
+        every = [*((there, text.title) for there, text in self.entries), *self.extras]
+        links = layout.menu([(self.href(target, there), text) for there, text in every])
+        self.put(target, layout.page(self.frame(target), title, f"<h1>{title}</h1>\n{links}"))
+
+
+def begun(site: Site, bank: Bank, plan: Plan, rng: Random, friends: layout.Links) -> Magazine:
+    """Return a magazine with its articles composed, the topics taking turns, and nothing served yet."""
+    magazine = Magazine(site=site, bank=bank, plan=plan, rng=rng, friends=friends)
+    taken: set[str] = set()
+    for number in range(plan.articles):
+        topic = bank.topics[number % len(bank.topics)]
+        text = compose(bank, topic, rng)
+        target = plan.place(number, text)
+        while text.title in taken:
+            text = compose(bank, topic, rng)
+            target = plan.place(number, text)
+        taken.add(text.title)
+        magazine.entries.append((target, text))
+    labels = bank.labels
+    blank = replace(magazine.frame("/"), sidebar=(), build="semantic")
+    site.lost = layout.page(blank, labels["lost"], f"<h1>{labels['lost']}</h1>\n")
+    return magazine
+
+
+def relative(here: str, there: str) -> str:
+    """Reference from one request target to another, as short as possible."""
+    path, question, query = there.partition("?")
+    folder = posixpath.dirname(here.partition("?")[0])
+    found = posixpath.relpath(path, folder)
+    slash = "/" if path.endswith("/") and not found.endswith("/") else ""
+    return f"{found}{slash}{question}{query}"
+
+
+PLANS: Mapping[str, Plan] = {
+    "en": Plan(
+        articles=72,
+        place=lambda number, text: f"/articles/{ascii_slug(text)}.html",  # noqa: ARG005 - of one signature
+        style="root",
+        build="semantic",
+        listing="/page/{}",
+    ),
+    "de": Plan(
+        articles=44,
+        place=lambda number, text: f"/beitrag/{ascii_slug(text)}/",  # noqa: ARG005
+        style="relative",
+        build="soup",
+        listing="/seite/{}/",
+        content_type="text/html",
+        meta='<meta charset="utf-8">\n',
+    ),
+    "fr": Plan(
+        articles=40,
+        place=lambda number, text: f"/article.php?id={100 + number}",  # noqa: ARG005
+        style="absolute",
+        build="semantic",
+        listing="/?page={}",
+    ),
+    "es": Plan(
+        articles=40,
+        place=lambda number, text: f"{BASE}{text.date[:4]}/{quote(text.slug)}",  # noqa: ARG005
+        style="based",
+        build="soup",
+        listing="/pagina/{}",
+        compressed=True,
+    ),
+}
+"""The four magazines, by language."""
+
+
+def ascii_slug(text: Article) -> str:
+    """The title as part of a URL, in plain letters."""
+    folded = text.slug
+    for umlaut, plain in (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("ß", "ss")):
+        folded = folded.replace(umlaut, plain)
+    return "".join(letter for letter in folded if letter.isascii())

@@ -1,0 +1,69 @@
+"""The manual of Python's own library, rendered by `pydoc`: real pages that every machine with Python has.
+
+The same interpreter renders the same bytes: addresses of objects, values of variables, paths of files and
+links that lead out of the host are left out, because they would differ from machine to machine or lead into
+the open web.
+"""
+
+import builtins
+import importlib
+import pydoc
+import re
+from functools import cache
+
+from demo.site import Site
+
+_NAMES = (
+    "abc argparse array ast base64 bisect bz2 calendar cmath codecs collections colorsys configparser contextlib "
+    "copy csv dataclasses datetime decimal difflib dis enum fileinput fnmatch fractions functools gettext glob "
+    "graphlib gzip hashlib heapq hmac html io ipaddress itertools json keyword linecache logging lzma math "
+    "mimetypes numbers operator pathlib pickle pprint queue random re sched secrets shelve shlex statistics "
+    "string struct textwrap token tokenize traceback types unittest uuid warnings weakref zipfile"
+)
+MODULES = tuple(_NAMES.split())
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+class _Html(pydoc.HTMLDoc):
+    """pydoc's own pages, without the values that differ between two machines."""
+
+    def docother(self, object: object, name: str | None = None, mod: str | None = None, *rest: object) -> str:  # noqa: A002
+        if isinstance(object, _PLAIN):
+            return super().docother(object, name, mod, *rest)
+        return f"<strong>{name}</strong>" if name else type(object).__name__
+
+
+def manual(site: Site) -> None:
+    """Write the host: an index, one page a module, and the page of the built-in names that all link to."""
+    site.file("/robots.txt", "text/plain", b"User-agent: *\nDisallow: /search\n", linked=False)
+    names = [builtins.__name__, *MODULES]
+    for name in names:
+        site.page(f"/{name}.html", rendered(name))
+    items = "\n".join(f'<li><a href="{name}.html">{name}</a></li>' for name in names)
+    body = f"<h1>Library</h1>\n<ul>\n{items}\n</ul>\n"
+    site.page("/", _page("Index of modules", body))
+
+
+@cache
+def rendered(name: str) -> str:
+    """The page of one module."""
+    html = _Html().docmodule(importlib.import_module(name), name)
+    return _page(f"Module {name}", _LINK.sub(_kept, _ADDRESS.sub("", html)))
+
+
+def _kept(match: re.Match[str]) -> str:
+    """The link, where it stays on the host; else its text."""
+    target, text = match.groups()
+    page = target.partition("#")[0]
+    inside = target.startswith("#") or page.removesuffix(".html") in {builtins.__name__, *MODULES}
+    return match.group() if inside else text
+
+
+def _page(title: str, body: str) -> str:
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>\n'
+        f'<body><p class="nav"><a href="./">Index of modules</a></p>\n{body}\n</body></html>\n'
+    )

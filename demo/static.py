@@ -1,0 +1,162 @@
+"""Folders of real sites, each on a loopback address of its own: what a plain file server makes of them.
+
+Rules:
+
+1. A path is decoded once and looked up below the folder of its address. What would leave the folder, by `..`
+   or by a symbolic link, is 404, and so is a link to nothing.
+2. A directory without its slash is sent to the address with it (301); with the slash it is its `index.html`.
+   There are no listings.
+3. The type comes from the name alone (the table of Python, not that of the machine). No charset is said,
+   because a file server knows none: the page says it itself.
+4. `ETag` and `Last-Modified` come from the file; a request that has them already is answered 304.
+5. Nothing is compressed, and nothing is remembered but where paths lead: the files must not move meanwhile.
+
+`python -m demo.static ADDRESS=FOLDER ...` prints `ready PORT`, and serves until SIGTERM or Ctrl-C.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import mimetypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from email.utils import formatdate
+from functools import lru_cache
+from pathlib import Path
+from urllib.parse import quote, unquote_to_bytes
+
+from demo.wire import Answer, Listening, Request, Respond, bound
+
+_TYPES = mimetypes.MimeTypes(filenames=())
+_LOST = Answer(
+    status=404,
+    headers=(("Content-Type", "text/html"),),
+    body=b"<!DOCTYPE html><title>404</title><h1>Not found</h1>",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """The path of a directory without its slash."""
+
+    location: str
+
+
+@lru_cache(maxsize=65_536)
+def locate(root: str, target: str) -> str | Moved | None:
+    """Return the file that a request target means below `root`, or where to ask instead, or None.
+
+    `root` is an absolute path without symbolic links.
+    """
+    path, question, query = target.partition("?")
+    decoded = os.fsdecode(unquote_to_bytes(path))
+    if "\0" in decoded or ".." in decoded.split("/"):
+        return None
+    found = os.path.realpath(f"{root}{decoded}")
+    if found != root and not found.startswith(f"{root}/"):
+        return None
+    slash = decoded.endswith("/")
+    if Path(found).is_dir():
+        if not slash:
+            return Moved(location=f"{quote(os.fsencode(decoded))}/{question}{query}")
+        found, slash = os.path.realpath(f"{found}/index.html"), False
+        if not found.startswith(f"{root}/"):
+            return None
+    return found if not slash and Path(found).is_file() else None
+
+
+def content_type(file: str) -> str:
+    """Media type by the file's name; of unknown and compressed ones, that of plain bytes."""
+    kind, coding = _TYPES.guess_type(file)
+    if coding == "gzip":
+        return "application/gzip"
+    return kind if kind and not coding else "application/octet-stream"
+
+
+def answer(root: str, request: Request) -> Answer:
+    """What a file server sends for a request to the folder `root`."""
+    match locate(root, request.target):
+        case None:
+            return _LOST
+        case Moved(location=location):
+            return Answer(status=301, headers=(("Location", location),))
+        case file:
+            with Path(file).open("rb") as stream:
+                facts, body = os.fstat(stream.fileno()), stream.read()
+    etag = f'"{facts.st_mtime_ns:x}-{facts.st_size:x}"'
+    modified = formatdate(facts.st_mtime, usegmt=True)
+    headers = (("Content-Type", content_type(file)), ("ETag", etag), ("Last-Modified", modified))
+    known = request.headers.get("if-none-match")
+    # RFC 9110, section 13.2.2: a tag that was sent decides alone
+    fresh = known == etag if known else request.headers.get("if-modified-since") == modified
+    return Answer(status=304 if fresh else 200, headers=headers, body=b"" if fresh else body)
+
+
+def folders(trees: Mapping[str, Path], log: Callable[[str], object] | None = None) -> Respond:
+    """Return what answers for these folders by address; `log` is given one line for every request.
+
+    A line has five fields between tabs: seconds on the monotonic clock, address, target, status, user agent.
+    """
+    roots = {address: os.path.realpath(folder) for address, folder in trees.items()}
+
+    def respond(request: Request) -> Answer:
+        sent = answer(roots[request.address], request)
+        if log:
+            agent = request.headers.get("user-agent", "")
+            log(f"{time.monotonic():.6f}\t{request.address}\t{request.target}\t{sent.status}\t{agent}\n")
+        return sent
+
+    return respond
+
+
+def serve(
+    trees: Mapping[str, Path], *, port: int, ready: Callable[[int], object], log: Path | None, attached: bool
+) -> None:
+    """Serve until SIGTERM, Ctrl-C or, where `attached`, until standard input ends: then the parent is gone.
+
+    `ready` is called once with the port when every address answers. Raises `Unavailable` where an address or
+    the port cannot be had.
+    """
+    port, sockets = bound(list(trees), port)
+
+    async def run() -> None:
+        loop, done = asyncio.get_running_loop(), asyncio.Event()
+        for stop in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(stop, done.set)
+        if attached:
+            loop.add_reader(sys.stdin, done.set)
+        listening = Listening(folders(trees, lines.write if lines else None))
+        await listening.start(sockets)
+        ready(port)
+        await done.wait()
+        listening.stop()
+
+    with contextlib.ExitStack() as stack:
+        lines = stack.enter_context(log.open("a", buffering=1, encoding="utf-8")) if log else None
+        asyncio.run(run())
+
+
+def main() -> None:
+    """Serve what the command line names."""
+    parser = argparse.ArgumentParser(prog="python -m demo.static")
+    parser.add_argument("trees", nargs="+", metavar="ADDRESS=FOLDER")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--log", type=Path, help="one line a request is appended here")
+    parser.add_argument("--attached", action="store_true", help="end with standard input")
+    args = parser.parse_args()
+    trees = {address: Path(folder) for address, _, folder in (tree.partition("=") for tree in args.trees)}
+    serve(
+        trees,
+        port=args.port,
+        ready=lambda port: print(f"ready {port}", flush=True),
+        log=args.log,
+        attached=args.attached,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""`Web`: six hosts on loopback, the same for the same seed; `python -m demo.web` serves it until Ctrl-C.
+
+Each host has an address of its own (127.18.0.1 and up), because that is what politeness counts; all share one
+port, found free at the start. Only links between hosts depend on that port.
+"""
+
+import argparse
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from random import Random
+
+from demo import junk, magazine, manual, quirks
+from demo.bank import bank
+from demo.site import Expected, Site, expected
+from demo.wire import Answer, Request, bound, threaded
+
+ADDRESSES = {
+    "lantern": "127.18.0.1",
+    "stille": "127.18.0.2",
+    "revue": "127.18.0.3",
+    "cuaderno": "127.18.0.4",
+    "junk": "127.18.0.5",
+    "manual": "127.18.0.6",
+}
+"""Hosts by name: the English, German, French and Spanish magazine, the junk, the manual."""
+_LANGUAGES = {"en": "lantern", "de": "stille", "fr": "revue", "es": "cuaderno"}
+_STOLEN = 6  # English articles on the junk host, half of them changed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One request that was answered."""
+
+    host: str
+    """Name of the host, a key of `Serving.hosts`."""
+    path: str
+    """Path and query as they were sent."""
+    at: float
+    """Seconds on this machine's monotonic clock, when the request was whole."""
+    agent: str
+    """User-Agent header, or nothing."""
+    status: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """The web while it is up."""
+
+    hosts: dict[str, str]
+    """From name to base URL, without a slash at the end."""
+    seeds: list[str]
+    """The front page of every host: from here everything in `expected.pages` can be reached on its own host."""
+    log: list[Hit]
+    """Every request so far, in order; it grows while the web is up."""
+    expected: Expected
+
+
+class Web:
+    """A web of some 390 pages, written from a seed."""
+
+    def __init__(self, seed: int = 1) -> None:
+        self._seed = seed
+
+    def __repr__(self) -> str:
+        return f"<Web of seed {self._seed}>"
+
+    def sites(self, port: int) -> dict[str, Site]:
+        """Write all hosts, as they are when served on `port`, by name."""
+        sites = {
+            name: Site(name=name, base=f"http://{address}:{port}") for name, address in ADDRESSES.items()
+        }
+        friends = [(site.url("/"), name) for name, site in sites.items()]
+        written = {}
+        for language, name in _LANGUAGES.items():
+            written[language] = magazine.begun(
+                sites[name], bank(language), magazine.PLANS[language], self._random(name), friends
+            )
+        english, german, french, spanish = (written[language] for language in ("en", "de", "fr", "es"))
+        quirks.english(english)
+        quirks.german(german, elsewhere=english.site.url(english.entries[12][0]))
+        quirks.french(french)
+        quirks.spanish(spanish)
+        for each in written.values():
+            each.site.file("/images/lamp.png", "image/png", quirks.lamp(), linked=each is english)
+            quirks.copies(each, self._random(f"copies of {each.site.name}"))
+            each.write()
+        stolen = [(english.site.url(target), text) for target, text in english.entries[20 : 20 + _STOLEN]]
+        junk.junk(sites["junk"], stolen, friends, self._random("junk"))
+        manual.manual(sites["manual"])
+        return sites
+
+    @contextmanager
+    def serve(self) -> Iterator[Serving]:
+        """Serve from a thread of this process until the context is left; the port is closed afterwards.
+
+        Raises `Unavailable` where the machine has no loopback addresses beyond 127.0.0.1.
+        """
+        port, sockets = bound(list(ADDRESSES.values()))
+        sites = self.sites(port)
+        named = {address: name for name, address in ADDRESSES.items()}
+        log: list[Hit] = []
+
+        def respond(request: Request) -> Answer:
+            name, agent = named[request.address], request.headers.get("user-agent", "")
+            answer = sites[name].answer(request.target)
+            log.append(
+                Hit(host=name, path=request.target, at=time.monotonic(), agent=agent, status=answer.status)
+            )
+            return answer
+
+        with threaded(respond, sockets):
+            yield Serving(
+                hosts={name: site.base for name, site in sites.items()},
+                seeds=[site.url("/") for site in sites.values()],
+                log=log,
+                expected=expected(sites.values()),
+            )
+
+    def _random(self, purpose: str) -> Random:
+        """Randomness of its own for every purpose, so that a change to one host leaves the others as they were."""
+        return Random(f"{self._seed} {purpose}")
+
+
+def main() -> None:
+    """Serve until Ctrl-C."""
+    parser = argparse.ArgumentParser(
+        prog="python -m demo.web", description=__doc__.splitlines()[0] if __doc__ else ""
+    )
+    parser.add_argument("--seed", type=int, default=1, help="another number writes another web")
+    with Web(parser.parse_args().seed).serve() as serving:
+        print("\n".join(serving.seeds), flush=True)
+        try:
+            while True:
+                time.sleep(3600)
+        except KeyboardInterrupt:
+            return
+
+
+if __name__ == "__main__":
+    main()
