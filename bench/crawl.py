@@ -24,7 +24,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from demo.web import Web  # noqa: E402
+from demo.web import Web
 
 TOML = """
 [project]

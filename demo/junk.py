@@ -67,7 +67,7 @@ def junk(site: Site, sources: Sequence[tuple[str, Article]], friends: layout.Lin
         text = article if number < half else changed(article, bank(article.language), rng)
         paragraphs = "".join(f"<p>{' '.join(sentences)}</p>\n" for sentences in text.paragraphs)
         target = f"/read/{number}.htm"
-        put(target, text.title, f"<h1>{text.title}</h1>\n<article>{paragraphs}</article>", kept=True)
+        put(target, text.title, f"<article><h1>{text.title}</h1>\n{paragraphs}</article>", kept=True)
         (site.exact if number < half else site.near).append((url, site.url(target)))
         site.languages[site.url(target)] = text.language
 

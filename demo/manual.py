@@ -22,7 +22,7 @@ _NAMES = (
 )
 MODULES = tuple(_NAMES.split())
 
-_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_ADDRESS = re.compile(r"(?: |&nbsp;)at(?: |&nbsp;)0x[0-9a-f]+")
 _LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 

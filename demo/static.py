@@ -32,6 +32,7 @@ from urllib.parse import quote, unquote_to_bytes
 from demo.wire import Answer, Listening, Request, Respond, bound
 
 _TYPES = mimetypes.MimeTypes(filenames=())
+_TYPES.add_type("application/xhtml+xml", ".xhtml")  # the table has no such line
 _LOST = Answer(
     status=404,
     headers=(("Content-Type", "text/html"),),

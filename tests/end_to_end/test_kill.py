@@ -4,8 +4,8 @@ from collections import Counter
 
 import pyarrow.parquet as pq
 import pytest
-from demo.web import Web
 
+from demo.web import Web
 from tests.end_to_end.conftest import kill_tree, wait_until
 
 COMMAND = ("run", "seeds.txt", "--out", "out", "--scope", "host", "--workers", "2")

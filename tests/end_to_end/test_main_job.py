@@ -6,11 +6,11 @@ from collections import Counter
 
 import pyarrow.parquet as pq
 import pytest
-from demo.web import Web
 from fastwarc.warc import ArchiveIterator
 from tokenizers import Tokenizer
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
+from demo.web import Web
 from shards import tokenizer
 
 

@@ -1,0 +1,115 @@
+"""Main text out of pages, the same every time, whatever a page does."""
+
+import io
+import tarfile
+
+import pytest
+import zstandard
+
+from core import RecordRef
+from extract import Skip
+from extract.document import EXTRACTOR, document, document_id
+from extract.html import LONGEST, Extracted, extract
+from storage.records import ArchivedRecord
+from tests.shared import shared
+
+PARAGRAPHS = "".join(
+    f"<p>The lighthouse keeper wrote in his book of day {n} that the wind had turned to the north and that three "
+    f"ships had passed before noon, one of them with a broken mast.</p>"
+    for n in range(6)
+)
+PAGE = f"""<html lang="en-GB"><head><title> The  keeper's book </title>
+<link rel="license" href="https://creativecommons.org/licenses/by/4.0/"></head>
+<body><nav><a href="/">Home</a> <a href="/shop">Shop</a></nav>
+<article><h1>The keeper's book</h1>{PARAGRAPHS}</article>
+<footer>Copyright, imprint, terms of use</footer></body></html>"""
+
+
+def record(payload, *, status=200, mime="text/html", headers=()):
+    return ArchivedRecord(
+        type="response",
+        record_id="urn:uuid:1",
+        url="http://example.org/",
+        date_ms=5,
+        status=status,
+        headers=headers,
+        mime=mime,
+        payload=payload,
+        truncated=None,
+        ref=RecordRef(file="f.warc.gz", offset=1, length=2, digest="sha1:X"),
+        problem=None,
+    )
+
+
+def test_the_main_text_without_its_surroundings():
+    found = extract(PAGE, "http://example.org/")
+    assert isinstance(found, Extracted)
+    assert "day 5" in found.text
+    assert "Shop" not in found.text
+    assert found.title == "The keeper's book"
+    assert found.declared_language == "en-GB"
+    assert found.license == "https://creativecommons.org/licenses/by/4.0"
+
+
+def test_the_pages_before_change_nothing():
+    first = extract(PAGE, "http://example.org/")
+    for _ in range(5):
+        assert extract(PAGE, "http://example.org/") == first
+
+
+@pytest.mark.parametrize(
+    ("html", "reason"),
+    [("", "empty_body"), (" \n", "empty_body"), ("<p></p>", "no_text"), ("x" * (LONGEST + 1), "too_large")],
+)
+def test_pages_without_text_are_skipped_with_a_reason(html, reason):
+    assert extract(html, "http://example.org/") == Skip(reason=reason)
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<div>" * 100_000,
+        "\0" * 1000 + PAGE,
+        "<p>" + "word " * 200_000,
+        "<" * 50_000,
+        "&#x110000;&#0;" + PAGE,
+        PAGE[:500],
+    ],
+)
+def test_hostile_pages_end_as_text_or_as_a_skip(html):
+    assert isinstance(extract(html, "http://example.org/"), Extracted | Skip)
+
+
+@pytest.mark.parametrize(
+    ("made", "reason"),
+    [
+        (record(PAGE.encode(), status=404), "status"),
+        (record(PAGE.encode(), status=None), "status"),
+        (record(b"%PDF-1.7", mime="application/pdf"), "not_html"),
+        (record(b""), "empty_body"),
+    ],
+)
+def test_records_that_are_no_pages(made, reason):
+    assert document(made, "main") == Skip(reason=reason)
+
+
+def test_a_document_says_where_it_comes_from():
+    made = document(
+        record(PAGE.encode("utf-8"), headers=(("Content-Type", "text/html; charset=utf-8"),)), "main"
+    )
+    assert made.id == document_id("main", "urn:uuid:1") != document_id("other", "urn:uuid:1")
+    assert (made.source, made.charset, made.extractor, made.fetched_at_ms) == ("main", "utf-8", EXTRACTOR, 5)
+    assert made.record == RecordRef(file="f.warc.gz", offset=1, length=2, digest="sha1:X")
+
+
+@pytest.mark.shared
+def test_real_pages_of_every_kind_never_raise():
+    with shared("extraction/pages-nogold.tar.zst").open("rb") as file:
+        stream = io.BytesIO(zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(file).read())
+    texts = 0
+    with tarfile.open(fileobj=stream) as pages:
+        for number, member in enumerate(pages):
+            if member.isfile() and number % 4 == 0:
+                body = pages.extractfile(member).read()
+                texts += not isinstance(document(record(body), "main"), Skip)
+    assert texts > 50

@@ -1,0 +1,81 @@
+"""C4's and FineWeb's rules, at their limits."""
+
+import pytest
+
+from filters.c4 import C4
+from filters.fineweb import FineWeb
+from filters.rules import Text
+
+SENTENCE = "This is a sentence that says something about number {}."
+
+
+def text(body):
+    return Text(text=body, language="en", language_score=1.0)
+
+
+def sentences(count):
+    return "\n".join(SENTENCE.format(n) for n in range(count)).replace("{", "").replace("}", "")
+
+
+def c4(body, **parameters):
+    return C4(**parameters)(text(body)).reason
+
+
+def fineweb(body):
+    return FineWeb()(text(body)).reason
+
+
+@pytest.mark.parametrize(("count", "reason"), [(4, "too_few_sentences"), (5, None)])
+def test_five_sentences_are_enough(count, reason):
+    assert c4(sentences(count)) == reason
+
+
+def test_sentences_on_one_line_count_each():
+    assert c4(sentences(5).replace("\n", " ")) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Our privacy policy has changed, as you know.", "Please enable JavaScript to go on.", "Too short."],
+)
+def test_lines_that_c4_takes_out_are_not_counted(line):
+    assert c4(f"{sentences(4)}\n{line}") == "too_few_sentences"
+
+
+def test_a_line_without_an_end_counts_only_where_terminals_are_not_asked_for():
+    body = f"{sentences(4)}\nthis line has no end"
+    assert c4(body) == "too_few_sentences"
+    assert c4(body, terminal=False) is None
+
+
+def test_code_and_filler_are_dropped():
+    assert c4(sentences(9) + "\nfunction() { return 1 }.") == "curly_bracket"
+    assert c4(sentences(9) + "\nLorem Ipsum dolor sit amet.") == "lorem_ipsum"
+
+
+def test_prose_passes_fineweb():
+    assert fineweb(sentences(20)) is None
+
+
+def test_lines_must_end_as_sentences_do():
+    open_lines = "\n".join(f"this line of text number {n} never comes to any end at all" for n in range(22))
+    assert fineweb(f"{sentences(3)}\n{open_lines}") == "too_few_ended_lines"  # 3 of 25 is .12
+    assert fineweb(f"{sentences(4)}\n{open_lines}") is None
+
+
+def test_short_lines_are_less_than_two_thirds():
+    short = "\n".join(f"Short line number {n} here." for n in range(67))
+    assert fineweb(f"{sentences(33)}\n{short}") == "too_many_short_lines"
+    assert fineweb(f"{sentences(35)}\n{short}") is None
+
+
+def test_repeated_lines_are_less_than_a_tenth_of_the_characters():
+    once = sentences(20)
+    line = once.splitlines()[0]
+    assert fineweb(f"{once}\n{line}") is None
+    assert fineweb("\n".join([once, line, line, line])) == "repeated_lines"
+
+
+def test_a_list_of_words_is_not_prose():
+    body = "\n".join(f"an item of it, number {n} which goes on." for n in range(3)) + "\n" * 30
+    assert fineweb(body) == "too_many_lines"

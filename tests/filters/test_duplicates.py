@@ -1,0 +1,142 @@
+"""What duplicates what: the best stays, the order of the input changes nothing, nobody points at nobody."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from filters import duplicates
+from filters.signature import minhash, text_hash
+from tests.shared import shared
+
+VOCABULARY = [f"word{n}" for n in range(30)]
+TEXTS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=40).map(" ".join)
+
+
+def signatures(documents):
+    """Of (id, url, text) rows."""
+    return SimpleNamespace(
+        ids=[row[0] for row in documents],
+        urls=[row[1] for row in documents],
+        text_hashes=[text_hash(row[2]) for row in documents],
+        text_bytes=np.array([len(row[2].encode()) for row in documents], dtype=np.int64),
+        minhashes=np.array([minhash(row[2]) for row in documents], dtype=np.uint32).reshape(-1, 112),
+    )
+
+
+@st.composite
+def corpora(draw):
+    base = draw(st.lists(TEXTS, min_size=1, max_size=12))
+    copies = [
+        draw(st.sampled_from(base)) + draw(st.sampled_from(["", " more", "  "]))
+        for _ in range(draw(st.integers(0, 8)))
+    ]
+    return [
+        (f"{n:04d}", f"http://h/{draw(st.integers(0, 30))}", text) for n, text in enumerate(base + copies)
+    ]
+
+
+@settings(deadline=None)
+@given(corpora(), st.randoms(use_true_random=False))
+def test_the_order_of_documents_changes_nothing(corpus, random):
+    shuffled = corpus.copy()
+    random.shuffle(shuffled)
+    assert duplicates.removals(signatures(corpus), (14, 8)) == duplicates.removals(
+        signatures(shuffled), (14, 8)
+    )
+
+
+@settings(deadline=None)
+@given(corpora())
+def test_every_chain_of_witnesses_ends_at_a_document_that_stays(corpus):
+    found = {removal.id: removal for removal in duplicates.removals(signatures(corpus), (14, 8))}
+    texts = {row[0]: row[2] for row in corpus}
+    cluster = {}
+    for one in texts:
+        root = one
+        for _ in range(len(texts)):
+            if root not in found:
+                break
+            assert len(texts[found[root].witness].encode()) >= len(texts[root].encode())
+            root = found[root].witness
+        assert root not in found
+        cluster.setdefault(root, []).append(one)
+    for members in cluster.values():
+        for member in members:
+            assert member not in found or found[member].cluster_size == len(members)
+
+
+@settings(deadline=None)
+@given(corpora())
+def test_one_of_equal_texts_and_one_of_equal_urls_stays(corpus):
+    gone = {removal.id for removal in duplicates.removals(signatures(corpus), (14, 8))}
+    staying = [row for row in corpus if row[0] not in gone]
+    assert len({text_hash(row[2]) for row in staying}) == len(staying)
+    assert len({row[1] for row in staying}) == len(staying)
+
+
+def test_near_duplicates_may_be_left_in():
+    words = [f"w{n}" for n in range(200)]
+    corpus = [
+        ("a", "http://h/a", " ".join(words)),
+        ("b", "http://h/b", " ".join([*words[:-1], "other", "end"])),
+    ]
+    (near,) = duplicates.removals(signatures(corpus), (14, 8))
+    assert (near.id, near.witness, near.kind, near.cluster_size) == ("a", "b", "near", 2)
+    assert near.similarity > 0.9
+    assert duplicates.removals(signatures(corpus), None) == []
+
+
+def test_nothing_is_removed_from_nothing():
+    assert duplicates.removals(signatures([]), (14, 8)) == []
+
+
+@pytest.mark.parametrize(("similarity", "expected"), [(0.6, 0.211), (0.7, 0.565), (0.8, 0.924), (0.9, 1.0)])
+def test_fourteen_bands_of_eight_find_pairs_at_the_rate_that_they_should(similarity, expected):
+    """P = 1 - (1 - s^8)^14, within four standard deviations of 400 draws."""
+    from filters.signature import FACTORS, TERMS, band_keys
+
+    rng = np.random.default_rng(7)
+    draws, hits = 400, 0
+    for _ in range(draws):
+        union = rng.integers(0, 2**64, size=400, dtype=np.uint64)
+        common = round(400 * similarity)
+        first, second = (
+            union[: common + (400 - common) // 2],
+            np.concatenate([union[:common], union[common + (400 - common) // 2 :]]),
+        )
+        pair = np.array(
+            [
+                ((part[:, None] * FACTORS + TERMS) >> np.uint64(32)).astype(np.uint32).min(axis=0)
+                for part in (first, second)
+            ]
+        )
+        hits += any(keys[0] == keys[1] for keys in (band_keys(pair, band, 8) for band in range(14)))
+    spread = 4 * (max(expected * (1 - expected), 0.002) / draws) ** 0.5
+    assert abs(hits / draws - expected) <= spread + 0.01
+
+
+@pytest.mark.shared
+def test_the_twelve_planted_pairs_are_found_and_nothing_else():
+    import io
+    import json
+
+    import zstandard
+
+    path = shared("prose/neardup-articles.jsonl.zst")
+    with path.open("rb") as file:
+        stream = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(file)
+        rows = [json.loads(line) for line in io.TextIOWrapper(stream, encoding="utf-8", newline="\n")]
+    corpus = [(str(row["id"]), f"http://h/{row['id']}", row["text"]) for row in rows]
+    truth = {
+        frozenset(line.split("\t"))
+        for line in shared("prose/neardup-articles.truth.tsv").read_text().splitlines()
+        if line
+    }
+    found = {
+        frozenset((removal.id, removal.witness))
+        for removal in duplicates.removals(signatures(corpus), (14, 8))
+    }
+    assert found == truth

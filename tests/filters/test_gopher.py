@@ -1,0 +1,106 @@
+"""Gopher's rules, at their limits."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from filters.gopher import Quality, Repetition
+from filters.rules import Text
+
+WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("nd", "rt", "lk", "mp")]
+
+
+def text(body, language="en"):
+    return Text(text=body, language=language, language_score=1.0)
+
+
+def prose(count, tail="the of"):
+    """So many different words, stop words among them."""
+    words = [*tail.split(), *WORDS, *(f"{word}er" for word in WORDS), *(f"{word}ing" for word in WORDS)]
+    return " ".join(words[:count])
+
+
+def quality(body, language="en"):
+    return Quality()(text(body, language)).reason
+
+
+def repetition(body):
+    return Repetition()(text(body)).reason
+
+
+@pytest.mark.parametrize(("count", "reason"), [(49, "too_few_words"), (50, None)])
+def test_fifty_words_are_enough(count, reason):
+    assert quality(prose(count)) == reason
+
+
+def test_a_hundred_thousand_words_are_the_most():
+    assert quality("word the of " * 33_333 + "word") is None
+    assert quality("word the of " * 33_334) == "too_many_words"
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"), [("ab", "short_words"), ("abc", None), ("a" * 10, None), ("a" * 11, "long_words")]
+)
+def test_words_are_three_to_ten_letters_long_on_average(word, reason):
+    assert Quality()(text(" ".join([word] * 60), "de")).reason == reason
+
+
+def test_hashes_and_ellipses_are_at_most_a_tenth_of_the_words():
+    body = prose(60)
+    assert quality(body + " #" * 6) is None
+    assert quality(body + " #" * 7) == "too_many_hashes"
+    assert quality(body + " ..." * 6 + " end") is None
+    assert quality(body + " …" * 7 + " end") == "too_many_ellipses"
+
+
+def test_lines_that_are_bullets_or_cut_off():
+    words = prose(100).split()
+    bullets = "\n".join(f"- {' '.join(words[n : n + 10])}" for n in range(0, 100, 10))
+    assert quality(bullets) == "too_many_bullets"
+    assert quality(bullets + "\nthe end of it\nand that is all") is None  # 10 of 12
+    cut = "\n".join(" ".join(words[n : n + 10]) + "..." for n in range(0, 100, 10))
+    assert quality(cut) == "too_many_cut_lines"
+
+
+def test_four_words_of_five_have_a_letter():
+    letters, numbers = prose(80), " ".join(str(1000 + n) for n in range(20))
+    assert quality(f"{letters} {numbers}") is None
+    assert quality(f"{letters} {numbers} 2000") == "too_few_letters"
+
+
+def test_two_distinct_stop_words_in_english_only():
+    assert quality(prose(60, tail="the the")) == "too_few_stop_words"
+    assert quality(prose(60, tail="the of")) is None
+    assert quality(prose(60, tail="der die"), "de") is None
+
+
+def test_repeated_lines_and_paragraphs():
+    line = "Everyone knows this line by heart."
+    other = prose(100).split()
+    lines = [" ".join(other[n : n + 10]) for n in range(0, 70, 10)]
+    assert repetition("\n".join(lines)) is None
+    assert repetition("\n".join([*lines[:5], *[line] * 5])) == "repeated_lines"
+    assert repetition("\n\n".join([*lines[:5], *[line] * 5])) == "repeated_paragraphs"
+
+
+def test_repeated_n_grams():
+    once = prose(120)
+    assert repetition(once) is None
+    assert repetition(f"{once} {' '.join(once.split()[:60])}").startswith("repeated_")
+    assert repetition("buy cheap " * 50) == "top_2_gram"
+
+
+def test_what_occurs_once_is_no_repetition_however_short_the_text():
+    assert repetition("two words") is None
+    assert repetition("") is None
+
+
+@given(st.text(max_size=2000))
+def test_any_text_is_judged_and_ratios_are_ratios(body):
+    for rule in (Quality(), Repetition()):
+        finding = rule(text(body))
+        assert set(finding.measurements) <= set(rule.measures)
+        if finding.reason is None:
+            assert set(finding.measurements) == set(rule.measures)
+    measured = Repetition()(text(body)).measurements
+    assert all(0 <= value <= 1 for value in measured.values())
