@@ -42,6 +42,7 @@ LINKS = (
     ("link[rel~=next][href], link[rel~=canonical][href], link[rel~=alternate][hreflang][href]", "href"),
 )
 HTML = {"text/html", "application/xhtml+xml"}
+EMPTY = re.compile(r"(?<=[^:/])/{2,}")
 UNRESERVED = re.compile(r"%(2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee])")
 
 
@@ -154,10 +155,18 @@ def linked(body: bytes, url: str) -> list[str]:
         for node in tree.css(selector):
             if value := node.attributes[attribute]:
                 try:
-                    found.append(comparable(urljoin(base_url, re.sub(r"[\t\n\r]", "", value.strip()))))
+                    found.append(comparable(joined(base_url, re.sub(r"[\t\n\r]", "", value.strip()))))
                 except ValueError:
                     continue  # not a URL, and our crawler says so too
     return found
+
+
+def joined(base: str, reference: str) -> str:
+    """urljoin that keeps empty segments, `a//b`, as RFC 3986, section 5.2 does; Python's own drops them."""
+    marked = (
+        EMPTY.sub(lambda match: "/\ue000" * (len(match[0]) - 1) + "/", text) for text in (base, reference)
+    )
+    return urljoin(*marked).replace("\ue000", "")
 
 
 def comparable(url: str) -> str:

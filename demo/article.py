@@ -67,7 +67,7 @@ def compose(bank: Bank, topic: Topic, rng: Random) -> Article:
 
 
 def changed(article: Article, bank: Bank, rng: Random) -> Article:
-    """Return the same article with up to `CHANGES` numbers or towns changed, and the last sentence left out."""
+    """Return the same article with up to `CHANGES` numbers or towns changed; without any, its last sentence goes."""
     text = "\n\n".join("\n".join(sentences) for sentences in article.paragraphs)
     places = list(re.finditer("|".join([r"\d+", *map(re.escape, bank.towns)]), text))
     for place in sorted(rng.sample(places, min(CHANGES, len(places))), key=lambda e: e.start(), reverse=True):
@@ -75,8 +75,9 @@ def changed(article: Article, bank: Bank, rng: Random) -> Article:
         new = str(int(old) + 1) if old.isdigit() else rng.choice([town for town in bank.towns if town != old])
         text = text[: place.start()] + new + text[place.end() :]
     paragraphs = [tuple(paragraph.split("\n")) for paragraph in text.split("\n\n")]
-    paragraphs[-1] = paragraphs[-1][:-1]
-    return replace(article, paragraphs=tuple(filter(None, paragraphs)))
+    if not places:
+        paragraphs[-1] = paragraphs[-1][:-1]
+    return replace(article, paragraphs=tuple(paragraphs))
 
 
 def _paragraphs(sentences: list[str], rng: Random) -> tuple[tuple[str, ...], ...]:

@@ -7,20 +7,25 @@ the open web.
 
 import builtins
 import importlib
+import json
 import pydoc
 import re
+import subprocess
+import sys
 from functools import cache
+from pathlib import Path
 
 from demo.site import Site
 
-_NAMES = (
+_MODULES = (
     "abc argparse array ast base64 bisect bz2 calendar cmath codecs collections colorsys configparser contextlib "
     "copy csv dataclasses datetime decimal difflib dis enum fileinput fnmatch fractions functools gettext glob "
     "graphlib gzip hashlib heapq hmac html io ipaddress itertools json keyword linecache logging lzma math "
     "mimetypes numbers operator pathlib pickle pprint queue random re sched secrets shelve shlex statistics "
     "string struct textwrap token tokenize traceback types unittest uuid warnings weakref zipfile"
 )
-MODULES = tuple(_NAMES.split())
+NAMES = (builtins.__name__, *_MODULES.split())
+"""What has a page."""
 
 _ADDRESS = re.compile(r"(?: |&nbsp;)at(?: |&nbsp;)0x[0-9a-f]+")
 _LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
@@ -39,17 +44,26 @@ class _Html(pydoc.HTMLDoc):
 def manual(site: Site) -> None:
     """Write the host: an index, one page a module, and the page of the built-in names that all link to."""
     site.file("/robots.txt", "text/plain", b"User-agent: *\nDisallow: /search\n", linked=False)
-    names = [builtins.__name__, *MODULES]
-    for name in names:
-        site.page(f"/{name}.html", rendered(name))
-    items = "\n".join(f'<li><a href="{name}.html">{name}</a></li>' for name in names)
+    for name, html in pages().items():
+        site.page(f"/{name}.html", html)
+    items = "\n".join(f'<li><a href="{name}.html">{name}</a></li>' for name in NAMES)
     body = f"<h1>Library</h1>\n<ul>\n{items}\n</ul>\n"
     site.page("/", _page("Index of modules", body))
 
 
 @cache
+def pages() -> dict[str, str]:
+    """Module to page, rendered by an interpreter of its own: what this one has imported or patched is not seen."""
+    script = "import json, demo.manual as m; print(json.dumps({n: m.rendered(n) for n in m.NAMES}))"
+    root = Path(__file__).resolve().parents[1]
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=root, capture_output=True, text=True, check=True
+    )
+    return dict(json.loads(done.stdout))
+
+
 def rendered(name: str) -> str:
-    """The page of one module."""
+    """The page of one module, as this interpreter sees it."""
     html = _Html().docmodule(importlib.import_module(name), name)
     return _page(f"Module {name}", _LINK.sub(_kept, _ADDRESS.sub("", html)))
 
@@ -58,7 +72,7 @@ def _kept(match: re.Match[str]) -> str:
     """The link, where it stays on the host; else its text."""
     target, text = match.groups()
     page = target.partition("#")[0]
-    inside = target.startswith("#") or page.removesuffix(".html") in {builtins.__name__, *MODULES}
+    inside = target.startswith("#") or page.removesuffix(".html") in NAMES
     return match.group() if inside else text
 
 

@@ -5,6 +5,7 @@ port, found free at the start. Only links between hosts depend on that port.
 """
 
 import argparse
+import contextlib
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -129,13 +130,11 @@ def main() -> None:
         prog="python -m demo.web", description=__doc__.splitlines()[0] if __doc__ else ""
     )
     parser.add_argument("--seed", type=int, default=1, help="another number writes another web")
-    with Web(parser.parse_args().seed).serve() as serving:
+    web = Web(parser.parse_args().seed)
+    with contextlib.suppress(KeyboardInterrupt), web.serve() as serving:
         print("\n".join(serving.seeds), flush=True)
-        try:
-            while True:
-                time.sleep(3600)
-        except KeyboardInterrupt:
-            return
+        while True:
+            time.sleep(3600)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,10 @@
 
 import dataclasses
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
-
-import click
-import typer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -17,29 +16,26 @@ REFERENCE = Path(__file__).parent / "reference"
 
 
 def commands() -> str:
-    """Every command with its help, as `--help` says it at 96 columns."""
-    group = typer.main.get_command(app)
-    assert isinstance(group, click.Group)
-    context = click.Context(group, info_name="thresher")
-    parts = ["# Commands\n", "Generated from the code by `make docs`.\n", _help(group, context)]
-    for name in sorted(group.commands):
-        command = group.commands[name]
-        parts += [f"## {name}\n", _help(command, click.Context(command, info_name=name, parent=context))]
+    """Every command with its help, as `--help` says it at 100 columns."""
+    names = [info.name or info.callback.__name__ for info in app.registered_commands if info.callback]
+    parts = ["# Commands\n", "Generated from the code by `make docs`.\n", _help()]
+    for name in sorted(names):
+        parts += [f"## {name}\n", _help(name)]
     return "\n".join(parts)
 
 
-def _help(command: click.Command, context: click.Context) -> str:
-    options = []
-    for parameter in command.get_params(context):
-        record = parameter.get_help_record(context)
-        if record is None and isinstance(parameter, click.Argument):
-            record = (parameter.make_metavar(context), getattr(parameter, "help", "") or "")
-        if record is not None:
-            options.append(f"| `{record[0].replace('|', ' ')}` | {' '.join(record[1].split())} |")
-    usage = f"```\n{command.get_usage(context)}\n```"
-    return "\n".join(
-        [" ".join((command.help or "").split()), "", usage, "", "| parameter | |", "|---|---|", *options, ""]
+def _help(*command: str) -> str:
+    environment = {**os.environ, "COLUMNS": "100", "PYTHONPATH": str(REFERENCE.parents[1])}
+    # The program is named by its function, or the page would depend on how it was called.
+    code = "import sys; sys.argv[0] = 'thresher'; from pipeline.cli import app; app(prog_name='thresher')"
+    said = subprocess.run(
+        [sys.executable, "-c", code, *command, "--help"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
+    return f"```\n{said.stdout.strip()}\n```\n"
 
 
 def keys() -> str:

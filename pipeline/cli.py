@@ -43,6 +43,9 @@ ProjectOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Worker processes.")]
+CoresOption = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Worker processes; one for each core by default.")
+]
 Names = Annotated[list[str] | None, typer.Argument(help="Crawls and ingests; all where none is named.")]
 CrawlOption = Annotated[str, typer.Option("--crawl", help="Name of the crawl.")]
 ScopeOption = Annotated[
@@ -58,7 +61,6 @@ OutOption = Annotated[
     str, typer.Option("--out", help="Directory of the dataset, new or of the same dataset.")
 ]
 HERE = Path()
-CORES = os.cpu_count() or 1
 
 
 @app.callback()
@@ -174,7 +176,7 @@ def ingest(
 @app.command()
 def process(
     names: Names = None,
-    workers: WorkersOption = CORES,
+    workers: CoresOption = None,
     redo: Annotated[
         bool, typer.Option("--redo", help="Forget what was made before, and make it again.")
     ] = False,
@@ -197,7 +199,7 @@ def process(
     if redo:
         for name in chosen:
             forget(opened.files, name)
-    ran = recipe.process_sources(opened, chosen, workers, stderr_progress())
+    ran = recipe.process_sources(opened, chosen, workers or _cores(), stderr_progress())
     _say(as_json, asdict(ran), f"{ran.made} parts made, {ran.already} were there")
 
 
@@ -227,7 +229,7 @@ def export(
     out: OutOption,
     tokenizer: Annotated[Path, typer.Option("--tokenizer", help="A Hugging Face tokenizer.json.")],
     names: Names = None,
-    workers: WorkersOption = CORES,
+    workers: CoresOption = None,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
@@ -245,7 +247,7 @@ def export(
     opened = Project.at(project)
     vocabulary = load_tokenizer(tokenizer)
     dataset = recipe.export_dataset(
-        opened, _sources(opened, names), out, vocabulary, workers, stderr_progress()
+        opened, _sources(opened, names), out, vocabulary, workers or _cores(), stderr_progress()
     )
     _say(as_json, _dataset(out, dataset), _dataset_line(out, dataset))
 
@@ -261,7 +263,7 @@ def run(
     crawl: CrawlOption = "main",
     scope: ScopeOption = "domain",
     depth: DepthOption = None,
-    workers: WorkersOption = CORES,
+    workers: CoresOption = None,
     max_pages: MaxPagesOption = None,
     max_time: MaxTimeOption = None,
     project: ProjectOption = HERE,
@@ -283,7 +285,7 @@ def run(
 
     opened = Project.at(project)
     plan = Plan(crawl=_name(crawl), scope=scope, max_depth=depth)
-    limits = Limits(workers=workers, max_pages=max_pages, max_time_s=max_time)
+    limits = Limits(workers=workers or _cores(), max_pages=max_pages, max_time_s=max_time)
     refusals = _Refusals()
     job = recipe.run(opened, seeds_file, plan, out, tokenizer, limits, stderr_progress(), refusals.show)
     refusals.end()
@@ -427,6 +429,11 @@ def _say(as_json: bool, body: Mapping[str, Any], line: str) -> None:
 
 def _print_json(body: Mapping[str, Any]) -> None:
     typer.echo(json.dumps(body, ensure_ascii=False, default=str))
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
 
 
 def _console() -> Console:

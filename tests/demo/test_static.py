@@ -184,6 +184,20 @@ def test_the_reference_count_finds_what_links_lead_to(sites, site):
 
 
 @pytest.mark.parametrize(
+    ("reference", "absolute"),
+    [
+        ("c//d", "http://h/a//b/c//d"),
+        ("../c", "http://h/a//c"),
+        ("../../c", "http://h/a/c"),
+        ("//g/x", "http://g/x"),
+        ("?q=http://x//y", "http://h/a//b/?q=http://x//y"),
+    ],
+)
+def test_empty_segments_count(sites, reference, absolute):
+    assert sites.joined("http://h/a//b/", reference) == absolute
+
+
+@pytest.mark.parametrize(
     ("spelled", "form"),
     [
         ("http://a/%7Eb%2Dc%2f%41", "http://a/~b-c%2FA"),

@@ -73,7 +73,7 @@ def test_repeated_lines_are_less_than_a_tenth_of_the_characters():
     once = sentences(20)
     line = once.splitlines()[0]
     assert fineweb(f"{once}\n{line}") is None
-    assert fineweb("\n".join([once, line, line, line])) == "repeated_lines"
+    assert fineweb(f"{once}\n{line}\n{line}\n{line}") == "repeated_lines"
 
 
 def test_a_list_of_words_is_not_prose():
