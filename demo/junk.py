@@ -34,7 +34,7 @@ def junk(site: Site, sources: Sequence[tuple[str, Article]], friends: layout.Lin
         put(
             f"/template/{number}",
             f"template {number}",
-            "".join(f"<p>{_words(_LATIN, 60, rng).capitalize()}.</p>" for _ in range(4)),
+            "".join(f"<p>Lorem ipsum {_words(_LATIN, 60, rng)}.</p>" for _ in range(4)),
         )
     for number in range(_SHORT):
         put(f"/s/{number}", f"short {number}", f"<p>{_words(_KEYWORDS, 4, rng)}.</p>")

@@ -46,7 +46,7 @@ class Expected:
     charsets: Mapping[str, str]
     """From a page that is not UTF-8 and says so in its header only to that charset."""
     junk: frozenset[str]
-    """Pages that no filter should keep."""
+    """Pages that the presets gopher and fineweb drop, all of them."""
     delays: Mapping[str, float]
     """From a host's name to its Crawl-delay in seconds."""
 

@@ -246,7 +246,7 @@ def export(
 
     opened = Project.at(project)
     vocabulary = load_tokenizer(tokenizer)
-    dataset = recipe.export_dataset(
+    dataset, _ = recipe.export_dataset(
         opened, _sources(opened, names), out, vocabulary, workers or _cores(), stderr_progress()
     )
     _say(as_json, _dataset(out, dataset), _dataset_line(out, dataset))
@@ -367,7 +367,7 @@ def verify_command(
     opened = Project.at(project)
     progress = stderr_progress()
     if datasets:
-        found = [verify.verify_dataset(uri, opened.directory, progress) for uri in datasets]
+        found = [verify.verify_dataset(uri, progress) for uri in datasets]
     else:
         found = [verify.verify_storage(opened.files, progress)]
     damage = [line for checked in found for line in checked.damage]

@@ -36,7 +36,7 @@ from shards.dataset import Dataset, ShardFile
 from shards.format import SHARD, shard_name
 from shards.order import Permutation
 from shards.tokenizer import TokenizerFile
-from storage.files import Files, storage_root
+from storage.files import Files
 from storage.manifest import Input, Manifest, digest, drift, fingerprint, manifests, seal
 from storage.tables import write as write_table
 
@@ -127,12 +127,19 @@ def plan(files: Files, sources: Sequence[str], tokenizer: TokenizerFile, removed
     )
 
 
-def check_free(out: str, directory: Path) -> Files:
+def directory(out: str) -> Files:
+    """The export directory that the user named, relative to where the command was typed."""
+    if "://" in out and not out.startswith("file://"):
+        raise InputError(f"{out}: exports are written to directories only in this version; give a path")
+    return Files(Path(out.removeprefix("file://").removeprefix("file:")).absolute())
+
+
+def check_free(out: str) -> Files:
     """The export directory. InputError where it is a file, or holds files and no dataset of ours."""
-    root = storage_root(out if ":" in out else f"file:{out}", directory)
+    files = directory(out)
+    root = files.root
     if root.exists() and not root.is_dir():
         raise InputError(f"--out {out}: is a file; give a directory")
-    files = Files(root)
     if root.exists() and not files.exists(CLAIM) and any(path.name[0] != "." for path in root.iterdir()):
         raise InputError(
             f"--out {out}: the directory holds other files and no dataset of ours; give an empty or new one"
@@ -140,9 +147,9 @@ def check_free(out: str, directory: Path) -> Files:
     return files
 
 
-def claim(plan: Plan, out: str, directory: Path) -> Files:
+def claim(plan: Plan, out: str) -> Files:
     """The export directory, claimed for this dataset. Conflict where it holds another."""
-    files = check_free(out, directory)
+    files = check_free(out)
     body = {"fingerprint": plan.fingerprint, "recipe": plan.recipe, "inputs": len(plan.inputs)}
     data = (json.dumps(body, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
     files.put(CLAIM, data)
@@ -193,6 +200,11 @@ def record(files: Files, plan: Plan, dataset: Dataset) -> None:
             counts=counts,
         ),
     )
+
+
+def tokenizer_of(recipe: Mapping[str, Any]) -> str:
+    """Name of the tokenizer in a recipe of an export."""
+    return str(recipe["tokenizer"]["name"])
 
 
 def put_report(out: Files, funnel: Funnel) -> None:

@@ -25,11 +25,22 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tokens:
+    """What a tokenizer made of exported text."""
+
+    tokenizer: str
+    tokens: int
+    text_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Funnel:
     """Stages in filter order; the last is what was kept."""
 
     sources: tuple[str, ...]
     stages: tuple[Stage, ...]
+    tokenizer: str
+    """The one that tokens were counted with; empty where none was."""
 
     @property
     def records(self) -> int:
@@ -67,6 +78,7 @@ class Funnel:
             left -= stage.documents
         return {
             "sources": list(self.sources),
+            "tokenizer": self.tokenizer,
             "records": total,
             "payload_bytes": self.payload_bytes,
             "stages": rows,
@@ -78,11 +90,11 @@ def funnel(
     fates: Mapping[str, int],
     rule_order: Iterable[str],
     removed: Iterable[Stage] = (),
-    tokens: tuple[int, int] | None = None,
+    tokens: Tokens | None = None,
 ) -> Funnel:
     """Put the counts of the process step in order, and take from the kept what deduplication removed.
 
-    `fates` are the summed counts of `pipeline.process`; `tokens` is (tokens, text bytes) of an export.
+    `fates` are the summed counts of `pipeline.process`; `tokens` are those of an export of what was kept.
     """
     stages: dict[str, Stage] = {}
     for key in fates:
@@ -105,9 +117,10 @@ def funnel(
         text_bytes=kept.text_bytes - sum(stage.text_bytes for stage in removed),
     )
     every = [*dropped, *removed, kept]
-    if tokens is not None and tokens[1]:
-        rate = tokens[0] / tokens[1]
+    if tokens is not None and tokens.text_bytes:
+        rate = tokens.tokens / tokens.text_bytes
         every = [replace(stage, tokens=round(stage.text_bytes * rate)) for stage in every]
-        if kept.text_bytes == tokens[1]:
-            every[-1] = replace(every[-1], tokens=tokens[0], tokens_estimated=False)
-    return Funnel(sources=tuple(sources), stages=tuple(every))
+        if kept.text_bytes == tokens.text_bytes:
+            every[-1] = replace(every[-1], tokens=tokens.tokens, tokens_estimated=False)
+    name = tokens.tokenizer if tokens is not None else ""
+    return Funnel(sources=tuple(sources), stages=tuple(every), tokenizer=name)

@@ -11,7 +11,7 @@ from pathlib import Path
 from frontier import Stats
 from pipeline import dedup, engine, export, process, report
 from pipeline.crawl import Limits, crawl
-from pipeline.funnel import Funnel
+from pipeline.funnel import Funnel, Tokens
 from pipeline.progress import Progress
 from pipeline.project import Project
 from pipeline.seed import Plan, Seeded, seed
@@ -43,15 +43,15 @@ def run(
     """From seeds to shards. What is wrong with the input is said before anything is fetched."""
     _ = project.config.contact
     vocabulary = load(tokenizer)
-    export.check_free(out, project.directory)
+    export.check_free(out)
     names = (plan.crawl,)
 
     seeded = seed(project, seeds, plan, refused)
     crawled = crawl(project, plan.crawl, limits, progress)
     process_sources(project, names, limits.workers, progress)
     dedup.run(project.files, names, project.config.dedup, progress=progress)
-    dataset = export_dataset(project, names, out, vocabulary, limits.workers, progress)
-    return Job(seeded=seeded, crawled=crawled, funnel=report.funnel_of(project, names), dataset=dataset)
+    dataset, funnel = export_dataset(project, names, out, vocabulary, limits.workers, progress)
+    return Job(seeded=seeded, crawled=crawled, funnel=funnel, dataset=dataset)
 
 
 def process_sources(project: Project, names: tuple[str, ...], workers: int, progress: Progress) -> engine.Ran:
@@ -69,13 +69,15 @@ def export_dataset(
     tokenizer: TokenizerFile,
     workers: int,
     progress: Progress,
-) -> Dataset:
+) -> tuple[Dataset, Funnel]:
     """Write what is kept as shards, with the funnel beside them."""
     plan = export.plan(
         project.files, names, tokenizer, dedup.covering(project.files, names, project.config.dedup)
     )
-    directory = export.claim(plan, out, project.directory)
+    directory = export.claim(plan, out)
     dataset = export.make(plan, directory, workers=workers, progress=progress)
     export.record(project.files, plan, dataset)
-    export.put_report(directory, report.funnel_of(project, names))
-    return dataset
+    counted = Tokens(tokenizer=tokenizer.name, tokens=dataset.tokens, text_bytes=plan.text_bytes)
+    funnel = report.funnel_of(project, names, counted)
+    export.put_report(directory, funnel)
+    return dataset, funnel

@@ -9,7 +9,8 @@ from rich.table import Table
 
 from core import InputError
 from pipeline import dedup
-from pipeline.funnel import Funnel, Stage, funnel
+from pipeline.export import tokenizer_of
+from pipeline.funnel import Funnel, Stage, Tokens, funnel
 from pipeline.process import rules_of
 from pipeline.project import Project
 from storage.manifest import Manifest, manifests
@@ -18,8 +19,11 @@ KINDS = ("exact", "url", "near")
 """Removals in the order in which they are decided."""
 
 
-def funnel_of(project: Project, names: Sequence[str]) -> Funnel:
-    """The funnel of some sources, with deduplication and tokens where they were made of these sources."""
+def funnel_of(project: Project, names: Sequence[str], tokens: Tokens | None = None) -> Funnel:
+    """The funnel of some sources, with deduplication and tokens where they were made of these sources.
+
+    Without `tokens` they are those of the first export that is recorded.
+    """
     fates: Counter[str] = Counter()
     rule_order: list[str] = []
     for name in names:
@@ -28,14 +32,14 @@ def funnel_of(project: Project, names: Sequence[str]) -> Funnel:
             rule_order.extend(rule for rule in rules_of(manifest.recipe) if rule not in rule_order)
     removals = dedup.find(project.files, names, project.config.dedup)
     removed = _removed(removals) if removals is not None else []
-    return funnel(names, fates, rule_order, removed, _tokens(project, removals))
+    return funnel(names, fates, rule_order, removed, tokens or _tokens(project, removals))
 
 
 def render(funnel: Funnel, console: Console) -> None:
     """Print the table."""
-    table = Table(
-        title=f"Funnel of {', '.join(funnel.sources)} (filters in this order)", title_justify="left"
-    )
+    counted = f"; tokens of {funnel.tokenizer}" if funnel.tokenizer else ""
+    title = f"Funnel of {', '.join(funnel.sources)} (filters in this order{counted})"
+    table = Table(title=title, title_justify="left")
     for column in ("stage", "records", "share", "payload", "text", "tokens"):
         table.add_column(column, justify="left" if column == "stage" else "right", no_wrap=True)
     total = funnel.records
@@ -98,13 +102,17 @@ def _removed(manifest: Manifest) -> list[Stage]:
     ]
 
 
-def _tokens(project: Project, removals: Manifest | None) -> tuple[int, int] | None:
+def _tokens(project: Project, removals: Manifest | None) -> Tokens | None:
     if removals is None:
         return None
     (table,) = removals.outputs
     for manifest in manifests(project.files, "export"):
         if any(span.sha256 == table.sha256 and span.name == table.name for span in manifest.inputs):
-            return manifest.counts["tokens"], manifest.counts["text_bytes"]
+            return Tokens(
+                tokenizer=tokenizer_of(manifest.recipe),
+                tokens=manifest.counts["tokens"],
+                text_bytes=manifest.counts["text_bytes"],
+            )
     return None
 
 

