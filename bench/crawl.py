@@ -4,8 +4,7 @@ usage: python bench/crawl.py [--seed URL ...] [--pages N] [--workers N] [--peer 
 
 Without --seed it serves the demo's web. With --seed the sites must be up, for example by
 `python bench/sites.py --dir DIR cppreference-doc-en-html python3.11-doc postgresql-doc-15`.
-CPU is user + system time of the command and its worker processes; that of the embedded Redis server is
-given apart (the server is not waited for by the command, so its time is read from /proc).
+CPU is user + system time of the command and every process that it waited for, the embedded Redis server included.
 --peer runs another crawler's command on the same pages in the same run; it must print one JSON line with
 `cpu_ms_page`. Prints one JSON line.
 """
@@ -21,6 +20,7 @@ import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -64,35 +64,55 @@ def main() -> None:
 
 
 def crawl(directory: Path, args: argparse.Namespace) -> dict[str, object]:
-    """One crawl from an empty frontier."""
+    """One crawl from an empty frontier. What a command costs before its first page is measured by a crawl of one
+    page, and taken off."""
     thresher = [sys.executable, "-m", "pipeline"]
     env = {**os.environ, "THRESHER_PROJECT": str(directory)}
     subprocess.run(
-        [*thresher, "seed", str(directory / "seeds.txt"), "--scope", args.scope], env=env, check=True
+        [*thresher, "seed", str(directory / "seeds.txt"), "--scope", args.scope],
+        env=env,
+        check=True,
+        stdout=subprocess.DEVNULL,
     )
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    wall = time.perf_counter()
-    command = [*thresher, "crawl", "--workers", str(args.workers), "--max-pages", str(args.pages), "--json"]
-    stats = json.loads(subprocess.check_output(command, env=env, text=True))
-    wall = time.perf_counter() - wall
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    command = [*thresher, "crawl", "--workers", str(args.workers), "--json", "--max-pages"]
+    start = timed([*command, "1"], env)
+    whole = timed([*command, str(args.pages)], env)
     archived = json.loads(subprocess.check_output([*thresher, "status", "--json"], env=env, text=True))
-    pages = archived["sources"][0]["archived"]
+    pages = archived["sources"][0]["archived"] - start.pages
     stored = sum(path.stat().st_size for path in (directory / "data" / "warc").rglob("*.warc.gz"))
+    cpu = whole.cpu_s - start.cpu_s
     return {
         "bench": "crawl",
         "pages": pages,
         "workers": args.workers,
-        "outcomes": stats["outcomes"],
-        "wall_s": round(wall, 2),
-        "cpu_s": round(cpu, 2),
+        "outcomes": whole.outcomes,
         "cpu_ms_page": round(1000 * cpu / pages, 3),
         "pages_s_core": round(pages / cpu, 1),
-        "pages_s_wall": round(pages / wall, 1),
+        "start_cpu_s": round(start.cpu_s, 2),
+        "cpu_s": round(whole.cpu_s, 2),
+        "wall_s": round(whole.wall_s, 2),
+        "pages_s_wall": round(pages / (whole.wall_s - start.wall_s), 1),
         "warc_mb": round(stored / 1e6, 1),
-        "peak_rss_mb": round(after.ru_maxrss / 1024, 1),
+        "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024, 1),
     }
+
+
+class Timed(NamedTuple):
+    """What one command cost."""
+
+    cpu_s: float
+    wall_s: float
+    pages: int
+    outcomes: dict[str, int]
+
+
+def timed(command: list[str], env: dict[str, str]) -> Timed:
+    """Run a crawl; CPU of it and of every process that it waited for."""
+    before, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    stats = json.loads(subprocess.check_output(command, env=env, text=True, stderr=subprocess.DEVNULL))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Timed(cpu, time.perf_counter() - wall, stats["outcomes"]["fetched"], stats["outcomes"])
 
 
 if __name__ == "__main__":

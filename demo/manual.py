@@ -69,8 +69,10 @@ def rendered(name: str) -> str:
 
 
 def _kept(match: re.Match[str]) -> str:
-    """The link, where it stays on the host; else its text."""
+    """The link, where it stays on the host; of a file its name; else its text."""
     target, text = match.groups()
+    if target.startswith("file:"):
+        return target.rpartition("/")[2]
     page = target.partition("#")[0]
     inside = target.startswith("#") or page.removesuffix(".html") in NAMES
     return match.group() if inside else text

