@@ -104,7 +104,7 @@ async def _watch(
     running = [_start(project, config) for _ in range(workers)]
     replaced = shown = 0
     progress.start("crawl", total=None)
-    error: str | None = None
+    error: ThresherError | None = None
     try:
         while running:
             await asyncio.sleep(POLL_S)
@@ -124,8 +124,9 @@ async def _watch(
                 elif worker.process.exitcode and not interrupts.count and error is None:
                     replaced += 1
                     if replaced > REPLACEMENTS:
-                        error = (
-                            f"crawl: workers died {replaced} times (last exit code {worker.process.exitcode})"
+                        code = worker.process.exitcode
+                        error = ThresherError(
+                            f"crawl {name}: {replaced} workers died, the last with exit code {code}"
                         )
                         _signal(running, signal.SIGTERM)
                         continue
@@ -137,7 +138,7 @@ async def _watch(
             worker.process.join()
         progress.done()
     if error is not None:
-        raise ThresherError(error)
+        raise error
 
 
 async def _take_up(project: Project, frontier: Frontier, name: str) -> None:
@@ -202,22 +203,27 @@ def _work(config: WorkerConfig, lock: Path, complaint: Connection) -> None:
     os.setsid()
     threading.Thread(target=_drain_with_parent, daemon=True).start()
     lock.parent.mkdir(parents=True, exist_ok=True)
-    with lock.open("w") as held:
+    unlocked = lock.with_suffix(".new")
+    with unlocked.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
+        unlocked.rename(lock)  # seen only once it is held
         try:
             run_worker(config)
-        except (ThresherError, OSError) as error:
-            complaint.send(str(error))
+        except ThresherError as error:
+            complaint.send(error)
+        except OSError as error:
+            complaint.send(ThresherError(f"crawl {config.crawl}: {error}"))
         finally:
             lock.unlink(missing_ok=True)
 
 
-def _complaint(worker: _Worker) -> str | None:
+def _complaint(worker: _Worker) -> ThresherError | None:
     """What a worker that has ended said of it; None for one that said nothing."""
     try:
-        return str(worker.complaint.recv())
+        said: ThresherError = worker.complaint.recv()
     except EOFError:
         return None
+    return said
 
 
 def _drain_with_parent() -> None:
