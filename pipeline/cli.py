@@ -1,38 +1,26 @@
-"""What a user types. Each command parses, calls one function of the pipeline, and prints what came of it.
+"""What a user types. Each command parses, calls one function of the pipeline, and says what came of it.
 
-Rules
-1. With --json, stdout carries exactly one JSON object, at the end. Everything else goes to stderr.
-2. A command imports what it needs when it runs: `--help` and errors are there at once.
-3. Exit code 0: done. 1: failed. 2: the input or the configuration is wrong, or something it names cannot be
-   had; then one line says what, where, and what to do.
+A command imports what it needs when it runs: `--help` and errors are there at once.
 """
 
 from __future__ import annotations
 
-import errno
-import json
 import os
-import signal
-import sys
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
-from rich.console import Console
 
-from core import Conflict, InputError, ThresherError, Unavailable
+from core import InputError
 from pipeline import config
+from pipeline.terminal import Refusals, console, print_json, run_command, say
 
 if TYPE_CHECKING:
     from pipeline.project import Project
     from pipeline.seed import Seeded
-    from pipeline.seeds import Refused
     from shards.dataset import Dataset
 
-REFUSED_SHOWN = 10
-PIPED_WIDTH = 120
 ScopeKind = Literal["any", "domain", "host", "prefix"]
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
@@ -88,7 +76,7 @@ def init(
         raise InputError(f"{path}: is there already and was left as it is")
     directory.mkdir(parents=True, exist_ok=True)
     path.write_text(config.TEMPLATE, encoding="utf-8")
-    _say(as_json, {"wrote": str(path)}, f"wrote {path}; set project.contact in it before you crawl")
+    say(as_json, {"wrote": str(path)}, f"wrote {path}; set project.contact in it before you crawl")
 
 
 @app.command()
@@ -112,10 +100,10 @@ def seed(
     from pipeline.seed import seed as run_seed
 
     plan = Plan(crawl=_name(crawl), scope=scope, max_depth=depth, priority=priority)
-    refusals = _Refusals()
+    refusals = Refusals()
     seeded = run_seed(Project.at(project), file, plan, refusals.show)
     refusals.end()
-    _say(as_json, asdict(seeded), _seeded_line(seeded, crawl))
+    say(as_json, asdict(seeded), _seeded_line(seeded, crawl))
 
 
 @app.command()
@@ -145,7 +133,7 @@ def crawl(
     outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(stats.outcomes.items()) if count)
     left = stats.waiting + stats.later + stats.leased
     rest = "the frontier is drained" if stats.drained else f"{left:,} URLs wait; run again to go on"
-    _say(
+    say(
         as_json,
         {**asdict(stats), "drained": stats.drained},
         f"{name}: {outcomes or 'nothing fetched'}; {rest}",
@@ -170,7 +158,7 @@ def ingest(
 
     found = run_ingest(Project.at(project).files, _name(name), warc)
     line = f"{name}: {found.added} files added, {found.known} known; {found.responses:,} responses in them"
-    _say(as_json, asdict(found), line)
+    say(as_json, asdict(found), line)
 
 
 @app.command()
@@ -200,7 +188,7 @@ def process(
         for name in chosen:
             forget(opened.files, name)
     ran = recipe.process_sources(opened, chosen, workers or _cores(), stderr_progress())
-    _say(as_json, asdict(ran), f"{ran.made} parts made, {ran.already} were there")
+    say(as_json, asdict(ran), f"{ran.made} parts made, {ran.already} were there")
 
 
 @app.command(name="dedup")
@@ -221,7 +209,7 @@ def dedup_command(names: Names = None, project: ProjectOption = HERE, as_json: J
     )
     removed = {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in report.KINDS}
     line = ", ".join(f"{count:,} {kind}" for kind, count in removed.items())
-    _say(as_json, {"table": manifest.outputs[0].name, "removed": removed}, f"duplicates: {line}")
+    say(as_json, {"table": manifest.outputs[0].name, "removed": removed}, f"duplicates: {line}")
 
 
 @app.command()
@@ -249,7 +237,7 @@ def export(
     dataset, _ = recipe.export_dataset(
         opened, _sources(opened, names), out, vocabulary, workers or _cores(), stderr_progress()
     )
-    _say(as_json, _dataset(out, dataset), _dataset_line(out, dataset))
+    say(as_json, _dataset(out, dataset), _dataset_line(out, dataset))
 
 
 @app.command()
@@ -286,18 +274,18 @@ def run(
     opened = Project.at(project)
     plan = Plan(crawl=_name(crawl), scope=scope, max_depth=depth)
     limits = Limits(workers=workers or _cores(), max_pages=max_pages, max_time_s=max_time)
-    refusals = _Refusals()
+    refusals = Refusals()
     job = recipe.run(opened, seeds_file, plan, out, tokenizer, limits, stderr_progress(), refusals.show)
     refusals.end()
     if not as_json:
-        report.render(job.funnel, _console())
+        report.render(job.funnel, console())
     body = {
         "seeded": asdict(job.seeded),
         "crawled": {**asdict(job.crawled), "drained": job.crawled.drained},
         "funnel": job.funnel.to_dict(),
         "dataset": _dataset(out, job.dataset),
     }
-    _say(as_json, body, _dataset_line(out, job.dataset))
+    say(as_json, body, _dataset_line(out, job.dataset))
 
 
 @app.command(name="report")
@@ -323,9 +311,9 @@ def report_command(
     if plot is not None:
         report.plot(funnel, plot)
     if as_json:
-        _print_json(funnel.to_dict())
+        print_json(funnel.to_dict())
     else:
-        report.render(funnel, _console())
+        report.render(funnel, console())
 
 
 @app.command(name="status")
@@ -341,9 +329,9 @@ def status_command(project: ProjectOption = HERE, as_json: JsonOption = False) -
 
     found = status.status(Project.at(project))
     if as_json:
-        _print_json(found)
+        print_json(found)
     else:
-        status.render(found, _console())
+        status.render(found, console())
 
 
 @app.command(name="verify")
@@ -374,7 +362,7 @@ def verify_command(
     count, size = sum(checked.files for checked in found), sum(checked.bytes for checked in found)
     for line in damage:
         typer.echo(line, err=True)
-    _say(
+    say(
         as_json,
         {"files": count, "bytes": size, "damage": damage},
         f"{count:,} files, {size:,} bytes: {f'{len(damage)} damaged' if damage else 'all as they were sealed'}",
@@ -385,61 +373,12 @@ def verify_command(
 
 def main() -> NoReturn:
     """Run a command; turn every error into its line and its exit code."""
-    for signum in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(signum, _interrupt)
-    try:
-        app()
-    except (InputError, Unavailable, Conflict) as error:
-        _fail(str(error), 2)
-    except ThresherError as error:
-        _fail(str(error), 1)
-    except _Interrupted:
-        _fail("interrupted; run the same command again to go on", 130)
-    except OSError as error:
-        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
-            raise
-        _fail(
-            f"no space left on the device ({error.filename or 'storage'}); free some and run the same command again",
-            2,
-        )
-    sys.exit(0)
-
-
-class _Interrupted(BaseException):
-    """SIGINT or SIGTERM; nobody on the way takes it for something to handle."""
-
-
-def _interrupt(*_: object) -> NoReturn:
-    raise _Interrupted
-
-
-def _fail(line: str, code: int) -> NoReturn:
-    if "--json" in sys.argv:
-        _print_json({"error": line})
-    typer.echo(f"thresher: {' '.join(line.split())}", err=True)
-    sys.exit(code)
-
-
-def _say(as_json: bool, body: Mapping[str, Any], line: str) -> None:
-    if as_json:
-        _print_json(body)
-    else:
-        typer.echo(line)
-
-
-def _print_json(body: Mapping[str, Any]) -> None:
-    typer.echo(json.dumps(body, ensure_ascii=False, default=str))
+    run_command(app)
 
 
 def _cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0))
-
-
-def _console() -> Console:
-    console = Console()
-    # A pipe has no width of its own; a table cut to 80 columns would lose its names.
-    return console if console.is_terminal else Console(width=PIPED_WIDTH)
 
 
 def _name(name: str) -> str:
@@ -479,19 +418,3 @@ def _dataset_line(out: str, dataset: Dataset) -> str:
     return (
         f"{out}: {dataset.documents:,} documents, {dataset.tokens:,} tokens in {len(dataset.shards)} shards"
     )
-
-
-class _Refusals:
-    """Shows the first refused seeds, counts the others."""
-
-    def __init__(self) -> None:
-        self._count = 0
-
-    def show(self, refused: Refused) -> None:
-        self._count += 1
-        if self._count <= REFUSED_SHOWN:
-            typer.echo(f"refused: {refused}", err=True)
-
-    def end(self) -> None:
-        if self._count > REFUSED_SHOWN:
-            typer.echo(f"refused: {self._count - REFUSED_SHOWN:,} more lines", err=True)

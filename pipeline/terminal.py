@@ -1,0 +1,100 @@
+"""What a command says, and how it ends.
+
+Rules
+1. With --json, stdout carries exactly one JSON object, at the end. Everything else goes to stderr.
+2. Exit code 0: done. 1: failed. 2: the input or the configuration is wrong, or something it names cannot be
+   had; then one line says what, where, and what to do. 130: interrupted.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
+from rich.console import Console
+
+from core import Conflict, InputError, ThresherError, Unavailable
+
+if TYPE_CHECKING:
+    from pipeline.seeds import Refused
+
+REFUSED_SHOWN = 10
+PIPED_WIDTH = 120
+
+
+class _Interrupted(BaseException):
+    """SIGINT or SIGTERM; nobody on the way takes it for something to handle."""
+
+
+def run_command(command: Callable[[], object]) -> NoReturn:
+    """Run it, and end the process as rule 2 says."""
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signum, _interrupt)
+    try:
+        command()
+    except (InputError, Unavailable, Conflict) as error:
+        _fail(str(error), 2)
+    except ThresherError as error:
+        _fail(str(error), 1)
+    except _Interrupted:
+        _fail("interrupted; run the same command again to go on", 130)
+    except OSError as error:
+        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+            raise
+        where = error.filename or "storage"
+        _fail(f"no space left on the device ({where}); free some and run the same command again", 2)
+    sys.exit(0)
+
+
+def say(as_json: bool, body: Mapping[str, Any], line: str) -> None:
+    """What came of a command: for programs or for people."""
+    if as_json:
+        print_json(body)
+    else:
+        typer.echo(line)
+
+
+def print_json(body: Mapping[str, Any]) -> None:
+    """The one object."""
+    typer.echo(json.dumps(body, ensure_ascii=False, default=str))
+
+
+def console() -> Console:
+    """Where tables are printed."""
+    terminal = Console()
+    # A pipe has no width of its own; a table cut to 80 columns would lose its names.
+    return terminal if terminal.is_terminal else Console(width=PIPED_WIDTH)
+
+
+class Refusals:
+    """Shows the first refused seeds, counts the others."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def show(self, refused: Refused) -> None:
+        """Take one."""
+        self._count += 1
+        if self._count <= REFUSED_SHOWN:
+            typer.echo(f"refused: {refused}", err=True)
+
+    def end(self) -> None:
+        """Say how many were not shown."""
+        if self._count > REFUSED_SHOWN:
+            typer.echo(f"refused: {self._count - REFUSED_SHOWN:,} more lines", err=True)
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise _Interrupted
+
+
+def _fail(line: str, code: int) -> NoReturn:
+    if "--json" in sys.argv:
+        print_json({"error": line})
+    typer.echo(f"thresher: {' '.join(line.split())}", err=True)
+    sys.exit(code)
