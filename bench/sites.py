@@ -10,7 +10,7 @@ stays inside the package resolves. Entry pages come from ../shared/data/sites-de
 
 The count is a breadth-first search over the files by other means than ours: Python's urljoin instead of the
 WHATWG parser, one simple walk instead of a frontier. It follows a and area href, iframe and frame src, and
-link rel next, canonical and alternate with hreflang; it obeys `<base href>` and a robots meta with nofollow.
+link rel next, prev, canonical, index, contents, and alternate with hreflang; it obeys `<base href>` and a robots meta with nofollow.
 URLs are compared without fragment and empty query, escapes of unreserved characters decoded (RFC 3986, 6.2.2).
 """
 
@@ -39,7 +39,14 @@ PORT = 8190
 LINKS = (
     ("a[href], area[href]", "href"),
     ("iframe[src], frame[src]", "src"),
-    ("link[rel~=next][href], link[rel~=canonical][href], link[rel~=alternate][hreflang][href]", "href"),
+    (
+        ", ".join(f"link[rel~={rel}][href]" for rel in ("next", "prev", "canonical", "index", "contents")),
+        "href",
+    ),
+    (
+        "link[rel~=alternate][hreflang][href]",
+        "href",
+    ),
 )
 HTML = {"text/html", "application/xhtml+xml"}
 EMPTY = re.compile(r"(?<=[^:/])/{2,}")

@@ -1,7 +1,7 @@
 """Links of a page, as absolute addresses in the order in which they stand.
 
 `<base href>` counts once, the first. Links are what a reader can follow: `a`, `area`, frames, and the
-`next`, `prev`, `canonical` and `alternate` of the head. Only http and https; fragments are cut off.
+relations of the head that lead to pages (next, canonical, index, alternate...). Only http and https; fragments are cut off.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,31 @@ LIMIT = 50_000
 LONGEST = 10_000_000
 """Characters of a page that are parsed."""
 SELECTOR = "a[href], area[href], iframe[src], frame[src], link[href][rel]"
-FOLLOWED_RELS = frozenset({"next", "prev", "canonical", "alternate"})
+FOLLOWED_RELS = frozenset(
+    {
+        *(
+            "alternate",
+            "author",
+            "canonical",
+            "help",
+            "license",
+            "next",
+            "prev",
+        ),  # HTML standard, section 4.6.7
+        *(
+            "appendix",
+            "bookmark",
+            "chapter",
+            "contents",
+            "copyright",
+            "glossary",
+            "index",
+            "section",
+            "start",
+        ),
+        *("subsection", "first", "last", "up"),  # HTML 4.01, section 6.12, and what came of it
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
