@@ -1,0 +1,158 @@
+"""The main job killed with SIGKILL, every process of it, at five stages, and run again.
+
+usage: python bench/kill.py --dir DIR --tokenizer FILE --seed URL [--seed URL ...] [STAGE ...]
+
+The sites must be up (`python bench/sites.py`). First an undisturbed run; then for each stage a new project, a
+kill when the stage is reached, and the same command again. Prints one JSON line for each: what was archived more
+than once, and whether pages, texts and tokens are those of the undisturbed run.
+"""
+
+import argparse
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pyarrow.parquet as pq
+from warcio.archiveiterator import ArchiveIterator
+
+TOML = """
+[project]
+contact = "mailto:bench@example.org"
+[crawler]
+min_delay = 0
+allow_networks = ["127.0.0.0/8"]
+"""
+
+
+def sealed(directory: Path, step: str) -> int:
+    """Manifests of a step."""
+    return sum(1 for _ in (directory / "data" / "manifests" / step).rglob("*.json"))
+
+
+def archived_bytes(directory: Path) -> int:
+    """Bytes of WARC files, open ones too."""
+    return sum(path.stat().st_size for path in (directory / "data" / "warc").rglob("*.warc.gz"))
+
+
+STAGES: dict[str, Callable[[Path], bool]] = {
+    "crawl-early": lambda directory: archived_bytes(directory) > 8e6,
+    "crawl-late": lambda directory: archived_bytes(directory) > 30e6,
+    "process": lambda directory: sealed(directory, "process") >= 2,
+    "dedup": lambda directory: "dedup@1" in (directory / "log").read_text() or sealed(directory, "dedup") > 0,
+    "export": lambda directory: (directory / "out" / "recipe.json").exists(),
+}
+
+
+def main() -> None:
+    """Run, kill, run again, compare."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("stages", nargs="*", default=list(STAGES))
+    parser.add_argument("--dir", type=Path, required=True)
+    parser.add_argument("--tokenizer", type=Path, required=True)
+    parser.add_argument("--seed", action="append", required=True)
+    args = parser.parse_args()
+    tokenizer = str(args.tokenizer.absolute())
+    words = [
+        "run",
+        "seeds.txt",
+        "--out",
+        "out",
+        "--tokenizer",
+        tokenizer,
+        "--scope",
+        "host",
+        "--workers",
+        "2",
+    ]
+    command = [sys.executable, "-m", "pipeline", *words, "--json"]
+    undisturbed = project(args.dir / "undisturbed", args.seed)
+    again(command, undisturbed)
+    expected = set(archived(undisturbed)), dataset(undisturbed)
+    for stage in args.stages:
+        directory = project(args.dir / stage, args.seed)
+        begun = time.monotonic()
+        processes = killed(command, directory, STAGES[stage])
+        at = time.monotonic() - begun
+        said = again(command, directory)
+        pages, documents = archived(directory), dataset(directory)
+        stages = said["funnel"]["stages"]
+        result = {
+            "bench": "kill",
+            "stage": stage,
+            "killed_after_s": round(at, 1),
+            "processes_killed": processes,
+            "pages": len(pages),
+            "archived_again": pages.total() - len(pages),
+            "same_pages": set(pages) == expected[0],
+            "documents": len(documents),
+            "tokens": said["dataset"]["tokens"],
+            "same_texts_and_tokens": documents == expected[1],
+            "funnel_adds_up": sum(stage["documents"] for stage in stages) == said["funnel"]["records"],
+        }
+        print(json.dumps(result), flush=True)
+
+
+def project(directory: Path, seeds: list[str]) -> Path:
+    """A new project."""
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    (directory / "thresher.toml").write_text(TOML)
+    (directory / "seeds.txt").write_text("\n".join(seeds))
+    return directory
+
+
+def killed(command: list[str], directory: Path, reached: Callable[[Path], bool]) -> int:
+    """Start the job and kill every process of it when the stage is reached; returns how many."""
+    with (directory / "log").open("w") as log:
+        process = subprocess.Popen(command, cwd=directory, stdout=log, stderr=log, start_new_session=True)
+    while not reached(directory):
+        time.sleep(0.02)
+        if process.poll() is not None:
+            raise SystemExit(f"{directory}: the job ended before the stage was reached")
+    parent = psutil.Process(process.pid)
+    every = [parent, *parent.children(recursive=True)]
+    for one in every:
+        one.send_signal(signal.SIGKILL)
+    process.wait()
+    psutil.wait_procs(every, timeout=10)
+    return len(every)
+
+
+def again(command: list[str], directory: Path) -> dict:
+    """The same command, to its end."""
+    with (directory / "log").open("a") as log:
+        return json.loads(subprocess.check_output(command, cwd=directory, stderr=log, text=True))
+
+
+def archived(directory: Path) -> Counter[str]:
+    """Responses with status 200, by URL; robots.txt apart, which a crawl may ask for again."""
+    return Counter(url for url in ok_responses(directory) if not url.endswith("/robots.txt"))
+
+
+def ok_responses(directory: Path) -> Iterator[str]:
+    """Every one, by an independent reader."""
+    for path in (directory / "data" / "warc").rglob("*.warc.gz"):
+        with path.open("rb") as stream:
+            for record in ArchiveIterator(stream):
+                if record.rec_type == "response" and record.http_headers.get_statuscode() == "200":
+                    yield record.rec_headers.get_header("WARC-Target-URI")
+
+
+def dataset(directory: Path) -> list[tuple[str, str, tuple[int, ...]]]:
+    """What a trainer would read, sorted."""
+    shards = sorted((directory / "out").glob("shard-*.parquet"))
+    rows = (row for shard in shards for row in pq.read_table(shard).to_pylist())
+    return sorted((row["url"], row["text"], tuple(row["input_ids"])) for row in rows)
+
+
+if __name__ == "__main__":
+    main()
