@@ -30,7 +30,7 @@ __all__ = ["ArchivedRecord", "capture_records", "member", "payload_digest", "rea
 
 LEVEL = 1
 """isal compresses some 2.5 times as fast as zlib's level 1, to about the size of its level 3."""
-KEPT_IN_URI = "".join(map(chr, range(0x21, 0x7F)))
+KEPT_IN_URI = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "<>")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -99,7 +99,10 @@ def payload_digest(capture: Capture) -> str:
 
 
 def target_uri(url: str) -> str:
-    """The URL as it may stand in a head: whatever is not visible ASCII is percent-encoded as UTF-8."""
+    """The URL as it may stand in a head: whatever is not visible ASCII is percent-encoded as UTF-8.
+
+    So are angle brackets: no URI has them (RFC 3986, section 2), and readers take them for WARC/1.0's.
+    """
     return quote(url, safe=KEPT_IN_URI, errors="surrogatepass")
 
 
