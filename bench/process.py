@@ -1,6 +1,6 @@
 """Documents per CPU second from WARC to verdicts, and what part of it is extraction.
 
-usage: python bench/process.py [--warc FILE] [--records N] [--preset fineweb] [--peer COMMAND]
+usage: python bench/process.py [--warc FILE] [--preset fineweb] [--languages en] [--peer COMMAND]
 
 Without --warc it crawls the demo's web first. One process, one thread, every record of the file; CPU is user +
 system time of that process, after the language model and the extractor are loaded. In the same run, over the

@@ -8,7 +8,7 @@ and nothing here needs more than the standard library.
 
 from core.capture import Capture
 from core.document import Document
-from core.errors import Conflict, CorruptData, InputError, ThresherError, Unavailable
+from core.errors import Conflict, CorruptData, InputError, Interrupted, ThresherError, Unavailable
 from core.record import RecordRef
 from core.url import Url
 from core.verdict import Verdict
@@ -19,6 +19,7 @@ __all__ = [
     "CorruptData",
     "Document",
     "InputError",
+    "Interrupted",
     "RecordRef",
     "ThresherError",
     "Unavailable",

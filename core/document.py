@@ -10,8 +10,8 @@ class Document:
     """Text and facts of one archived page. Judgements of it are `Verdict`s, stored beside it."""
 
     id: str
-    """32 hexadecimal digits, derived from the source's name and the WARC-Record-ID: the same record of the
-    same source has the same id in every run."""
+    """32 hexadecimal digits, derived from the source's name and where the record lies: the same record has the
+    same id in every run, and no other record has it."""
     url: str
     text: str
     title: str

@@ -21,5 +21,9 @@ class Conflict(ThresherError):
     """Stored work was made from another recipe or other inputs than the ones at hand."""
 
 
+class Interrupted(ThresherError):
+    """The user asked for an end before the work was done."""
+
+
 class CorruptData(ThresherError):
     """Stored bytes are not what was sealed; the text names the file and the offset."""

@@ -17,8 +17,6 @@ class Record(Protocol):
     """What is needed of an archived response."""
 
     @property
-    def record_id(self) -> str: ...
-    @property
     def url(self) -> str: ...
     @property
     def date_ms(self) -> int: ...
@@ -33,9 +31,13 @@ class Record(Protocol):
     def header(self, name: str) -> str | None: ...
 
 
-def document_id(source: str, record_id: str) -> str:
-    """32 hexadecimal digits for a record of a source; the same in every run."""
-    return hashlib.blake2b(f"{source}\0{record_id}".encode(), digest_size=16).hexdigest()
+def document_id(source: str, record: RecordRef) -> str:
+    """32 hexadecimal digits for a record of a source; the same in every run, and for no other record.
+
+    Made of where the record lies: sealed files never change, and WARC-Record-IDs of other people's archives are
+    missing, or there twice.
+    """
+    return hashlib.blake2b(f"{source}\0{record.file}\0{record.offset}".encode(), digest_size=16).hexdigest()
 
 
 def document(record: Record, source: str) -> Document | Skip:
@@ -49,7 +51,7 @@ def document(record: Record, source: str) -> Document | Skip:
     if isinstance(found, Skip):
         return found
     return Document(
-        id=document_id(source, record.record_id),
+        id=document_id(source, record.ref),
         url=record.url,
         text=found.text,
         title=found.title,

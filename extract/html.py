@@ -5,6 +5,7 @@ before, the other costs a third of the time. There is no time limit; what bounds
 """
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 from lxml import etree
@@ -16,8 +17,13 @@ from extract.skip import Skip
 
 LONGEST = 5_000_000
 """Characters of HTML that are looked at."""
-DEEPEST = 5_000
-"""Nesting that is given to the extractor, whose walk is recursive in places."""
+MOST_LINKS = 3_000
+"""Links in one block. The extractor takes quadratic time in them: half a second for so many."""
+MOST_ATTRIBUTES = 1_000
+"""Attributes of one element, for the same reason."""
+BLOCKS = frozenset(
+    {"article", "body", "dd", "div", "dt", "li", "main", "p", "section", "td", "ul", "ol", "table"}
+)
 LICENSE = re.compile(
     r"https?://creativecommons\.org/(?:licenses|publicdomain)/[a-z-]+(?:/\d\.\d)?", re.IGNORECASE
 )
@@ -34,7 +40,7 @@ class Extracted:
     license: str
 
 
-def extract(html: str, url: str) -> Extracted | Skip:
+def extract(html: str, url: str) -> Extracted | Skip:  # noqa: PLR0911 - one for each way out
     """The main text of a page. Never raises."""
     if not html.strip():
         return Skip(reason="empty_body")
@@ -45,6 +51,8 @@ def extract(html: str, url: str) -> Extracted | Skip:
         tree = load_html(html.replace("\0", "\ufffd"))
         if tree is None:
             return Skip(reason="no_text")
+        if _is_hostile(tree):
+            return Skip(reason="too_complex")
         declared, license_ = _declared_language(tree), _license(tree)
         found = bare_extraction(
             tree,
@@ -61,6 +69,20 @@ def extract(html: str, url: str) -> Extracted | Skip:
     if not text:
         return Skip(reason="no_text")
     return Extracted(text=text, title=_title(html), date="", declared_language=declared, license=license_)
+
+
+def _is_hostile(tree: HtmlElement) -> bool:
+    """Whether the extractor would take very long. Counted, not timed: the answer is the same on any machine."""
+    links: Counter[HtmlElement] = Counter()
+    for node in tree.iter():
+        if len(node.attrib) > MOST_ATTRIBUTES:
+            return True
+        if node.tag == "a":
+            block = node.getparent()
+            while block is not None and block.tag not in BLOCKS:
+                block = block.getparent()
+            links[block] += 1
+    return max(links.values(), default=0) > MOST_LINKS
 
 
 def _title(html: str) -> str:

@@ -20,7 +20,8 @@ POLICY = (
     "use of cookies",
     "use cookies",
 )
-SENTENCE_END = re.compile(r"[.!?。！？]+[\"'”’)\]]*(?=\s|$)")
+# Possessive, and begun only where a run of marks begins: linear in the line, whatever it is made of.
+SENTENCE_END = re.compile(r"(?<![.!?。！？])[.!?。！？]++[\"'”’)\]]*+(?=\s|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ A command imports what it needs when it runs: `--help` and errors are there at o
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
@@ -75,7 +76,12 @@ def init(
     if path.exists():
         raise InputError(f"{path}: is there already and was left as it is")
     directory.mkdir(parents=True, exist_ok=True)
-    path.write_text(config.TEMPLATE, encoding="utf-8")
+    new = path.with_name(f".{config.FILE}.new")
+    try:
+        new.write_text(config.TEMPLATE, encoding="utf-8")
+        new.rename(path)
+    finally:
+        new.unlink(missing_ok=True)
     say(as_json, {"wrote": str(path)}, f"wrote {path}; set project.contact in it before you crawl")
 
 
@@ -129,7 +135,7 @@ def crawl(
     from pipeline.project import Project
 
     limits = Limits(workers=workers, max_pages=max_pages, max_time_s=max_time)
-    stats = run_crawl(Project.at(project), _name(name), limits, stderr_progress())
+    stats = run_crawl(Project.at(project), _name(name), limits, stderr_progress()).stats
     outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(stats.outcomes.items()) if count)
     left = stats.waiting + stats.later + stats.leased
     rest = "the frontier is drained" if stats.drained else f"{left:,} URLs wait; run again to go on"
@@ -178,12 +184,13 @@ def process(
       thresher process docs
     """
     from pipeline import recipe
-    from pipeline.process import forget
+    from pipeline.process import forget, step
     from pipeline.progress import stderr_progress
     from pipeline.project import Project
 
     opened = Project.at(project)
     chosen = _sources(opened, names)
+    step(opened.config.filters)  # what is wrong with it is said before anything is forgotten
     if redo:
         for name in chosen:
             forget(opened.files, name)
@@ -199,14 +206,12 @@ def dedup_command(names: Names = None, project: ProjectOption = HERE, as_json: J
     Example:
       thresher dedup docs cc
     """
-    from pipeline import dedup, report
+    from pipeline import recipe, report
     from pipeline.progress import stderr_progress
     from pipeline.project import Project
 
     opened = Project.at(project)
-    manifest = dedup.run(
-        opened.files, _sources(opened, names), opened.config.dedup, progress=stderr_progress()
-    )
+    manifest = recipe.find_duplicates(opened, _sources(opened, names), stderr_progress())
     removed = {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in report.KINDS}
     line = ", ".join(f"{count:,} {kind}" for kind, count in removed.items())
     say(as_json, {"table": manifest.outputs[0].name, "removed": removed}, f"duplicates: {line}")
@@ -273,7 +278,7 @@ def run(
 
     opened = Project.at(project)
     plan = Plan(crawl=_name(crawl), scope=scope, max_depth=depth)
-    limits = Limits(workers=workers or _cores(), max_pages=max_pages, max_time_s=max_time)
+    limits = Limits(workers=workers or _cores(), max_pages=max_pages, in_all=True, max_time_s=max_time)
     refusals = Refusals()
     job = recipe.run(opened, seeds_file, plan, out, tokenizer, limits, stderr_progress(), refusals.show)
     refusals.end()
@@ -382,8 +387,10 @@ def _cores() -> int:
 
 
 def _name(name: str) -> str:
-    if not name or not all(letter.isalnum() or letter in "-_." for letter in name) or name.startswith("."):
-        raise InputError(f"name {name!r}: use letters, digits, '-', '_' and '.'")
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
+        raise InputError(
+            f"name {name!r}: use up to 100 letters, digits, '-', '_' and '.', a letter or digit first"
+        )
     return name
 
 

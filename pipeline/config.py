@@ -7,6 +7,7 @@ would be right. Nothing is ever ignored.
 import dataclasses
 import difflib
 import ipaddress
+import math
 import re
 import tomllib
 from collections.abc import Mapping
@@ -17,6 +18,8 @@ from typing import Any, get_type_hints
 from core import InputError
 
 FILE = "thresher.toml"
+PERMUTATIONS = 112
+"""Numbers in a signature, as `filters.signature` has it; a test holds the two together."""
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
@@ -166,8 +169,14 @@ def _nearest(word: str, known: list[str]) -> str:
 def _check(path: Path, config: Config) -> None:
     crawler = config.crawler
     checks = [
-        (crawler.min_delay >= 0, f"crawler.min_delay must not be negative, not {crawler.min_delay}"),
-        (crawler.timeout > 0, f"crawler.timeout must be more than 0, not {crawler.timeout}"),
+        (
+            0 <= crawler.min_delay < math.inf,
+            f"crawler.min_delay must not be negative and must be finite, not {crawler.min_delay}",
+        ),
+        (
+            0 < crawler.timeout < math.inf,
+            f"crawler.timeout must be more than 0 and finite, not {crawler.timeout}",
+        ),
         (
             crawler.render == "never",
             f"crawler.render = {crawler.render!r}: only 'never' is available in this version",
@@ -179,6 +188,10 @@ def _check(path: Path, config: Config) -> None:
         (
             config.dedup.near == "off" or re.fullmatch(r"[1-9]\d{0,3}x[1-9]\d{0,3}", config.dedup.near),
             f"dedup.near must be 'off' or bands x rows such as '14x8', not {config.dedup.near!r}",
+        ),
+        (
+            _signed(config.dedup),
+            f"dedup.near = {config.dedup.near!r}: bands x rows must not be more than the {PERMUTATIONS} of a signature",
         ),
         (
             not config.project.contact or _is_contact(config.project.contact),
@@ -197,6 +210,11 @@ def _check(path: Path, config: Config) -> None:
             ipaddress.ip_network(network)
         except ValueError as error:
             raise InputError(f"{path}: crawler.allow_networks: {error}") from None
+
+
+def _signed(dedup: DedupConfig) -> bool:
+    shape = dedup.bands_and_rows if re.fullmatch(r"\d+x\d+", dedup.near) else None
+    return shape is None or shape[0] * shape[1] <= PERMUTATIONS
 
 
 def _is_contact(contact: str) -> bool:

@@ -42,7 +42,18 @@ class Limits:
 
     workers: int = 1
     max_pages: int | None = None
+    in_all: bool = False
+    """Whether `max_pages` counts what earlier commands fetched too."""
     max_time_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crawled:
+    """Where a crawl stands when its command ends."""
+
+    stats: Stats
+    interrupted: bool
+    """Whether a signal ended it, and not the frontier or a limit."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,7 +74,7 @@ class _Interrupts:
         self.fresh.append(signum)
 
 
-def crawl(project: Project, name: str, limits: Limits, progress: Progress) -> Stats:
+def crawl(project: Project, name: str, limits: Limits, progress: Progress) -> Crawled:
     """Crawl until the frontier drains, a limit is reached or a signal asks for an end."""
     contact = project.config.contact
     with project.frontier_address() as address:
@@ -72,7 +83,7 @@ def crawl(project: Project, name: str, limits: Limits, progress: Progress) -> St
 
 async def _crawl(
     project: Project, name: str, contact: str, address: str, limits: Limits, progress: Progress
-) -> Stats:
+) -> Crawled:
     redis = await connect(address)
     frontier = Frontier(redis, name)
     try:
@@ -83,11 +94,12 @@ async def _crawl(
             )
         await _take_up(project, frontier, name)
         begun = await frontier.stats()
-        goal = None if limits.max_pages is None else _fetched(begun) + limits.max_pages
+        already = 0 if limits.in_all else _fetched(begun)
+        goal = None if limits.max_pages is None else already + limits.max_pages
         config = _worker_config(project, name, contact, address, goal, limits.max_time_s)
         with _interrupts() as interrupts:
             await _watch(project, frontier, name, config, limits.workers, interrupts, progress)
-        return await frontier.stats()
+        return Crawled(stats=await frontier.stats(), interrupted=interrupts.count > 0)
     finally:
         await redis.aclose()
 

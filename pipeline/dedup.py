@@ -52,7 +52,7 @@ def find(files: Files, sources: Sequence[str], config: DedupConfig) -> Manifest 
 
 
 def covering(files: Files, sources: Sequence[str], config: DedupConfig) -> Manifest:
-    """The same; InputError where it was not made."""
+    """The same; InputError where it was not made, or something is not processed."""
     manifest = find(files, sources, config)
     if manifest is None:
         raise InputError(

@@ -11,9 +11,11 @@ Rules
 3. What lies between the two steps is kept under `.work` and deleted once the manifest is there.
 """
 
+import fcntl
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,7 +27,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from tokenizers import Tokenizer
 
-from core import Conflict, InputError
+from core import Conflict, CorruptData, InputError
 from pipeline import engine
 from pipeline.engine import Made
 from pipeline.funnel import Funnel
@@ -35,7 +37,7 @@ from pipeline.step import Part, Step
 from shards.dataset import Dataset, ShardFile
 from shards.format import SHARD, shard_name
 from shards.order import Permutation
-from shards.tokenizer import TokenizerFile
+from shards.tokenizer import TokenizerFile, load
 from storage.files import Files
 from storage.manifest import Input, Manifest, digest, drift, fingerprint, manifests, seal
 from storage.tables import write as write_table
@@ -45,6 +47,7 @@ SHARD_TEXT_BYTES = 128 * 2**20
 """Text of one shard before compression, about 30 million tokens of English."""
 ENCODE_BATCH = 256
 CLAIM, MANIFEST, REPORT, WORK = "recipe.json", "manifest.json", "report.json", ".work"
+TOKENIZER = "tokenizer.json"
 COLUMNS = ["id", "url", "source", "record_file", "record_offset", "text"]
 
 
@@ -58,8 +61,6 @@ class Plan:
     recipe: Mapping[str, Any]
     inputs: tuple[Input, ...]
     parts: tuple["Kept", ...]
-    removed: str | None
-    """Name of the table of removals in the storage, or None where there was no deduplication."""
     documents: int
     text_bytes: int
     shards: int
@@ -77,34 +78,41 @@ class Kept(NamedTuple):
     signatures: Input
     base: int
     """Number of its first kept document."""
+    removed: tuple[str, ...]
+    """Ids of its documents that deduplication took out."""
 
 
 class TokenizeTask(NamedTuple):
     """What a tokenize worker is told besides its inputs."""
 
     storage: Path
-    removed: str | None
+    removed: tuple[str, ...]
+    """Ids of the part's signed documents that deduplication took out."""
     base: int
     documents: int
     shards: int
-    tokenizer: TokenizerFile
+    tokenizer: Path
 
 
 def plan(files: Files, sources: Sequence[str], tokenizer: TokenizerFile, removed: Manifest) -> Plan:
     """Number the kept documents and say how many shards they make."""
     (table,) = removed.outputs
-    gone = removed_ids(files.path(table.name))
+    gone = frozenset(pq.read_table(files.path(table.name), columns=["id"])["id"].to_pylist())
     kept: list[Kept] = []
     base = text_bytes = 0
     for source in sources:
         for manifest in manifests(files, "process", source):
             documents, signatures = (_output(manifest, kind) for kind in ("documents", "signatures"))
             signed = pq.read_table(files.path(signatures.name), columns=["id", "text_bytes"])
-            stays = ~np.isin(_ids(signed["id"]), gone)
-            count = int(stays.sum())
+            ids = [str(one) for one in signed["id"].to_pylist()]
+            stays = np.array([one not in gone for one in ids], dtype=bool)
             text_bytes += int(signed["text_bytes"].to_numpy()[stays].sum())
-            kept.append(Kept(documents, signatures, base))
-            base += count
+            kept.append(Kept(documents, signatures, base, tuple(one for one in ids if one in gone)))
+            base += int(stays.sum())
+    if base != sum(manifest_rows(files, sources)) - table.rows:
+        raise CorruptData(
+            f"{table.name}: its removals are not among the documents that are kept; run dedup again"
+        )
     recipe = {
         "tokenizer": tokenizer.recipe,
         "order": {"permutation": "feistel-4", "seed": SEED},
@@ -112,7 +120,10 @@ def plan(files: Files, sources: Sequence[str], tokenizer: TokenizerFile, removed
         "sources": list(sources),
         "dedup": dict(removed.recipe),
     }
-    inputs = (*(span for part in kept for span in part[:2]), Input(name=table.name, sha256=table.sha256))
+    inputs = (
+        *(span for part in kept for span in (part.documents, part.signatures)),
+        Input(name=table.name, sha256=table.sha256),
+    )
     return Plan(
         storage=files.root,
         tokenizer=tokenizer,
@@ -120,7 +131,6 @@ def plan(files: Files, sources: Sequence[str], tokenizer: TokenizerFile, removed
         recipe=recipe,
         inputs=inputs,
         parts=tuple(kept),
-        removed=table.name,
         documents=base,
         text_bytes=text_bytes,
         shards=max(1, -(-text_bytes // SHARD_TEXT_BYTES)),
@@ -167,14 +177,28 @@ def claim(plan: Plan, out: str) -> Files:
     return files
 
 
+@contextmanager
+def writing(out: Files) -> Iterator[None]:
+    """One export at a time writes to a directory; Conflict for the second."""
+    with out.open(CLAIM) as claim:
+        try:
+            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Conflict(
+                f"--out {out.root}: another command is writing to it; wait for it to end"
+            ) from None
+        yield
+
+
 def make(plan: Plan, out: Files, *, workers: int, progress: Progress) -> Dataset:
     """Make every shard that is not there yet, and seal the dataset. The same plan gives the same bytes."""
     if out.exists(MANIFEST):
         dataset = Dataset.from_json(out.read(MANIFEST), str(out.path(MANIFEST)))
     else:
         scratch = Files(out.root / WORK)
+        scratch.put(TOKENIZER, plan.tokenizer.json.encode())
         tokenize = Step(name="tokenize", version=1, recipe=plan.recipe)
-        pieces = list(_tokenize_parts(plan))
+        pieces = list(_tokenize_parts(plan, scratch.path(TOKENIZER)))
         engine.run(scratch, tokenize, pieces, tokenize_work, workers=workers, progress=progress)
         shard = Step(name="shard", version=1, recipe=plan.recipe)
         numbered = list(_shard_parts(plan, scratch, tokenize, pieces, out))
@@ -217,11 +241,10 @@ def tokenize_work(files: Files, _: Step, part: Part) -> Made:
     task: TokenizeTask = part.task
     storage = Files(task.storage)
     documents, signatures = part.inputs
-    gone = removed_ids(storage.path(task.removed)) if task.removed else _no_ids()
-    signed = _ids(pq.read_table(storage.path(signatures.name), columns=["id"])["id"])
-    stays = signed[~np.isin(signed, gone)]
+    signed = pq.read_table(storage.path(signatures.name), columns=["id"])["id"].to_pylist()
+    stays = frozenset(signed) - frozenset(task.removed)
     table = pq.read_table(storage.path(documents.name), columns=COLUMNS)
-    table = table.filter(pa.array(np.isin(_ids(table["id"]), stays)))
+    table = table.filter(pa.array([one in stays for one in table["id"].to_pylist()], pa.bool_()))
     places = Permutation(n=max(task.documents, 1), seed=SEED).places(
         np.arange(task.base, task.base + table.num_rows, dtype=np.int64)
     )
@@ -254,17 +277,11 @@ def shard_work(files: Files, _: Step, part: Part) -> Made:
     return Made(counts={"documents": rows.num_rows, "tokens": tokens}, rows={line: 1})
 
 
-def removed_ids(path: Path) -> np.ndarray[Any, Any]:
-    """Ids that deduplication took out."""
-    return _ids(pq.read_table(path, columns=["id"])["id"])
-
-
-def _ids(column: Any) -> np.ndarray[Any, Any]:
-    return np.array(column.to_pylist(), dtype="S32") if len(column) else _no_ids()
-
-
-def _no_ids() -> np.ndarray[Any, Any]:
-    return np.array([], dtype="S32")
+def manifest_rows(files: Files, sources: Sequence[str]) -> Iterator[int]:
+    """Signed documents of every part."""
+    for source in sources:
+        for manifest in manifests(files, "process", source):
+            yield next(output.rows for output in manifest.outputs if output.name.startswith("signatures/"))
 
 
 def _output(manifest: Manifest, kind: str) -> Input:
@@ -272,12 +289,10 @@ def _output(manifest: Manifest, kind: str) -> Input:
     return Input(name=output.name, sha256=output.sha256)
 
 
-def _tokenize_parts(plan: Plan) -> Iterator[Part]:
+def _tokenize_parts(plan: Plan, tokenizer: Path) -> Iterator[Part]:
     for kept in plan.parts:
         name = kept.documents.name.removeprefix("documents/").removesuffix(".parquet")
-        task = TokenizeTask(
-            plan.storage, plan.removed, kept.base, plan.documents, plan.shards, plan.tokenizer
-        )
+        task = TokenizeTask(plan.storage, kept.removed, kept.base, plan.documents, plan.shards, tokenizer)
         yield Part(name=name, inputs=(kept.documents, kept.signatures), task=task)
 
 
@@ -324,5 +339,5 @@ def _encode(tokenizer: Tokenizer, texts: Any) -> Any:
 
 
 @cache
-def _tokenizer(file: TokenizerFile) -> Tokenizer:
-    return file.open()
+def _tokenizer(path: Path) -> Tokenizer:
+    return load(path).open()

@@ -91,10 +91,12 @@ def funnel(
     rule_order: Iterable[str],
     removed: Iterable[Stage] = (),
     tokens: Tokens | None = None,
+    unprocessed: int = 0,
 ) -> Funnel:
     """Put the counts of the process step in order, and take from the kept what deduplication removed.
 
-    `fates` are the summed counts of `pipeline.process`; `tokens` are those of an export of what was kept.
+    `fates` are the summed counts of `pipeline.process`; `tokens` are those of an export of what was kept, `unprocessed` the records
+    that nobody has looked at yet.
     """
     stages: dict[str, Stage] = {}
     for key in fates:
@@ -116,7 +118,8 @@ def funnel(
         payload_bytes=kept.payload_bytes - sum(stage.payload_bytes for stage in removed),
         text_bytes=kept.text_bytes - sum(stage.text_bytes for stage in removed),
     )
-    every = [*dropped, *removed, kept]
+    waiting = [Stage(name="not processed", documents=unprocessed, payload_bytes=0, text_bytes=0)]
+    every = [*(waiting if unprocessed else []), *dropped, *removed, kept]
     if tokens is not None and tokens.text_bytes:
         rate = tokens.tokens / tokens.text_bytes
         every = [replace(stage, tokens=round(stage.text_bytes * rate)) for stage in every]

@@ -13,7 +13,7 @@ from pathlib import Path
 from core import InputError
 from storage import cdxj
 from storage.files import Files
-from storage.manifest import Manifest, Output, digest, fingerprint, load, manifest_name, seal
+from storage.manifest import Manifest, Output, digest, fingerprint, manifest_name, manifests, seal
 from storage.records import DAMAGED, read
 
 SUFFIXES = (".warc", ".warc.gz", ".warc.zst", ".warc.lz4")
@@ -42,6 +42,8 @@ def ingest(files: Files, source: str, paths: Iterable[Path]) -> Ingested:
             raise InputError(f"ingest {path}: not a WARC file by its name; give .warc or .warc.gz")
         if not path.is_file():
             raise InputError(f"ingest {path}: no such file")
+        if not path.name.isprintable() or not _is_utf8(path.name):
+            raise InputError(f"ingest {path.name!r}: a name that other tools cannot read; rename the file")
         manifest, new = _bring(files, source, path, path.name.removesuffix(suffix), suffix)
         added, known = added + new, known + (not new)
         counts.update(manifest.counts)
@@ -51,11 +53,11 @@ def ingest(files: Files, source: str, paths: Iterable[Path]) -> Ingested:
 def _bring(files: Files, source: str, path: Path, stem: str, suffix: str) -> tuple[Manifest, bool]:
     part, warc = f"{source}/{stem}", f"warc/{source}/{stem}{suffix}"
     sha256 = digest(path)
-    sealed = manifest_name("archive", part)
-    if files.exists(sealed):
-        manifest = load(files, sealed)
+    for manifest in manifests(files, "archive", source):
         if any(output.sha256 == sha256 for output in manifest.outputs):
             return manifest, False
+    sealed = manifest_name("archive", part)
+    if files.exists(sealed):
         raise InputError(f"ingest {path}: {source} holds another file of that name; rename one of them")
     index = f"warc/{source}/{stem}.cdxj.gz"
     with files.stage(warc) as staged, files.stage(index) as staged_index:
@@ -67,7 +69,8 @@ def _bring(files: Files, source: str, path: Path, stem: str, suffix: str) -> tup
         lines = [line for _, line in records if line]
         cdxj.write(staged_index.path, lines)
         for name, ready in ((warc, staged), (index, staged_index)):
-            if not ready.publish():  # left by an attempt that was never sealed
+            # What an attempt that was never sealed left is replaced, unless it is the same.
+            if not ready.publish() and digest(files.path(name)) != digest(ready.path):
                 files.delete(name)
                 ready.publish()
     outputs = tuple(
@@ -86,6 +89,14 @@ def _bring(files: Files, source: str, path: Path, stem: str, suffix: str) -> tup
     )
     seal(files, manifest)
     return manifest, True
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _rows(path: Path, name: str) -> Iterator[tuple[str, str]]:

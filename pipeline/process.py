@@ -7,15 +7,14 @@ Every response record that enters leaves as exactly one row of the verdicts, kep
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import pairwise
-from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from core import Document, Verdict
+from core import Document, InputError, Verdict
 from extract import Skip
 from extract.document import EXTRACTOR, document, document_id
 from filters.judge import judge
@@ -30,7 +29,7 @@ from pipeline.step import Part, Step
 from storage import tables
 from storage.cdxj import read as read_cdxj
 from storage.files import Files
-from storage.manifest import Input, Output, manifests
+from storage.manifest import Input, Output, digest, manifest_name, manifests
 from storage.records import DAMAGED, ArchivedRecord, read
 
 NAME = "process"
@@ -73,11 +72,22 @@ def parts(files: Files, source: str, filters: FiltersConfig) -> Iterator[Part]:
         offsets = sorted(row.offset for row in read_cdxj(files.path(index.name)) if row.filename == warc.name)
         starts = [0, *offsets[RECORDS_A_PART::RECORDS_A_PART]]
         for first, end in pairwise([*starts, warc.bytes]):
-            stem = PurePosixPath(warc.name).name.partition(".warc")[0]
+            stem = manifest.part.removeprefix(f"{source}/")
             yield Part(
                 name=f"{source}/part-{stem}-{first:012d}",
                 inputs=(Input(name=warc.name, sha256=warc.sha256, first=first, end=end),),
                 task=Range(source, filters.preset, filters.languages),
+            )
+
+
+def require_processed(files: Files, sources: Iterable[str], filters: FiltersConfig) -> None:
+    """InputError where something that a source has sealed is not processed: nothing is left out in silence."""
+    for source in sources:
+        every = [part.name for part in parts(files, source, filters)]
+        missing = sum(not files.exists(manifest_name(NAME, name)) for name in every)
+        if missing:
+            raise InputError(
+                f"{source}: {missing} of {len(every)} parts are not processed; run `thresher process {source}` first"
             )
 
 
@@ -139,7 +149,8 @@ def put_again(files: Files, name: str, write: Callable[..., None]) -> None:
     """Put an output under its name, in place of what an attempt that was never sealed left there."""
     with files.stage(name) as staged:
         write(staged.path)
-        if not staged.publish():
+        # Equal bytes are left alone: another command may have sealed them in the meantime.
+        if not staged.publish() and digest(files.path(name)) != digest(staged.path):
             files.delete(name)
             staged.publish()
 
@@ -167,7 +178,7 @@ def _judged(
 ) -> tuple[Document | None, Verdict]:
     found = document(record, source) if record.type != DAMAGED else Skip(reason=DAMAGED)
     if isinstance(found, Skip):
-        identity = document_id(source, record.record_id or f"{record.ref.file}@{record.offset}")
+        identity = document_id(source, record.ref)
         return None, Verdict(id=identity, keep=False, rule="extract", reason=found.reason, measurements={})
     language = recognise(found.text)
     found = dataclasses.replace(found, language=language.code)

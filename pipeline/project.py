@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from core import InputError
 from frontier.server import embedded
 from pipeline import config
 from pipeline.config import Config
@@ -23,7 +24,11 @@ class Project:
 
     @staticmethod
     def at(directory: Path) -> "Project":
-        """The project of a directory; InputError where its thresher.toml is wrong."""
+        """The project of a directory; InputError where there is none or its thresher.toml is wrong."""
+        if not directory.is_dir():
+            raise InputError(
+                f"project {directory}: no such directory; make one with `thresher init {directory}`"
+            )
         return Project(config=config.load(directory.resolve()))
 
     @property
@@ -38,8 +43,10 @@ class Project:
 
     @cached_property
     def files(self) -> Files:
-        """The storage."""
-        return Files(storage_root(self.config.project.storage, self.directory))
+        """The storage, rid of what killed commands left staged."""
+        files = Files(storage_root(self.config.project.storage, self.directory))
+        files.sweep()
+        return files
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -59,6 +66,6 @@ class Project:
             yield address
 
     def sources(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The named crawls and ingests, all that are known where none is named."""
+        """The named crawls and ingests, all that are known where none is named; sorted, each once."""
         known = sorted({name.split("/")[2] for name in self.files.list("manifests/archive/")})
-        return tuple(dict.fromkeys(names)) or tuple(known)
+        return tuple(sorted(set(names))) or tuple(known)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from core import Interrupted
 from frontier import Stats
 from pipeline import dedup, engine, export, process, report
 from pipeline.crawl import Limits, crawl
@@ -18,6 +19,7 @@ from pipeline.seed import Plan, Seeded, seed
 from pipeline.seeds import Refused
 from shards import Dataset
 from shards.tokenizer import TokenizerFile, load
+from storage.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,16 +44,19 @@ def run(
 ) -> Job:
     """From seeds to shards. What is wrong with the input is said before anything is fetched."""
     _ = project.config.contact
+    process.step(project.config.filters)
     vocabulary = load(tokenizer)
     export.check_free(out)
     names = (plan.crawl,)
 
     seeded = seed(project, seeds, plan, refused)
     crawled = crawl(project, plan.crawl, limits, progress)
+    if crawled.interrupted:
+        raise Interrupted(f"crawl {plan.crawl} was drained; run the same command again to go on")
     process_sources(project, names, limits.workers, progress)
-    dedup.run(project.files, names, project.config.dedup, progress=progress)
+    find_duplicates(project, names, progress)
     dataset, funnel = export_dataset(project, names, out, vocabulary, limits.workers, progress)
-    return Job(seeded=seeded, crawled=crawled, funnel=funnel, dataset=dataset)
+    return Job(seeded=seeded, crawled=crawled.stats, funnel=funnel, dataset=dataset)
 
 
 def process_sources(project: Project, names: tuple[str, ...], workers: int, progress: Progress) -> engine.Ran:
@@ -60,6 +65,12 @@ def process_sources(project: Project, names: tuple[str, ...], workers: int, prog
     step = process.step(filters)
     parts = (part for name in names for part in process.parts(project.files, name, filters))
     return engine.run(project.files, step, parts, process.work, workers=workers, progress=progress)
+
+
+def find_duplicates(project: Project, names: tuple[str, ...], progress: Progress) -> Manifest:
+    """Decide what duplicates what among everything that the sources have sealed, all of it processed."""
+    process.require_processed(project.files, names, project.config.filters)
+    return dedup.run(project.files, names, project.config.dedup, progress=progress)
 
 
 def export_dataset(
@@ -71,11 +82,13 @@ def export_dataset(
     progress: Progress,
 ) -> tuple[Dataset, Funnel]:
     """Write what is kept as shards, with the funnel beside them."""
+    process.require_processed(project.files, names, project.config.filters)
     plan = export.plan(
         project.files, names, tokenizer, dedup.covering(project.files, names, project.config.dedup)
     )
     directory = export.claim(plan, out)
-    dataset = export.make(plan, directory, workers=workers, progress=progress)
+    with export.writing(directory):
+        dataset = export.make(plan, directory, workers=workers, progress=progress)
     export.record(project.files, plan, dataset)
     counted = Tokens(tokenizer=tokenizer.name, tokens=dataset.tokens, text_bytes=plan.text_bytes)
     funnel = report.funnel_of(project, names, counted)

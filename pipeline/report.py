@@ -11,7 +11,7 @@ from core import InputError
 from pipeline import dedup
 from pipeline.export import tokenizer_of
 from pipeline.funnel import Funnel, Stage, Tokens, funnel
-from pipeline.process import rules_of
+from pipeline.process import ENTERS, rules_of
 from pipeline.project import Project
 from storage.manifest import Manifest, manifests
 
@@ -25,14 +25,21 @@ def funnel_of(project: Project, names: Sequence[str], tokens: Tokens | None = No
     Without `tokens` they are those of the first export that is recorded.
     """
     fates: Counter[str] = Counter()
+    archived = 0
     rule_order: list[str] = []
     for name in names:
+        archived += sum(
+            manifest.counts.get(kind, 0)
+            for manifest in manifests(project.files, "archive", name)
+            for kind in ENTERS
+        )
         for manifest in manifests(project.files, "process", name):
             fates.update(manifest.counts)
             rule_order.extend(rule for rule in rules_of(manifest.recipe) if rule not in rule_order)
     removals = dedup.find(project.files, names, project.config.dedup)
     removed = _removed(removals) if removals is not None else []
-    return funnel(names, fates, rule_order, removed, tokens or _tokens(project, removals))
+    seen = sum(count for key, count in fates.items() if key.endswith(".documents"))
+    return funnel(names, fates, rule_order, removed, tokens or _tokens(project, removals), archived - seen)
 
 
 def render(funnel: Funnel, console: Console) -> None:

@@ -4,23 +4,24 @@ A file is read as a stream. A line that is no URL is refused with its line numbe
 others go on; a file that holds no text, or nothing at all, is an InputError before anything is added.
 """
 
+import codecs
 import csv
-import gzip
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 from xml.etree import ElementTree as ET
 
-import zstandard
+import pyarrow as pa
 
 from core import InputError, Url
 from frontier import NotAUrl
 from frontier.canonical import canonical
 
 PEEK = 4096
+COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".zst": "zstd"}
 SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 
 
@@ -47,27 +48,18 @@ def read(seeds: str) -> Iterator[Url | Refused]:
         return _lines("standard input", sys.stdin.buffer)
     path = Path(seeds)
     try:
-        stream = path.open("rb")
+        return _lines(seeds, pa.input_stream(path, compression=cast("Any", COMPRESSIONS.get(path.suffix))))
     except FileNotFoundError:
         raise InputError(f"seeds {seeds}: no such file; give a list of URLs, one a line") from None
     except OSError as error:
-        raise InputError(f"seeds {seeds}: cannot be read ({error.strerror})") from None
-    return _lines(seeds, _uncompressed(seeds, stream))
+        raise InputError(f"seeds {seeds}: cannot be read ({error})") from None
 
 
-def _uncompressed(name: str, stream: BinaryIO) -> BinaryIO:
-    if name.endswith(".gz"):
-        return cast("BinaryIO", gzip.GzipFile(fileobj=stream))
-    if name.endswith(".zst"):
-        return cast("BinaryIO", zstandard.ZstdDecompressor().stream_reader(stream))
-    return stream
-
-
-def _lines(name: str, stream: BinaryIO) -> Iterator[Url | Refused]:
+def _lines(name: str, stream: Any) -> Iterator[Url | Refused]:
     try:
-        buffered = io.BufferedReader(cast("io.RawIOBase", stream), PEEK)
+        buffered = io.BufferedReader(stream, PEEK)
         head = buffered.peek(PEEK)
-    except (OSError, EOFError, zstandard.ZstdError) as error:
+    except OSError as error:
         raise InputError(f"seeds {name}: cannot be read ({error})") from None
     if not head.strip():
         raise InputError(f"seeds {name}: the file is empty; give one URL a line")
@@ -75,6 +67,10 @@ def _lines(name: str, stream: BinaryIO) -> Iterator[Url | Refused]:
         raise InputError(
             f"seeds {name}: a binary file; give a text file with one URL a line (or .gz, .zst of one)"
         )
+    return _whole(name, _read(name, buffered, head))
+
+
+def _read(name: str, buffered: io.BufferedReader, head: bytes) -> Iterator[Url | Refused]:
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         return _sitemap(name, cast("BinaryIO", buffered))
     text = io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="replace", newline=None)
@@ -85,9 +81,24 @@ def _lines(name: str, stream: BinaryIO) -> Iterator[Url | Refused]:
     return _list(text)
 
 
+def _whole(name: str, seeds: Iterator[Url | Refused]) -> Iterator[Url | Refused]:
+    """The same seeds; InputError where the file breaks off or breaks its own format on the way."""
+    count = 0
+    try:
+        for seed in seeds:
+            count += 1
+            yield seed
+    except (OSError, LookupError, csv.Error) as error:
+        detail = " ".join(str(error).split())
+        raise InputError(
+            f"seeds {name}: cannot be read behind {count} URLs ({detail}); those are added"
+        ) from None
+
+
 def _is_text(head: bytes) -> bool:
     try:
-        head[:-4].decode("utf-8")
+        # Incrementally: the last character may be cut by the end of what was looked at.
+        codecs.getincrementaldecoder("utf-8")().decode(head, final=False)
     except UnicodeDecodeError:
         return False
     return True

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from rich.console import Console
 
-from core import Conflict, InputError, ThresherError, Unavailable
+from core import Conflict, InputError, Interrupted, ThresherError, Unavailable
 
 if TYPE_CHECKING:
     from pipeline.seeds import Refused
@@ -27,8 +29,8 @@ REFUSED_SHOWN = 10
 PIPED_WIDTH = 120
 
 
-class _Interrupted(BaseException):
-    """SIGINT or SIGTERM; nobody on the way takes it for something to handle."""
+class _Signalled(SystemExit):
+    """SIGINT or SIGTERM; event loops and command parsers let it pass."""
 
 
 def run_command(command: Callable[[], object]) -> NoReturn:
@@ -39,15 +41,20 @@ def run_command(command: Callable[[], object]) -> NoReturn:
         command()
     except (InputError, Unavailable, Conflict) as error:
         _fail(str(error), 2)
+    except Interrupted as error:
+        _fail(str(error), 130)
     except ThresherError as error:
         _fail(str(error), 1)
-    except _Interrupted:
-        _fail("interrupted; run the same command again to go on", 130)
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except OSError as error:
-        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+        if error.filename is None and error.errno not in {errno.ENOSPC, errno.EDQUOT}:
             raise
-        where = error.filename or "storage"
-        _fail(f"no space left on the device ({where}); free some and run the same command again", 2)
+        where = error.filename or "standard output or the storage"
+        _fail(f"{where}: {error.strerror}; mend that and run the same command again", 2)
+    except _Signalled:
+        _fail("interrupted; run the same command again to go on", 130)
     sys.exit(0)
 
 
@@ -90,11 +97,12 @@ class Refusals:
 
 
 def _interrupt(*_: object) -> NoReturn:
-    raise _Interrupted
+    raise _Signalled
 
 
 def _fail(line: str, code: int) -> NoReturn:
-    if "--json" in sys.argv:
-        print_json({"error": line})
+    with suppress(OSError):  # where the trouble is stdout itself
+        if "--json" in sys.argv:
+            print_json({"error": line})
     typer.echo(f"thresher: {' '.join(line.split())}", err=True)
     sys.exit(code)

@@ -29,8 +29,15 @@ class TokenizerFile:
         return {"name": self.name, "sha256": self.sha256, "vocabulary": self.vocabulary}
 
     def open(self) -> Tokenizer:
-        """A tokenizer ready to encode; one for each process."""
-        return Tokenizer.from_str(self.json)
+        """A tokenizer ready to encode; one for each process.
+
+        Truncation and padding that the file may ask for are off: they belong to a model's input, and would make
+        a document's tokens depend on its neighbours.
+        """
+        tokenizer = Tokenizer.from_str(self.json)
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer
 
 
 def load(path: Path | None) -> TokenizerFile:

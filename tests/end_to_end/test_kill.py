@@ -1,5 +1,6 @@
 """SIGKILL of every process at every stage, and the same command again: the same dataset, nothing fetched twice."""
 
+import signal
 from collections import Counter
 
 import pyarrow.parquet as pq
@@ -62,3 +63,20 @@ def test_killed_and_run_again(user, web, undisturbed, stage):
     assert twice <= 2 * CONCURRENCY
     if stage not in {"early in the crawl", "late in the crawl"}:
         assert twice == 0
+
+
+@pytest.mark.slow
+def test_interrupted_while_crawling_it_drains_and_the_same_command_finishes(user, web, undisturbed):
+    (user.directory / "seeds.txt").write_text("\n".join(web.seeds))
+    begun = len(web.log)
+    process = user.starts(*COMMAND)
+    assert wait_until(lambda: len(web.log) - begun > 30, process)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+    assert not (user.directory / "out").exists()
+    assert list((user.directory / "data" / "warc" / "main").glob(".open/*")) == []
+    before = Counter((entry.host, entry.path) for entry in list(web.log)[begun:])
+    user.types(*COMMAND)
+    every = Counter((entry.host, entry.path) for entry in list(web.log)[begun:])
+    assert [page for page in before if every[page] > 1] == []
+    assert dataset(user.directory) == undisturbed

@@ -81,6 +81,17 @@ def test_hostile_pages_end_as_text_or_as_a_skip(html):
 
 
 @pytest.mark.parametrize(
+    "html",
+    [
+        "<p>" + "<a href=x>word</a> " * 20_000,
+        PAGE.replace("<body>", "<body " + " ".join(f"a{n}=1" for n in range(5000)) + ">"),
+    ],
+)
+def test_pages_that_would_take_the_extractor_minutes_are_skipped_by_count_not_by_time(html):
+    assert extract(html, "http://example.org/") == Skip(reason="too_complex")
+
+
+@pytest.mark.parametrize(
     ("made", "reason"),
     [
         (record(PAGE.encode(), status=404), "status"),
@@ -97,7 +108,9 @@ def test_a_document_says_where_it_comes_from():
     made = document(
         record(PAGE.encode("utf-8"), headers=(("Content-Type", "text/html; charset=utf-8"),)), "main"
     )
-    assert made.id == document_id("main", "urn:uuid:1") != document_id("other", "urn:uuid:1")
+    elsewhere = RecordRef(file="f.warc.gz", offset=9, length=2, digest="sha1:X")
+    assert made.id == document_id("main", made.record)
+    assert len({made.id, document_id("other", made.record), document_id("main", elsewhere)}) == 3
     assert (made.source, made.charset, made.extractor, made.fetched_at_ms) == ("main", "utf-8", EXTRACTOR, 5)
     assert made.record == RecordRef(file="f.warc.gz", offset=1, length=2, digest="sha1:X")
 

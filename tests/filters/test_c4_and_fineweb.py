@@ -79,3 +79,7 @@ def test_repeated_lines_are_less_than_a_tenth_of_the_characters():
 def test_a_list_of_words_is_not_prose():
     body = "\n".join(f"an item of it, number {n} which goes on." for n in range(3)) + "\n" * 30
     assert fineweb(body) == "too_many_lines"
+
+
+def test_a_run_of_marks_costs_no_more_than_its_length():
+    assert c4(sentences(5) + "\nand so it goes on" + "!" * 300_000) is None

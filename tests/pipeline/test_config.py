@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from core import InputError
+from filters import signature
 from pipeline import config
 
 HERE = Path("project")
@@ -36,6 +37,10 @@ def test_the_template_of_init_is_valid_and_says_the_defaults():
     assert config.parse(uncommented, HERE) == config.parse("", HERE)
 
 
+def test_the_size_of_a_signature_is_the_filters():
+    assert config.PERMUTATIONS == signature.PERMUTATIONS
+
+
 def test_a_missing_file_is_a_project_of_defaults(tmp_path):
     assert config.load(tmp_path) == config.parse("", tmp_path)
 
@@ -54,6 +59,8 @@ def test_a_missing_file_is_a_project_of_defaults(tmp_path):
         ("[crawler]\nallow_networks = '127.0.0.0/8'", "must be a list of strings"),
         ("[filters]\nlanguages = [1]", "must be a list of strings"),
         ("[dedup]\nnear = '14by8'", "bands x rows"),
+        ("[dedup]\nnear = '20x20'", "must not be more than the 112"),
+        ("[crawler]\nmin_delay = inf", "must be finite"),
         ("[project]\ncontact = 'me'", "project.contact must be"),
         ('[project]\ncontact = "a@b.org\\nX-Evil: 1"', "project.contact must be"),
         ("[project", "not valid TOML"),

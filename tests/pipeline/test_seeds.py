@@ -66,6 +66,33 @@ def test_a_file_without_text_is_refused_in_one_line(tmp_path, data, said):
     assert "\n" not in str(refusal.value)
 
 
+def test_a_character_cut_by_the_end_of_the_first_look_is_no_sign_of_a_binary(tmp_path):
+    for length in range(4090, 4100):
+        assert len(texts(read(tmp_path, b"http://example.org/" + b"a" * (length - 19) + "é\n".encode()))) in {
+            0,
+            1,
+        }
+
+
+@pytest.mark.parametrize(
+    ("name", "pack"), [("s.gz", gzip.compress), ("s.zst", zstandard.ZstdCompressor().compress)]
+)
+def test_a_compressed_list_that_breaks_off_is_an_error(tmp_path, name, pack):
+    whole = pack(b"".join(b"http://example.org/%d\n" % n for n in range(50_000)))
+    with pytest.raises(InputError, match=r"cannot be read behind \d+ URLs"):
+        read(tmp_path, whole[:-2000], name)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b'url\n"http://example.org/' + b"a" * 200_000, b"<?xml version='1.0' encoding='klingon'?><urlset/>"],
+)
+def test_a_list_that_breaks_its_own_format_is_an_error_in_one_line(tmp_path, data):
+    with pytest.raises(InputError) as refusal:
+        read(tmp_path, data)
+    assert "\n" not in str(refusal.value)
+
+
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         seeds.read(str(tmp_path / "absent.txt"))

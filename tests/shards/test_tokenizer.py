@@ -24,6 +24,16 @@ def test_a_tokenizer_is_known_by_its_content(tmp_path):
     assert loaded.recipe == {"name": "tokenizer.json", "sha256": loaded.sha256, "vocabulary": 256}
 
 
+def test_truncation_and_padding_that_a_file_asks_for_are_off(tmp_path):
+    asking = tokenizer.load(None).open()
+    asking.enable_truncation(max_length=4)
+    asking.enable_padding(length=9)
+    path = tmp_path / "tokenizer.json"
+    path.write_text(asking.to_str())
+    encoded = tokenizer.load(path).open().encode_batch(["abcdefghij", "k"], add_special_tokens=False)
+    assert [len(one.ids) for one in encoded] == [10, 1]
+
+
 @pytest.mark.parametrize("content", [b"", b"{}", b"not json", b"\x00\x01\xff", b"[1, 2]"])
 def test_what_is_no_tokenizer_is_refused_in_one_line(tmp_path, content):
     path = tmp_path / "tokenizer.json"
