@@ -1,6 +1,7 @@
 """A record of the archive to a `Document`, or a `Skip` with its reason."""
 
 import hashlib
+import re
 from importlib.metadata import version
 from typing import Protocol
 
@@ -11,6 +12,13 @@ from extract.skip import Skip
 
 EXTRACTOR = f"trafilatura@{version('trafilatura')}"
 HTML = frozenset({"text/html", "application/xhtml+xml"})
+
+
+LOOKED_AT = 65_536
+"""Characters that are looked at to see whether a payload is text at all."""
+MOST_UNREADABLE = 0.1
+"""Share of controls and U+FFFD beyond which it is not: a picture has a third, the worst real page 2 %."""
+UNREADABLE = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\ufffd]")
 
 
 class Record(Protocol):
@@ -41,12 +49,19 @@ def document_id(source: str, record: RecordRef) -> str:
 
 
 def document(record: Record, source: str) -> Document | Skip:
-    """Extract one response. Its language is left empty: recognising it is a filter's work."""
+    """Extract one response. Its language is left empty: recognising it is a filter's work.
+
+    A truncated page is extracted like another. Reasons of a `Skip`: see there.
+    """
     if record.status != 200:
         return Skip(reason="status")
     if record.mime not in HTML:
         return Skip(reason="not_html")
+    if not record.payload.strip():
+        return Skip(reason="empty_body")
     decoded = decode(record.payload, record.header("content-type"))
+    if _is_binary(decoded.text):
+        return Skip(reason="undecodable")
     found = extract(decoded.text, record.url)
     if isinstance(found, Skip):
         return found
@@ -67,3 +82,8 @@ def document(record: Record, source: str) -> Document | Skip:
         fetched_at_ms=record.date_ms,
         record=record.ref,
     )
+
+
+def _is_binary(text: str) -> bool:
+    start = text[:LOOKED_AT]
+    return len(UNREADABLE.findall(start)) > MOST_UNREADABLE * len(start)

@@ -1,19 +1,22 @@
 """Links of a page, as absolute addresses in the order in which they stand.
 
 `<base href>` counts once, the first. Links are what a reader can follow: `a`, `area`, frames, and the
-relations of the head that lead to pages (next, canonical, index, alternate...). Only http and https; fragments are cut off.
+relations of the head that lead to pages (next, canonical, index, alternate...). Only http and https; fragments
+are cut off. A page beyond `bounds` is not parsed and has no links.
 """
 
+import re
 from dataclasses import dataclass
 
 import ada_url
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from extract.bounds import beyond
+
 LIMIT = 50_000
 """Links taken of one page; a page with more is a trap or a dump."""
-LONGEST = 10_000_000
-"""Characters of a page that are parsed."""
 SELECTOR = "a[href], area[href], iframe[src], frame[src], link[href][rel]"
+ANCHOR = re.compile(r"<a\s", re.IGNORECASE)
 FOLLOWED_RELS = frozenset(
     {
         *(
@@ -51,26 +54,28 @@ class Page:
     nofollow: bool
     """Whether a robots <meta> asks that its links not be followed."""
     truncated: int
-    """Links beyond the limit."""
+    """Links beyond the limit; of a page that is not parsed, its `<a`."""
 
 
 def links(html: str, base: str) -> Page:
     """The links of a page that was found at `base`. Never raises."""
-    tree = LexborHTMLParser(html[:LONGEST])
+    if beyond(html) is not None:
+        return Page(base=base, hrefs=(), nofollow=False, truncated=len(ANCHOR.findall(html)))
+    tree = LexborHTMLParser(html.encode(errors="replace"))
     base = _base(tree, base)
     found: dict[str, None] = {}
-    beyond = 0
+    left = 0
     for node in tree.css(SELECTOR):
         written = _written(node)
         if not written or written[0] == "#":
             continue
         if len(found) >= LIMIT:
-            beyond += 1
+            left += 1
             continue
         absolute = _resolved(written, base)
         if absolute:
             found[absolute] = None
-    return Page(base=base, hrefs=tuple(found), nofollow=_nofollow(tree), truncated=beyond)
+    return Page(base=base, hrefs=tuple(found), nofollow=_nofollow(tree), truncated=left)
 
 
 def _base(tree: LexborHTMLParser, url: str) -> str:

@@ -8,4 +8,5 @@ class Skip:
     """The record is not a page with text."""
 
     reason: str
-    """Reason code: status, not_html, empty_body, too_large, too_complex, no_text, parser_error, damaged."""
+    """Reason code: status, not_html, empty_body, undecodable, too_large, too_deep, too_complex, no_text,
+    parser_error, damaged."""

@@ -1,7 +1,9 @@
-"""The rules of C4 (Raffel et al. 2020, section 2.2) that judge a document.
+"""The rules of C4 (Raffel et al. 2020, section 2.2) that judge a document, as datatrove applies them.
 
 C4 also takes lines out of a text. Here a document is kept or dropped as it is: its sentences are counted over the
-lines that C4 would have left.
+lines that C4 would have left, and a phrase that drops a page does so only in a line that C4 would have looked at.
+Sentence ends are ours (`SENTENCE_END`); a line that ends none is one sentence. A line has as many words as spaces
+or as `words` divide it into, whichever is more: not every script has spaces.
 """
 
 import re
@@ -9,9 +11,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from filters.rules import WORD, WORDS, Finding, Text
+from filters.rules import Finding, Text
+from filters.words import WORDS, words
 
-TERMINAL = (".", "?", "!", '"', "'")
+STOPS = "。！？｡．।॥؟۔።፧။។៕։།"
+"""Full stops, question and exclamation marks of scripts other than Latin (Unicode Sentence_Terminal)."""
+TERMINAL = (".", "?", "!", '"', "'", *STOPS)
+"""C4's, and `STOPS`: no page in another script has C4's."""
 POLICY = (
     "terms of use",
     "privacy policy",
@@ -20,8 +26,9 @@ POLICY = (
     "use of cookies",
     "use cookies",
 )
+CITATION = re.compile(r"\[\d*\]|\[edit\]|\[citation needed\]")
 # Possessive, and begun only where a run of marks begins: linear in the line, whatever it is made of.
-SENTENCE_END = re.compile(r"(?<![.!?。！？])[.!?。！？]++[\"'”’)\]]*+(?=\s|$)")
+SENTENCE_END = re.compile(rf"(?<![.!?])[.!?]++[\"'”’)\]]*+(?=\s|$)|[{STOPS}]++")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,25 +50,26 @@ class C4:
 
     def __call__(self, text: Text) -> Finding:
         """Dropped for what C4 drops a page for."""
-        lower = text.text.lower()
-        if "lorem ipsum" in lower:
-            return Finding(measurements={}, reason="lorem_ipsum")
-        if "{" in text.text:
-            return Finding(measurements={}, reason="curly_bracket")
-        sentences = sum(_sentences(line) for line in text.lines if self._stays(line))
+        sentences = 0
+        for written in text.lines:
+            line = written.strip()
+            parts = line.split()
+            if max(map(len, parts)) > self.longest_word and text.spaced:
+                continue
+            line = CITATION.sub("", line)
+            if self.terminal and (not line.endswith(TERMINAL) or line.endswith("...")):
+                continue
+            if len(parts) < self.fewest_words_a_line and len(words(line)) < self.fewest_words_a_line:
+                continue
+            lower = line.lower()
+            if "lorem ipsum" in lower:
+                return Finding(measurements={}, reason="lorem_ipsum")
+            if "javascript" in lower:
+                continue
+            if "{" in line:
+                return Finding(measurements={}, reason="curly_bracket")
+            if any(phrase in lower for phrase in POLICY):
+                continue
+            sentences += max(1, len(SENTENCE_END.findall(line)))
         reason = "too_few_sentences" if sentences < self.fewest_sentences else None
         return Finding(measurements={"sentences": float(sentences)}, reason=reason)
-
-    def _stays(self, line: str) -> bool:
-        line = line.strip()
-        if self.terminal and (not line.endswith(TERMINAL) or line.endswith("...")):
-            return False
-        lower = line.lower()
-        if "javascript" in lower or any(phrase in lower for phrase in POLICY):
-            return False
-        words = WORD.findall(line)
-        return len(words) >= self.fewest_words_a_line and max(map(len, words)) <= self.longest_word
-
-
-def _sentences(line: str) -> int:
-    return max(1, len(SENTENCE_END.findall(line)))

@@ -4,14 +4,21 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from filters.rules import WORDS, Finding, Text
+from filters.c4 import STOPS
+from filters.rules import Finding, Text
+from filters.words import WORDS
 
-TERMINAL = (".", "'", '"', "!", "?", "”", "’", "…", "。", "！", "？", "।", "؟", "։")
+TERMINAL = (".", "'", '"', "!", "?", "”", "’", "…", *STOPS)
+STOPLESS = frozenset({"th", "lo"})
+"""Languages that end a sentence with a space (their sentence ends are not asked for)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FineWeb:
-    """FineWeb's own rules. The limit of repeated lines is the paper's (.1), not the code's default (.01)."""
+    """FineWeb's own rules. The limit of repeated lines is the paper's (.1), not the code's default (.01).
+
+    The length of a line means nothing where words are written without spaces, and its end nothing in `STOPLESS`.
+    """
 
     fewest_ended_lines: float = 0.12
     most_short_lines: float = 0.67
@@ -45,11 +52,14 @@ class FineWeb:
             "ended_lines": sum(line.rstrip().endswith(TERMINAL) for line in lines) / count,
             "short_lines": sum(len(line) <= self.short_line for line in lines) / count,
             "repeated_characters": repeated / max(len(text.text.replace("\n", "")), 1),
-            "lines_per_word": text.text.count("\n") / max(len(text.words), 1),
+            "lines_per_word": text.text.count("\n") / max(len(text.tokens), 1),
         }
         limits = (
-            (measured["ended_lines"] <= self.fewest_ended_lines, "too_few_ended_lines"),
-            (measured["short_lines"] >= self.most_short_lines, "too_many_short_lines"),
+            (
+                text.language not in STOPLESS and measured["ended_lines"] <= self.fewest_ended_lines,
+                "too_few_ended_lines",
+            ),
+            (text.spaced and measured["short_lines"] >= self.most_short_lines, "too_many_short_lines"),
             (measured["repeated_characters"] >= self.most_repeated_characters, "repeated_lines"),
             (measured["lines_per_word"] > self.most_lines_per_word, "too_many_lines"),
         )

@@ -1,19 +1,28 @@
 """The rules of Gopher (Rae et al. 2021, table A1 and section A1.1), as datatrove applies them.
 
-Where implementations differ: words are ours (`rules.WORDS`); bullets are `•` and `-`; a most frequent n-gram that
-occurs once is not repetition; characters of n-grams are counted without the spaces between words.
+Words and symbols are ours (`words.WORDS`). As in datatrove, symbols count as words where words are a denominator
+and in n-grams, but not in the number of words or their mean length; repeated n-grams are counted from their
+second occurrence on, over the characters of the whole text; stop words are distinct and in lower case; bullets
+are `•` and `-`. Unlike there, a most frequent n-gram that occurs once is not repetition.
+
+Not every limit is about every language: the stop words are English, and where words are written without spaces
+a character is a word, so its length says nothing and an n-gram takes two of them for each word.
 """
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any, ClassVar
 
-from filters.rules import WORDS, Finding, Text
+from filters.ngrams import Repeats, repeats
+from filters.rules import Finding, Text
+from filters.words import WORDS
 
 STOP_WORDS = frozenset({"the", "be", "to", "of", "and", "that", "have", "with"})
 BULLETS = ("•", "-")
 ELLIPSES = ("...", "…")
+CHARACTERS_A_WORD = 2
+"""Of scripts without spaces: the mean of Chinese is some 1.6, of Japanese 2, of Thai more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +39,8 @@ class Quality:
     fewest_with_letter: float = 0.8
     fewest_stop_words: int = 2
     """Distinct ones; asked of English texts only."""
+    unknown_is_english: bool = False
+    """Whether a text whose language is not known is asked for stop words."""
 
     name: ClassVar[str] = "gopher_quality"
     measures: ClassVar[tuple[str, ...]] = (
@@ -50,30 +61,31 @@ class Quality:
 
     def __call__(self, text: Text) -> Finding:
         """Measure everything, name the first limit that is broken."""
-        words, lines = text.words, text.lines
+        tokens, words, lines = text.tokens, text.words, text.lines
         count = len(words)
-        per_word, per_line = 1 / max(count, 1), 1 / max(len(lines), 1)
+        per_token, per_line = 1 / max(len(tokens), 1), 1 / max(len(lines), 1)
         measured = {
             "words": float(count),
-            "mean_word_length": sum(map(len, words)) * per_word,
-            "hashes_per_word": text.text.count("#") * per_word,
-            "ellipses_per_word": sum(map(text.text.count, ELLIPSES)) * per_word,
+            "mean_word_length": sum(map(len, words)) / max(count, 1),
+            "hashes_per_word": text.text.count("#") * per_token,
+            "ellipses_per_word": sum(map(text.text.count, ELLIPSES)) * per_token,
             "bullet_lines": sum(line.lstrip().startswith(BULLETS) for line in lines) * per_line,
             "ellipsis_lines": sum(line.rstrip().endswith(ELLIPSES) for line in lines) * per_line,
-            "words_with_letter": sum(any(map(str.isalpha, word)) for word in words) * per_word,
+            "words_with_letter": sum(map(_has_letter, words)) * per_token,
             "stop_words": float(len(STOP_WORDS.intersection(words))),
         }
+        english = text.language == "en" or (self.unknown_is_english and not text.language)
         limits = (
             (count < self.fewest_words, "too_few_words"),
             (count > self.most_words, "too_many_words"),
-            (measured["mean_word_length"] < self.shortest_mean, "short_words"),
-            (measured["mean_word_length"] > self.longest_mean, "long_words"),
+            (text.spaced and measured["mean_word_length"] < self.shortest_mean, "short_words"),
+            (text.spaced and measured["mean_word_length"] > self.longest_mean, "long_words"),
             (measured["hashes_per_word"] > self.most_symbols, "too_many_hashes"),
             (measured["ellipses_per_word"] > self.most_symbols, "too_many_ellipses"),
             (measured["bullet_lines"] > self.most_bullets, "too_many_bullets"),
             (measured["ellipsis_lines"] > self.most_ellipses, "too_many_cut_lines"),
             (measured["words_with_letter"] < self.fewest_with_letter, "too_few_letters"),
-            (text.language == "en" and measured["stop_words"] < self.fewest_stop_words, "too_few_stop_words"),
+            (english and measured["stop_words"] < self.fewest_stop_words, "too_few_stop_words"),
         )
         return Finding(
             measurements=measured, reason=next((reason for broken, reason in limits if broken), None)
@@ -131,17 +143,20 @@ class Repetition:
                 return Finding(measurements=measured, reason=f"repeated_{what}s")
             if measured[f"repeated_{what}_characters"] > most_characters:
                 return Finding(measurements=measured, reason=f"repeated_{what}_characters")
-        for n, most in self.top:
-            name = f"top_{n}_gram_characters"
-            measured[name] = _top_characters(text.words, n) / size
-            if measured[name] > most:
-                return Finding(measurements=measured, reason=f"top_{n}_gram")
-        for n, most in self.repeated:
-            name = f"repeated_{n}_gram_characters"
-            measured[name] = _repeated_characters(text.words, n) / size
-            if measured[name] > most:
-                return Finding(measurements=measured, reason=f"repeated_{n}_grams")
+        for (n, most), found in self._repeats(text):
+            top = n <= self.top[-1][0]
+            name = f"top_{n}_gram" if top else f"repeated_{n}_gram"
+            characters = found.top_characters() if top else found.repeated_characters()
+            measured[f"{name}_characters"] = characters / size
+            if measured[f"{name}_characters"] > most:
+                return Finding(measurements=measured, reason=name if top else f"{name}s")
         return Finding(measurements=measured, reason=None)
+
+    def _repeats(self, text: Text) -> Iterator[tuple[tuple[int, float], Repeats]]:
+        """Each limit on n-grams with the repeated n-grams that it is about."""
+        step = 1 if text.spaced else CHARACTERS_A_WORD
+        limits = (*self.top, *self.repeated)
+        return zip(limits, islice(repeats(text.tokens), 2 * step - 2, None, step), strict=False)
 
 
 def _repeated_units(units: Sequence[str]) -> tuple[int, int]:
@@ -156,29 +171,5 @@ def _repeated_units(units: Sequence[str]) -> tuple[int, int]:
     return count, characters
 
 
-def _top_characters(words: Sequence[str], n: int) -> int:
-    grams = Counter(zip(*(words[start:] for start in range(n)), strict=False))
-    if not grams:
-        return 0
-    most = max(grams.values())
-    if most == 1:
-        return 0
-    # Among equally frequent ones the longest: not the one that happens to stand first.
-    return max(sum(map(len, gram)) for gram, count in grams.items() if count == most) * most
-
-
-def _repeated_characters(words: Sequence[str], n: int) -> int:
-    grams = list(zip(*(words[start:] for start in range(n)), strict=False))
-    if len(set(grams)) == len(grams):
-        return 0
-    seen: set[tuple[str, ...]] = set()
-    characters = place = 0
-    while place < len(grams):
-        gram = grams[place]
-        if gram in seen:
-            characters += sum(map(len, gram))
-            place += n
-        else:
-            seen.add(gram)
-            place += 1
-    return characters
+def _has_letter(word: str) -> bool:
+    return word.isalpha() or any(map(str.isalpha, word))

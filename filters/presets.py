@@ -1,6 +1,7 @@
 """The named lists of rules, in the order in which they are asked. Cheap ones and the language come first."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from core import InputError
@@ -24,7 +25,13 @@ def rules(preset: str, languages: Sequence[str]) -> tuple[Rule, ...]:
     if preset not in PRESETS:
         raise InputError(f"filters.preset = {preset!r} is not known; use one of {', '.join(PRESETS)}")
     first: tuple[Rule, ...] = (LanguageRule(languages=tuple(languages)),) if languages else ()
-    return (*first, *PRESETS[preset])
+    # What enters an English data set may be asked for English stop words even if nobody recognised it.
+    english = tuple(languages) == ("en",)
+    asked = (
+        replace(rule, unknown_is_english=english) if isinstance(rule, Quality) else rule
+        for rule in PRESETS[preset]
+    )
+    return (*first, *asked)
 
 
 def recipe(preset: str, languages: Sequence[str]) -> dict[str, Any]:

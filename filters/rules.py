@@ -1,9 +1,4 @@
-"""`Text`, read once for all rules, and what a rule is.
-
-Words are runs of letters and digits, with apostrophes, dots and hyphens inside them; of scripts that are written
-without spaces each character is a word. Punctuation is no word. Counts by other tools' tokenizers differ by some
-per cent; `WORDS` names ours in every recipe.
-"""
+"""`Text`, read once for all rules, and what a rule is."""
 
 import re
 from collections.abc import Mapping
@@ -11,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-WORDS = "letters-and-digits@1"
-UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+(?:['’.\-][^\W_{UNSPACED}]+)*")
+from filters.words import is_word, tokens, unspaced
+
 PARAGRAPH_BREAK = re.compile(r"\n{2,}")
 LINE_BREAK = re.compile(r"\n+")
 
@@ -28,9 +22,22 @@ class Text:
     language_score: float
 
     @cached_property
+    def tokens(self) -> list[str]:
+        """Words and symbols in order."""
+        return tokens(self.text)
+
+    @cached_property
     def words(self) -> list[str]:
-        """Words in order."""
-        return WORD.findall(self.text)
+        """Words in order, symbols left out."""
+        return [token for token in self.tokens if is_word(token)]
+
+    @cached_property
+    def spaced(self) -> bool:
+        """Whether words are mostly written with spaces between them.
+
+        Where they are not, a character is a word, and limits on the length of words and lines mean nothing.
+        """
+        return 2 * sum(map(unspaced, self.words)) <= len(self.words) if not self.text.isascii() else True
 
     @cached_property
     def lines(self) -> list[str]:

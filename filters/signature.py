@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from filters.rules import WORD, WORDS
+from filters.words import WORDS, words
 
 SHINGLE = 5
 PERMUTATIONS = 112
@@ -35,25 +35,33 @@ FACTORS, TERMS = _constants(PERMUTATIONS, 1), _constants(PERMUTATIONS, 2)
 PLACES = _constants(SHINGLE, 3)
 ROWS = _constants(PERMUTATIONS, 4)
 HALF = np.uint64(32)
+NOTHING = np.uint32(2**32 - 1)
 
 
 def text_hash(text: str) -> bytes:
     """16 bytes; equal for texts that differ in case, width forms or white space only."""
-    return xxhash.xxh3_128_digest(" ".join(_folded(text).split()).encode())
+    return xxhash.xxh3_128_digest(" ".join(_folded(text).split()).encode(errors="surrogatepass"))
 
 
 def minhash(text: str) -> Signature:
-    """112 numbers of 32 bits; the share of equal ones estimates the Jaccard similarity of the shingles."""
-    hashes = np.array(
-        [xxhash.xxh3_64_intdigest(word.encode()) for word in WORD.findall(_folded(text))], dtype=np.uint64
-    )
-    shingles = _shingles(hashes)
-    least = np.full(PERMUTATIONS, np.iinfo(np.uint32).max, dtype=np.uint32)
+    """112 numbers of 32 bits; the share of equal ones estimates the Jaccard similarity of the shingles.
+
+    A text without a word has no shingles: all its numbers are `NOTHING`, and `has_shingles` is false of it.
+    """
+    found = words(_folded(text))
+    hashes = {word: xxhash.xxh3_64_intdigest(word.encode(errors="surrogatepass")) for word in set(found)}
+    shingles = _shingles(np.fromiter(map(hashes.__getitem__, found), dtype=np.uint64, count=len(found)))
+    least = np.full(PERMUTATIONS, NOTHING, dtype=np.uint32)
     for start in range(0, len(shingles), CHUNK):
         chunk = shingles[start : start + CHUNK, None]
         permuted = ((chunk * FACTORS + TERMS) >> HALF).astype(np.uint32)
         least = np.minimum(least, permuted.min(axis=0))
     return least
+
+
+def has_shingles(minhashes: Signature) -> npt.NDArray[np.bool_]:
+    """Whether each document has any; those that have none are not alike."""
+    return np.asarray((minhashes[:, :4] != NOTHING).any(axis=1))
 
 
 def band_keys(minhashes: Signature, band: int, rows: int) -> Words:
@@ -80,4 +88,4 @@ def _shingles(words: Words) -> Words:
     for place in range(SHINGLE):
         total += words[place : place + count] * PLACES[place]
     # The high bits depend on all the low ones: fold them down, for the permutations take high bits.
-    return np.unique(total ^ (total >> HALF))
+    return np.asarray(total ^ (total >> HALF), dtype=np.uint64)

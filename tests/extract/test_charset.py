@@ -1,5 +1,7 @@
 """Bytes become characters in the order in which a browser decides."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,9 +17,9 @@ RUSSIAN = "Привет из города на реке, где мост вед�
     [
         (b"\xef\xbb\xbf" + GERMAN.encode(), "text/html; charset=iso-8859-1", "utf-8", "bom"),
         (b"\xff\xfe" + GERMAN.encode("utf-16le"), None, "utf-16le", "bom"),
-        (GERMAN.encode("cp1252"), "text/html; charset=ISO-8859-1", "cp1252", "header"),
+        (GERMAN.encode("cp1252"), "text/html; charset=ISO-8859-1", "windows-1252", "header"),
         (GERMAN.encode(), 'text/html;charset="utf-8"', "utf-8", "header"),
-        (b'<meta charset="windows-1251">' + RUSSIAN.encode("cp1251"), "text/html", "cp1251", "meta"),
+        (b'<meta charset="windows-1251">' + RUSSIAN.encode("cp1251"), "text/html", "windows-1251", "meta"),
         (
             b"<meta http-equiv=Content-Type content='text/html; charset=utf-8'>" + GERMAN.encode(),
             None,
@@ -45,3 +47,53 @@ def test_a_meta_that_lies_of_utf_16_is_read_as_utf_8():
 @given(st.binary(max_size=500), st.none() | st.text(max_size=40))
 def test_nothing_raises(body, content_type):
     assert isinstance(decode(body, content_type).text, str)
+
+
+@pytest.mark.parametrize(
+    ("text", "codec", "label", "charset"),
+    [
+        ("①㈱髙", "cp932", "Shift_JIS", "shift_jis"),
+        ("똠방각하", "cp949", "EUC-KR", "euc-kr"),
+        ("€ 𠀀中", "gb18030", "gb2312", "gbk"),
+        ("嘅 香港", "big5hkscs", "big5", "big5"),
+        ("“quoted” – text", "cp1252", "iso-8859-1", "windows-1252"),
+        ("ภาษาไทย", "cp874", "tis-620", "windows-874"),
+    ],
+)
+def test_labels_mean_what_browsers_make_of_them(text, codec, label, charset):
+    decoded = decode(text.encode(codec), f"text/html; charset={label}")
+    assert (decoded.text, decoded.charset, decoded.source) == (text, charset, "header")
+
+
+@pytest.mark.parametrize(
+    ("body", "label", "charset"),
+    [
+        (GERMAN.encode("cp1252"), "utf-8", "windows-1252"),
+        (GERMAN.encode(), "iso-8859-1", "utf-8"),
+        (GERMAN.encode()[:-1], "iso-8859-1", "utf-8"),
+        (b"<p>plain</p>", "utf-16", "utf-8"),
+    ],
+)
+def test_a_declaration_that_the_bytes_disprove_is_passed_over(body, label, charset):
+    decoded = decode(body, f"text/html; charset={label}")
+    assert (decoded.charset, decoded.source) == (charset, "detected")
+
+
+def test_a_page_in_utf_8_may_hold_some_bytes_that_are_none():
+    decoded = decode(GERMAN.encode() + b" \xff", "text/html; charset=utf-8")
+    assert (decoded.text, decoded.charset, decoded.source) == (GERMAN + " \ufffd", "utf-8", "header")
+
+
+def test_a_meta_in_a_comment_declares_nothing():
+    decoded = decode(b'<!-- <meta charset="koi8-r"> --><meta charset="utf-8">' + GERMAN.encode(), None)
+    assert (decoded.charset, decoded.source) == ("utf-8", "meta")
+
+
+def test_iso_2022_jp_is_ascii_that_is_not():
+    assert decode("日本語の文章です".encode("iso2022_jp"), None).text == "日本語の文章です"
+
+
+def test_a_long_header_costs_no_more_than_its_length():
+    begun = time.process_time()
+    decode(b"text", "charset=" + " " * 100_000)
+    assert time.process_time() - begun < 1

@@ -9,7 +9,7 @@ import zstandard
 from core import RecordRef
 from extract import Skip
 from extract.document import EXTRACTOR, document, document_id
-from extract.html import LONGEST, Extracted, extract
+from extract.html import LONGEST, MOST_ELEMENTS, Extracted, extract
 from storage.records import ArchivedRecord
 from tests.shared import shared
 
@@ -51,6 +51,24 @@ def test_the_main_text_without_its_surroundings():
     assert found.license == "https://creativecommons.org/licenses/by/4.0"
 
 
+def test_nul_and_half_surrogates_are_left_out_of_the_text():
+    found = extract(PAGE.replace("wind", "wi\0nd").replace("north", "nor\ud800th"), "http://example.org/")
+    assert isinstance(found, Extracted)
+    assert "the wind had turned to the nor?th" in found.text
+
+
+def test_tables_are_kept_and_comments_of_readers_are_not():
+    table = "<table><tr><th>Ship</th><th>Mast</th></tr><tr><td>Anna</td><td>broken</td></tr></table>"
+    comments = (
+        '<div id="comments" class="comments"><p>First! Great story, I was there too, that day.</p></div>'
+    )
+    page = PAGE.replace("</article>", f"{table}</article>{comments}")
+    found = extract(page, "http://example.org/")
+    assert isinstance(found, Extracted)
+    assert "Anna" in found.text
+    assert "First!" not in found.text
+
+
 def test_the_pages_before_change_nothing():
     first = extract(PAGE, "http://example.org/")
     for _ in range(5):
@@ -59,7 +77,15 @@ def test_the_pages_before_change_nothing():
 
 @pytest.mark.parametrize(
     ("html", "reason"),
-    [("", "empty_body"), (" \n", "empty_body"), ("<p></p>", "no_text"), ("x" * (LONGEST + 1), "too_large")],
+    [
+        ("", "empty_body"),
+        (" \n", "empty_body"),
+        ("<p></p>", "no_text"),
+        ("x" * (LONGEST + 1), "too_large"),
+        ("<html><p>" + "<br>" * (MOST_ELEMENTS + 1), "too_large"),
+        ("<html><body>" + "<div>" * 300 + "words at the bottom", "too_deep"),
+        ("<html><body>" + "<ul><li>" * 100_000, "too_deep"),
+    ],
 )
 def test_pages_without_text_are_skipped_with_a_reason(html, reason):
     assert extract(html, "http://example.org/") == Skip(reason=reason)
@@ -98,6 +124,7 @@ def test_pages_that_would_take_the_extractor_minutes_are_skipped_by_count_not_by
         (record(PAGE.encode(), status=None), "status"),
         (record(b"%PDF-1.7", mime="application/pdf"), "not_html"),
         (record(b""), "empty_body"),
+        (record(bytes(range(256)) * 20), "undecodable"),
     ],
 )
 def test_records_that_are_no_pages(made, reason):

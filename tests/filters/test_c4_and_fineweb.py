@@ -83,3 +83,25 @@ def test_a_list_of_words_is_not_prose():
 
 def test_a_run_of_marks_costs_no_more_than_its_length():
     assert c4(sentences(5) + "\nand so it goes on" + "!" * 300_000) is None
+
+
+def test_what_drops_a_page_drops_it_only_in_a_line_that_counts():
+    assert c4(sentences(9) + "\n{ }") is None
+    assert c4(sentences(9) + "\nThe set { 1 } is small.") == "curly_bracket"
+
+
+def test_citations_are_no_end_of_a_line():
+    assert c4("\n".join(f"{SENTENCE.format(n)}[{n}]" for n in range(5))) is None
+
+
+def test_lines_in_scripts_without_spaces():
+    body = "\n".join(f"这是第{n}个句子，它说了一些事情。" for n in "一二三四五六七八")
+    chinese = Text(text=body, language="zh", language_score=1.0)
+    assert C4()(chinese).reason is None
+    assert FineWeb()(chinese).reason is None
+
+
+def test_a_language_without_full_stops_is_not_asked_for_them():
+    lines = "\n".join(f"this line of text number {n} never comes to any end at all" for n in range(9))
+    reasons = [FineWeb()(Text(text=lines, language=code, language_score=1.0)).reason for code in ("th", "de")]
+    assert reasons == [None, "too_few_ended_lines"]

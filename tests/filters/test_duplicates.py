@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core import InputError
 from filters import duplicates
 from filters.signature import minhash, text_hash
 from tests.shared import shared
@@ -87,6 +88,29 @@ def test_near_duplicates_may_be_left_in():
     assert (near.id, near.witness, near.kind, near.cluster_size) == ("a", "b", "near", 2)
     assert near.similarity > 0.9
     assert duplicates.removals(signatures(corpus), None) == []
+
+
+def test_documents_without_a_url_do_not_share_one():
+    corpus = [("a", "", "some words of one"), ("b", "", "quite another text here")]
+    assert duplicates.removals(signatures(corpus), (14, 8)) == []
+
+
+def test_texts_without_words_are_not_alike():
+    corpus = [("a", "http://h/a", "!!!"), ("b", "http://h/b", "???")]
+    assert duplicates.removals(signatures(corpus), (14, 8)) == []
+
+
+def test_two_texts_of_one_url_are_as_similar_as_they_are():
+    corpus = [("a", "http://h/", "one two three four five"), ("b", "http://h/", "quite another text")]
+    (removal,) = duplicates.removals(signatures(corpus), None)
+    assert (removal.id, removal.kind) == ("b", "url")
+    assert removal.similarity < 0.2
+
+
+def test_more_bands_than_a_signature_has_numbers_are_refused():
+    assert duplicates.removals(signatures([]), (16, 7)) == []
+    with pytest.raises(InputError, match=r"20x8.* needs 160 permutations"):
+        duplicates.removals(signatures([]), (20, 8))
 
 
 def test_nothing_is_removed_from_nothing():

@@ -1,11 +1,19 @@
 """Gopher's rules, at their limits."""
 
+import json
+from types import SimpleNamespace
+
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from filters import judge
 from filters.gopher import Quality, Repetition
+from filters.language import Language
+from filters.presets import rules
 from filters.rules import Text
+from tests.shared import shared
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("nd", "rt", "lk", "mp")]
 
@@ -72,6 +80,32 @@ def test_two_distinct_stop_words_in_english_only():
     assert quality(prose(60, tail="the the")) == "too_few_stop_words"
     assert quality(prose(60, tail="the of")) is None
     assert quality(prose(60, tail="der die"), "de") is None
+
+
+def test_stop_words_of_an_unknown_language_only_where_all_are_english():
+    body = prose(60, tail="the the")
+    for languages, asked in ((["en"], True), (["en", "de"], False), ([], False)):
+        (rule,) = (rule for rule in rules("gopher", languages) if isinstance(rule, Quality))
+        assert (rule(text(body, "")).reason == "too_few_stop_words") is asked
+
+
+def test_symbols_are_no_words_but_count_where_words_are_counted_by():
+    measured = Quality()(text("one two . . ! !")).measurements
+    assert measured["words"] == 2
+    assert measured["words_with_letter"] == 2 / 6
+
+
+@pytest.mark.parametrize(
+    "declaration", ["cmn_hans", "jpn", "tha", "khm", "lao", "hin", "ben", "tam", "kor", "arb"]
+)
+@pytest.mark.shared
+def test_prose_in_any_script_passes(declaration):
+    with shared("langid/udhr2.jsonl.zst").open("rb") as file:
+        raw = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(file).read().decode()
+    rows = [json.loads(line) for line in raw.split("\n") if line]
+    body = "\n".join(row["text"] for row in rows if row["udhr"] == declaration)
+    verdict = judge(SimpleNamespace(id="0", text=body), Language(code="", score=1), rules("gopher", []))
+    assert (verdict.rule, verdict.reason) == ("", "")
 
 
 def test_repeated_lines_and_paragraphs():

@@ -34,6 +34,7 @@ def test_line_breaks_and_emptiness_do_no_harm():
     recognise = recogniser()
     assert recognise("\n".join(SENTENCES["en"].split())).code == "en"
     assert recognise("").score >= 0
+    assert recognise(SENTENCES["en"] + " \ud800").code == "en"
 
 
 def test_only_wanted_languages_are_kept_and_only_when_sure():

@@ -1,0 +1,75 @@
+"""Words of a text, the same on every machine: the tokenizer that every count and every shingle rests on.
+
+1. A word is a run of letters and digits with the marks that belong to them (vowel signs, accents), joined across
+   a single apostrophe (`don't`) and, between digits, across a dot or comma (`3.14`, `1,000`).
+2. Scripts that put no space between words (Han, kana, Thai, Lao, Myanmar, Khmer): each letter with its marks is a
+   word of its own.
+3. What is neither letter, digit nor space is a symbol, one character each; dots, dashes, bars and stars in a row
+   are one symbol. Symbols are tokens as words are, as NLTK's and spaCy's punctuation is, on which the published
+   thresholds were found. The marks that Ethiopic and Tibetan put between words are spaces.
+
+`WORDS` names these rules and the Unicode tables of the interpreter; it belongs in every recipe that counts words.
+"""
+
+import re
+import unicodedata
+from itertools import groupby
+
+WORDS = f"words@2 unicode {unicodedata.unidata_version}"
+
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u19e0-\u19ff\u3005-\u3007\u3041-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua9e0-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+"""Blocks of the scripts of rule 2 (Unicode Blocks.txt)."""
+
+
+def _marks() -> str:
+    """Every combining mark, as ranges of a character class. All lie in planes 0, 1 and 14."""
+    places = (place for planes in (range(0x300, 0x20000), range(0xE0100, 0xE01F0)) for place in planes)
+    marks = [place for place in places if unicodedata.category(chr(place))[0] == "M"]
+    runs = (list(run) for _, run in groupby(enumerate(marks), key=lambda pair: pair[1] - pair[0]))
+    return "".join(f"{chr(run[0][1])}-{chr(run[-1][1])}" for run in runs)
+
+
+def _word(marks: str) -> str:
+    within = r"['’][^\W_]+|(?<=\d)[.,]\d[^\W_]*"
+    return rf"[^\W_]+(?:[{marks}][^\W_]*|{within})*" if marks else rf"[^\W_]+(?:{within})*"
+
+
+_MARKS = _marks()
+_MARK = re.compile(f"[{_MARKS}]")
+_SYMBOL = r"\.\.+|--+|==+|\*\*+|_+|[^\w\s\u1361\u0f0b]"
+# Looking for marks takes as long as all the rest, and most texts have none.
+_PLAIN_WORD, _MARKED_WORD = (re.compile(_word(marks)) for marks in ("", _MARKS))
+_PLAIN_TOKEN, _MARKED_TOKEN = (re.compile(f"{_word(marks)}|{_SYMBOL}") for marks in ("", _MARKS))
+_UNSPACED_WORD = re.compile(rf"(?![{_MARKS}])(?=\w)[{UNSPACED}][{_MARKS}]*")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+
+
+def tokens(text: str) -> list[str]:
+    """Words and symbols in the order in which they stand."""
+    return _found(text, _PLAIN_TOKEN, _MARKED_TOKEN)
+
+
+def words(text: str) -> list[str]:
+    """The tokens that are words."""
+    return _found(text, _PLAIN_WORD, _MARKED_WORD)
+
+
+def is_word(token: str) -> bool:
+    """Whether a token is a word and no symbol."""
+    return token[0].isalnum()
+
+
+def unspaced(token: str) -> bool:
+    """Whether a token is a word of a script without spaces."""
+    return _UNSPACED.match(token) is not None and is_word(token)
+
+
+def _found(text: str, plain: re.Pattern[str], marked: re.Pattern[str]) -> list[str]:
+    if text.isascii():
+        return plain.findall(text)
+    if _UNSPACED.search(text):
+        text = _UNSPACED_WORD.sub(r" \g<0> ", text)
+    return (marked if _MARK.search(text) else plain).findall(text)

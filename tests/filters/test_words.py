@@ -1,0 +1,54 @@
+"""What is a word, in scripts with spaces and without."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from filters.rules import Text
+from filters.words import is_word, tokens, unspaced, words
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Don't stop, she said.", ["Don't", "stop", ",", "she", "said", "."]),
+        ("‘we’re’ well-known", ["‘", "we’re", "’", "well", "-", "known"]),
+        ("3.14 1,000 v2.0 end.", ["3.14", "1,000", "v2.0", "end", "."]),
+        ("wait... and -- so", ["wait", "...", "and", "--", "so"]),
+        ("snake_case ____", ["snake", "_", "case", "____"]),
+        ("Größe, cafe\u0301", ["Größe", ",", "cafe\u0301"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("漢字とABC字", ["漢", "字", "と", "ABC", "字"]),
+        ("2020年3月", ["2020", "年", "3", "月"]),
+        ("ที่นี่", ["ที่", "นี่"]),
+        ("ሰላም፡ዓለም።", ["ሰላም", "ዓለም", "።"]),
+        ("", []),
+    ],
+)
+def test_tokens(text, found):
+    assert tokens(text) == found
+
+
+@given(st.text(max_size=300))
+def test_words_are_the_tokens_that_are_words(text):
+    assert words(text) == [token for token in tokens(text) if is_word(token)]
+
+
+@given(st.text(max_size=300))
+def test_no_letter_or_digit_is_lost(text):
+    assert [c for c in text if c.isalnum()] == [c for word in words(text) for c in word if c.isalnum()]
+
+
+@pytest.mark.parametrize(
+    ("token", "without_spaces"), [("字", True), ("か", True), ("ที่", True), ("word", False)]
+)
+def test_scripts_without_spaces(token, without_spaces):
+    assert unspaced(token) is without_spaces
+
+
+@pytest.mark.parametrize(
+    ("text", "spaced"),
+    [("plain words", True), ("漢字 and so on they go", True), ("漢字かな混じり文 ok", False)],
+)
+def test_a_text_is_spaced_as_most_of_its_words_are(text, spaced):
+    assert Text(text=text, language="", language_score=0.0).spaced is spaced
