@@ -22,6 +22,8 @@ ATTRIBUTES = " ".join(f"a{number}=1" for number in range(MOST_ATTRIBUTES + 1))
         (f"<p {ATTRIBUTES}>", "too_complex"),
         (f"<p ' {ATTRIBUTES} '>", "too_complex"),
         (f'<p a=">" {ATTRIBUTES}>', "too_complex"),
+        ("<p " + " ".join(f'a{n}=">"' for n in range(MOST_ATTRIBUTES + 1)) + ">", "too_complex"),
+        ("<p " + " ".join(f"a{n} = '>'" for n in range(MOST_ATTRIBUTES + 1)) + ">", "too_complex"),
         ("<div>" * 9_000, None),
         ("<div>" * 11_000, "too_deep"),
         ("<div>" * 11_000 + "</div>" * 11_000, "too_deep"),
