@@ -28,6 +28,8 @@ contact = "mailto:bench@example.org"
 [crawler]
 min_delay = 0
 allow_networks = ["127.0.0.0/8"]
+[filters]
+preset = "none"     # the more documents are kept, the more there is to compare
 """
 
 
