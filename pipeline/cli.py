@@ -257,7 +257,9 @@ def run(
     scope: ScopeOption = "domain",
     depth: DepthOption = None,
     workers: CoresOption = None,
-    max_pages: MaxPagesOption = None,
+    max_pages: Annotated[
+        int | None, typer.Option("--max-pages", min=1, help="Pages to fetch in all, earlier runs included.")
+    ] = None,
     max_time: MaxTimeOption = None,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
