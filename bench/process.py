@@ -106,7 +106,7 @@ def empty(part: Part) -> Part:
 
 def trafilatura_alone(warc: Path) -> None:
     """Read, decode, extract; nothing else."""
-    for record in read(warc):
+    for record in read(warc.open("rb"), name=str(warc)):
         if record.type == "response" and record.status == 200 and "html" in record.mime:
             html.extract(decode(record.payload, record.mime).text, record.url)
 

@@ -24,15 +24,15 @@ from crawler.robots import HOPS, ruling, target
 from crawler.settle import BATCH, Finished, end
 from frontier import Frontier, Kind, Lease
 from storage.archive import recover as seal_unfinished
-from storage.files import Files
 from storage.records import ArchivedRecord, read
+from storage.store import Store
 from storage.unfinished import SUFFIX, writer_and_serial
 
 Records = dict[str, ArchivedRecord]
 
 
 async def recover(
-    files: Files,
+    store: Store,
     frontier: Frontier,
     writer_is_dead: Callable[[str], bool],
     *,
@@ -43,25 +43,25 @@ async def recover(
 
     Workers are known by their archive files. `workers` names those who may have died before they had one.
     """
-    await asyncio.to_thread(seal_unfinished, files, crawl, writer_is_dead)
+    await asyncio.to_thread(seal_unfinished, store, crawl, writer_is_dead)
     settled = 0
-    sealed = await asyncio.to_thread(_sealed, files, crawl)
+    sealed = await asyncio.to_thread(_sealed, store, crawl)
     for writer in sorted({*sealed, *workers}):
         if writer_is_dead(writer):
             names = sealed.get(writer, [])
-            settled += await _replay(files, frontier, crawl, writer, names)
+            settled += await _replay(store, frontier, crawl, writer, names)
             await frontier.reclaim(writer)
     return settled
 
 
-async def _replay(files: Files, frontier: Frontier, crawl: str, writer: str, names: list[str]) -> int:
+async def _replay(store: Store, frontier: Frontier, crawl: str, writer: str, names: list[str]) -> int:
     leases = await frontier.leases(writer)
     wanted = {
         record_id(crawl, writer, lease.token, hop).urn
         for lease in leases
         for hop in range(1 if lease.kind is Kind.PAGE else HOPS + 1)
     }
-    records = await asyncio.to_thread(_find, files, names, wanted)
+    records = await asyncio.to_thread(_find, store, names, wanted)
     batch: list[Finished] = []
     settled = 0
     for lease in leases:
@@ -76,28 +76,29 @@ async def _replay(files: Files, frontier: Frontier, crawl: str, writer: str, nam
     return settled
 
 
-def _sealed(files: Files, crawl: str) -> Mapping[str, list[str]]:
+def _sealed(store: Store, crawl: str) -> Mapping[str, list[str]]:
     """Every writer's archive files, newest first."""
     found: defaultdict[str, list[str]] = defaultdict(list)
-    for name in files.list(f"warc/{crawl}/"):
+    for name in store.list(f"warc/{crawl}/"):
         if name.endswith(SUFFIX):
             found[writer_and_serial(crawl, name.rpartition("/")[2])[0]].append(name)
     return {writer: names[::-1] for writer, names in found.items()}
 
 
-def _find(files: Files, names: list[str], wanted: set[str]) -> Records:
+def _find(store: Store, names: list[str], wanted: set[str]) -> Records:
     """The wanted response records. Files older than one without any are not read."""
     found: Records = {}
     for name in names if wanted else ():
-        here = {record.record_id: record for record in _responses(files, name) if record.record_id in wanted}
+        here = {record.record_id: record for record in _responses(store, name) if record.record_id in wanted}
         if not here and name != names[0]:
             break
         found |= here
     return found
 
 
-def _responses(files: Files, name: str) -> Iterator[ArchivedRecord]:
-    return (record for record in read(files.path(name), name=name) if record.type == "response")
+def _responses(store: Store, name: str) -> Iterator[ArchivedRecord]:
+    with store.open(name) as file:
+        yield from (record for record in read(file, name=name) if record.type == "response")
 
 
 def _finished(crawl: str, lease: Lease, records: Records) -> Finished | None:

@@ -15,7 +15,6 @@ import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from scrapy import Request, Spider, signals
@@ -35,7 +34,7 @@ from crawler.wire import Client
 from frontier import Frontier
 from frontier.connect import connect
 from storage.archive import Archive
-from storage.files import Files
+from storage.store import Store
 
 STOPPED_AT_ONCE = 130
 """Exit code after the second signal, as a shell gives for SIGINT."""
@@ -55,7 +54,7 @@ class WorkerConfig:
     """Names one life of one process; never used again."""
     redis: str
     """Address of the frontier's server: redis://, rediss:// or unix://."""
-    storage: Path
+    store: Store
     contact: str
     user_agent: str = ""
     """`thresher/VERSION (+contact)` where empty."""
@@ -83,7 +82,7 @@ async def _run(config: WorkerConfig) -> None:
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(DNS_THREADS, "dns"))
     allow = networks(config.allow_networks)
     name = config.user_agent or user_agent(config.contact)
-    archive = Archive(Files(config.storage), config.crawl, writer=config.worker, user_agent=name)
+    archive = Archive(config.store, config.crawl, writer=config.worker, user_agent=name)
     redis = await connect(config.redis)
     try:
         frontier = Frontier(redis, config.crawl)

@@ -162,7 +162,7 @@ def ingest(
     from pipeline.ingest import ingest as run_ingest
     from pipeline.project import Project
 
-    found = run_ingest(Project.at(project).files, _name(name), warc)
+    found = run_ingest(Project.at(project).store, _name(name), warc)
     line = f"{name}: {found.added} files added, {found.known} known; {found.responses:,} responses in them"
     say(as_json, asdict(found), line)
 
@@ -193,7 +193,7 @@ def process(
     step(opened.config.filters)  # what is wrong with it is said before anything is forgotten
     if redo:
         for name in chosen:
-            forget(opened.files, name)
+            forget(opened.store, name)
     ran = recipe.process_sources(opened, chosen, workers or _cores(), stderr_progress())
     say(as_json, asdict(ran), f"{ran.made} parts made, {ran.already} were there")
 
@@ -346,6 +346,10 @@ def verify_command(
     datasets: Annotated[
         list[str] | None, typer.Argument(help="Export directories; the storage without any.")
     ] = None,
+    repair: Annotated[
+        bool,
+        typer.Option("--repair", help="Let damaged parts that can be made again be made at the next run."),
+    ] = False,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
@@ -364,14 +368,21 @@ def verify_command(
     if datasets:
         found = [verify.verify_dataset(uri, progress) for uri in datasets]
     else:
-        found = [verify.verify_storage(opened.files, progress)]
+        found = [verify.verify_storage(opened.store, progress)]
+        if repair:
+            verify.repair(opened.store, found[0])
     damage = [line for checked in found for line in checked.damage]
     count, size = sum(checked.files for checked in found), sum(checked.bytes for checked in found)
     for line in damage:
         typer.echo(line, err=True)
     say(
         as_json,
-        {"files": count, "bytes": size, "damage": damage},
+        {
+            "files": count,
+            "bytes": size,
+            "damage": damage,
+            "redo": [name for each in found for name in each.redo],
+        },
         f"{count:,} files, {size:,} bytes: {f'{len(damage)} damaged' if damage else 'all as they were sealed'}",
     )
     if damage:

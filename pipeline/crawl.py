@@ -158,7 +158,7 @@ async def _take_up(project: Project, frontier: Frontier, name: str) -> None:
     locks = sorted((project.state / "workers").glob(f"{name}/*.lock"))
     dead = [lock for lock in locks if not _alive(lock)]
     await recover(
-        project.files,
+        project.store,
         frontier,
         lambda writer: not _alive(_lock_path(project.state, name, writer)),
         crawl=name,
@@ -186,7 +186,7 @@ def _worker_config(
             crawl=name,
             worker=worker,
             redis=address,
-            storage=project.files.root,
+            store=project.store,
             contact=contact,
             min_delay_s=settings.min_delay,
             max_body=settings.max_body_bytes,

@@ -7,6 +7,7 @@ sources as processed now find their removals again, and others do not.
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 from core import InputError
 from filters import duplicates
@@ -14,12 +15,11 @@ from filters.signature import SIGNATURE
 from pipeline import engine
 from pipeline.config import DedupConfig
 from pipeline.engine import Made
-from pipeline.process import put_again
 from pipeline.progress import Progress
 from pipeline.step import Part, Step
 from storage import tables
-from storage.files import Files
-from storage.manifest import Input, Manifest, manifests
+from storage.manifest import Input, Manifest, manifests, put_output
+from storage.store import Store
 
 NAME = "dedup"
 VERSION = 1
@@ -31,12 +31,12 @@ def step(config: DedupConfig) -> Step:
     return Step(name=NAME, version=VERSION, recipe=recipe)
 
 
-def part(files: Files, step: Step, sources: Sequence[str], config: DedupConfig) -> Part:
+def part(store: Store, step: Step, sources: Sequence[str], config: DedupConfig) -> Part:
     """The one part: every table of signatures that the sources have sealed so far."""
     spans = tuple(
         Input(name=output.name, sha256=output.sha256)
         for source in sources
-        for manifest in manifests(files, "process", source)
+        for manifest in manifests(store, "process", source)
         for output in manifest.outputs
         if output.name.startswith("signatures/")
     )
@@ -45,15 +45,15 @@ def part(files: Files, step: Step, sources: Sequence[str], config: DedupConfig) 
     return Part(name=f"{run}/removed-00000", inputs=spans, task=config.bands_and_rows)
 
 
-def find(files: Files, sources: Sequence[str], config: DedupConfig) -> Manifest | None:
+def find(store: Store, sources: Sequence[str], config: DedupConfig) -> Manifest | None:
     """The run that covers these sources as they are processed now, if it was made."""
     now = step(config)
-    return engine.sealed(files, now, part(files, now, sources, config))
+    return engine.sealed(store, now, part(store, now, sources, config))
 
 
-def covering(files: Files, sources: Sequence[str], config: DedupConfig) -> Manifest:
+def covering(store: Store, sources: Sequence[str], config: DedupConfig) -> Manifest:
     """The same; InputError where it was not made, or something is not processed."""
-    manifest = find(files, sources, config)
+    manifest = find(store, sources, config)
     if manifest is None:
         raise InputError(
             f"no deduplication covers {', '.join(sources)} as processed now; "
@@ -62,19 +62,19 @@ def covering(files: Files, sources: Sequence[str], config: DedupConfig) -> Manif
     return manifest
 
 
-def run(files: Files, sources: Sequence[str], config: DedupConfig, *, progress: Progress) -> Manifest:
+def run(store: Store, sources: Sequence[str], config: DedupConfig, *, progress: Progress) -> Manifest:
     """Make the removals, unless they are there."""
     now = step(config)
-    whole = part(files, now, sources, config)
-    engine.run(files, now, [whole], work, workers=1, progress=progress)
-    manifest = engine.sealed(files, now, whole)
+    whole = part(store, now, sources, config)
+    engine.run(store, now, [whole], work, workers=1, progress=progress)
+    manifest = engine.sealed(store, now, whole)
     assert manifest is not None
     return manifest
 
 
-def work(files: Files, _: Step, part: Part) -> Made:
+def work(store: Store, _: Step, part: Part) -> Made:
     """Read the signatures, decide, write the removals."""
-    signatures = tables.read_signatures([files.path(span.name) for span in part.inputs])
+    signatures = tables.read_signatures(store, [span.name for span in part.inputs])
     removals = duplicates.removals(signatures, part.task)
     counts: Counter[str] = Counter()
     payload = dict(zip(signatures.ids, signatures.payload_bytes, strict=True))
@@ -83,6 +83,8 @@ def work(files: Files, _: Step, part: Part) -> Made:
         counts[f"{removal.kind}.documents"] += 1
         counts[f"{removal.kind}.payload_bytes"] += int(payload[removal.id])
         counts[f"{removal.kind}.text_bytes"] += int(text[removal.id])
-    name = f"dedup/{part.name}.parquet"
-    put_again(files, name, lambda path: tables.write(path, tables.removed_rows(removals)))
-    return Made(counts=dict(counts), rows={name: len(removals)})
+    table = tables.removed_rows(removals)
+    output = put_output(
+        store, f"dedup/{part.name}.parquet", table.num_rows, partial(tables.write, table=table)
+    )
+    return Made(counts=dict(counts), outputs=(output,))

@@ -21,8 +21,8 @@ from pebble import ProcessExpired, ProcessPool
 from core import Conflict, ThresherError
 from pipeline.progress import Progress
 from pipeline.step import Part, Step
-from storage.files import Files
-from storage.manifest import Manifest, Output, digest, drift, load, manifest_name, seal
+from storage.manifest import Manifest, Output, drift, load, manifest_name, seal
+from storage.store import Store
 
 ATTEMPTS = 3
 PARTS_A_PROCESS = 64
@@ -31,14 +31,13 @@ PARTS_A_PROCESS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """What a worker made of a part: the counts, and outputs put under their names with their rows."""
+    """What a worker made of a part: the counts, and the outputs that it put."""
 
     counts: Mapping[str, int]
-    rows: Mapping[str, int]
-    """Output name to number of rows."""
+    outputs: tuple[Output, ...]
 
 
-Work = Callable[[Files, Step, Part], Made]
+Work = Callable[[Store, Step, Part], Made]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +49,7 @@ class Ran:
 
 
 def run(
-    files: Files, step: Step, parts: Iterable[Part], work: Work, *, workers: int, progress: Progress
+    store: Store, step: Step, parts: Iterable[Part], work: Work, *, workers: int, progress: Progress
 ) -> Ran:
     """Seal every part. Raises what a worker raised, and ThresherError for a part that kills its workers.
 
@@ -58,20 +57,20 @@ def run(
     """
     # A part is a name and ranges, some hundred bytes for a thousand documents: the list may be held.
     wanted = list(parts)
-    missing = [part for part in wanted if sealed(files, step, part) is None]
+    missing = [part for part in wanted if sealed(store, step, part) is None]
     progress.start(str(step), total=len(missing))
-    for part in _finished(files, step, missing, work, workers):
+    for part in _finished(store, step, missing, work, workers):
         progress.advance(part.name)
     progress.done()
     return Ran(made=len(missing), already=len(wanted) - len(missing))
 
 
-def sealed(files: Files, step: Step, part: Part) -> Manifest | None:
+def sealed(store: Store, step: Step, part: Part) -> Manifest | None:
     """The Manifest of a finished part. Conflict where one is there that was made otherwise."""
     name = manifest_name(step.name, part.name)
-    if not files.exists(name):
+    if not store.exists(name):
         return None
-    manifest = load(files, name)
+    manifest = load(store, name)
     if manifest.fingerprint == part.fingerprint(step):
         return manifest
     if manifest.step != str(step):
@@ -84,7 +83,7 @@ def sealed(files: Files, step: Step, part: Part) -> Manifest | None:
     )
 
 
-def _finished(files: Files, step: Step, parts: list[Part], work: Work, workers: int) -> Iterator[Part]:
+def _finished(store: Store, step: Step, parts: list[Part], work: Work, workers: int) -> Iterator[Part]:
     if not parts:
         return
     pool = ProcessPool(
@@ -99,7 +98,7 @@ def _finished(files: Files, step: Step, parts: list[Part], work: Work, workers: 
 
     def begin(part: Part) -> None:
         attempts[part.name] = attempts.get(part.name, 0) + 1
-        running[pool.schedule(make, args=(files, step, part, work))] = part
+        running[pool.schedule(make, args=(store, step, part, work))] = part
 
     try:
         for part in waiting:
@@ -136,22 +135,18 @@ def _collect(
         yield part
 
 
-def make(files: Files, step: Step, part: Part, work: Work) -> None:
+def make(store: Store, step: Step, part: Part, work: Work) -> None:
     """Make one part and seal it: what a worker process does."""
-    made = work(files, step, part)
-    outputs = tuple(
-        Output(name=name, bytes=files.size(name), sha256=digest(files.path(name)), rows=rows)
-        for name, rows in sorted(made.rows.items())
-    )
+    made = work(store, step, part)
     seal(
-        files,
+        store,
         Manifest(
             step=str(step),
             part=part.name,
             fingerprint=part.fingerprint(step),
             recipe=step.recipe,
             inputs=part.inputs,
-            outputs=outputs,
+            outputs=tuple(sorted(made.outputs, key=lambda output: output.name)),
             counts=made.counts,
         ),
     )

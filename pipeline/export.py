@@ -13,11 +13,10 @@ Rules
 
 import fcntl
 import json
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,17 +30,19 @@ from core import Conflict, CorruptData, InputError
 from pipeline import engine
 from pipeline.engine import Made
 from pipeline.funnel import Funnel
-from pipeline.process import put_again
 from pipeline.progress import Progress
 from pipeline.step import Part, Step
 from shards.dataset import Dataset, ShardFile
 from shards.format import SHARD, shard_name
 from shards.order import Permutation
-from shards.tokenizer import TokenizerFile, load
+from shards.tokenizer import TokenizerFile, opened
+from storage import tables
 from storage.files import Files
-from storage.manifest import Input, Manifest, digest, drift, fingerprint, manifests, seal
-from storage.tables import write as write_table
+from storage.manifest import Input, Manifest, Output, drift, fingerprint, manifests, put_output, seal
+from storage.root import store as open_store
+from storage.store import Store
 
+SCHEMES = ("file", "s3")
 SEED = 0
 SHARD_TEXT_BYTES = 128 * 2**20
 """Text of one shard before compression, about 30 million tokens of English."""
@@ -55,7 +56,7 @@ COLUMNS = ["id", "url", "source", "record_file", "record_offset", "text"]
 class Plan:
     """What an export is made of: follows from the sealed parts, the removals and the tokenizer alone."""
 
-    storage: Path
+    storage: Store
     tokenizer: TokenizerFile
     sources: tuple[str, ...]
     recipe: Mapping[str, Any]
@@ -85,31 +86,32 @@ class Kept(NamedTuple):
 class TokenizeTask(NamedTuple):
     """What a tokenize worker is told besides its inputs."""
 
-    storage: Path
+    storage: Store
     removed: tuple[str, ...]
     """Ids of the part's signed documents that deduplication took out."""
     base: int
     documents: int
     shards: int
-    tokenizer: Path
 
 
-def plan(files: Files, sources: Sequence[str], tokenizer: TokenizerFile, removed: Manifest) -> Plan:
+def plan(store: Store, sources: Sequence[str], tokenizer: TokenizerFile, removed: Manifest) -> Plan:
     """Number the kept documents and say how many shards they make."""
     (table,) = removed.outputs
-    gone = frozenset(pq.read_table(files.path(table.name), columns=["id"])["id"].to_pylist())
+    gone = frozenset(tables.read(store, table.name, tables.columns(tables.REMOVED, "id"))["id"].to_pylist())
     kept: list[Kept] = []
     base = text_bytes = 0
     for source in sources:
-        for manifest in manifests(files, "process", source):
+        for manifest in manifests(store, "process", source):
             documents, signatures = (_output(manifest, kind) for kind in ("documents", "signatures"))
-            signed = pq.read_table(files.path(signatures.name), columns=["id", "text_bytes"])
+            signed = tables.read(
+                store, signatures.name, tables.columns(tables.SIGNATURES, "id", "text_bytes")
+            )
             ids = [str(one) for one in signed["id"].to_pylist()]
             stays = np.array([one not in gone for one in ids], dtype=bool)
             text_bytes += int(signed["text_bytes"].to_numpy()[stays].sum())
             kept.append(Kept(documents, signatures, base, tuple(one for one in ids if one in gone)))
             base += int(stays.sum())
-    if base != sum(manifest_rows(files, sources)) - table.rows:
+    if base != sum(manifest_rows(store, sources)) - table.rows:
         raise CorruptData(
             f"{table.name}: its removals are not among the documents that are kept; run dedup again"
         )
@@ -125,7 +127,7 @@ def plan(files: Files, sources: Sequence[str], tokenizer: TokenizerFile, removed
         Input(name=table.name, sha256=table.sha256),
     )
     return Plan(
-        storage=files.root,
+        storage=store,
         tokenizer=tokenizer,
         sources=tuple(sources),
         recipe=recipe,
@@ -137,35 +139,36 @@ def plan(files: Files, sources: Sequence[str], tokenizer: TokenizerFile, removed
     )
 
 
-def directory(out: str) -> Files:
-    """The export directory that the user named, relative to where the command was typed."""
-    if "://" in out and not out.startswith("file://"):
-        raise InputError(f"{out}: exports are written to directories only in this version; give a path")
-    return Files(Path(out.removeprefix("file://").removeprefix("file:")).absolute())
+def directory(out: str) -> Store:
+    """Where the user wants the dataset: a path, relative to where the command was typed, or a storage address."""
+    if out.partition(":")[0] in SCHEMES:
+        return open_store(out, Path.cwd(), key="--out")
+    if "://" in out:
+        raise InputError(f"--out {out}: give a directory, or an address of {' or '.join(SCHEMES)}")
+    return Files(Path(out).absolute())
 
 
-def check_free(out: str) -> Files:
+def check_free(out: str) -> Store:
     """The export directory. InputError where it is a file, or holds files and no dataset of ours."""
-    files = directory(out)
-    root = files.root
-    if root.exists() and not root.is_dir():
+    target = directory(out)
+    if isinstance(target, Files) and target.root.exists() and not target.root.is_dir():
         raise InputError(f"--out {out}: is a file; give a directory")
-    if root.exists() and not files.exists(CLAIM) and any(path.name[0] != "." for path in root.iterdir()):
+    if not target.exists(CLAIM) and any(True for _ in target.list()):
         raise InputError(
             f"--out {out}: the directory holds other files and no dataset of ours; give an empty or new one"
         )
-    return files
+    return target
 
 
-def claim(plan: Plan, out: str) -> Files:
+def claim(plan: Plan, out: str) -> Store:
     """The export directory, claimed for this dataset. Conflict where it holds another."""
-    files = check_free(out)
+    target = check_free(out)
     body = {"fingerprint": plan.fingerprint, "recipe": plan.recipe, "inputs": len(plan.inputs)}
     data = (json.dumps(body, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
-    files.put(CLAIM, data)
-    if files.read(CLAIM) != data:
+    target.put(CLAIM, data)
+    if target.read(CLAIM) != data:
         try:
-            there = json.loads(files.read(CLAIM))["recipe"]
+            there = json.loads(target.read(CLAIM))["recipe"]
         except (ValueError, KeyError, TypeError):
             raise InputError(
                 f"--out {out}: its {CLAIM} is not one of ours; give an empty or new directory"
@@ -174,12 +177,17 @@ def claim(plan: Plan, out: str) -> Files:
             f"--out {out}: holds another dataset ({drift(there, plan.recipe) or 'its documents have changed'}); "
             "give another directory, or delete that one"
         )
-    return files
+    return target
 
 
 @contextmanager
-def writing(out: Files) -> Iterator[None]:
-    """One export at a time writes to a directory; Conflict for the second."""
+def writing(out: Store) -> Iterator[None]:
+    """One export at a time writes to a directory; Conflict for the second. On an object store two do the same work
+    twice: equal plans put equal bytes.
+    """
+    if not isinstance(out, Files):
+        yield
+        return
     with out.open(CLAIM) as claim:
         try:
             fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -190,30 +198,30 @@ def writing(out: Files) -> Iterator[None]:
         yield
 
 
-def make(plan: Plan, out: Files, *, workers: int, progress: Progress) -> Dataset:
+def make(plan: Plan, out: Store, *, workers: int, progress: Progress) -> Dataset:
     """Make every shard that is not there yet, and seal the dataset. The same plan gives the same bytes."""
     if out.exists(MANIFEST):
-        dataset = Dataset.from_json(out.read(MANIFEST), str(out.path(MANIFEST)))
+        dataset = Dataset.from_json(out.read(MANIFEST), f"{out.uri}/{MANIFEST}")
     else:
-        scratch = Files(out.root / WORK)
+        scratch = out.within(WORK)
         scratch.put(TOKENIZER, plan.tokenizer.json.encode())
         tokenize = Step(name="tokenize", version=1, recipe=plan.recipe)
-        pieces = list(_tokenize_parts(plan, scratch.path(TOKENIZER)))
+        pieces = list(_tokenize_parts(plan))
         engine.run(scratch, tokenize, pieces, tokenize_work, workers=workers, progress=progress)
         shard = Step(name="shard", version=1, recipe=plan.recipe)
         numbered = list(_shard_parts(plan, scratch, tokenize, pieces, out))
         engine.run(scratch, shard, numbered, shard_work, workers=workers, progress=progress)
         dataset = _dataset(plan, scratch, shard, numbered, out)
         out.put(MANIFEST, dataset.to_json())
-    shutil.rmtree(out.root / WORK, ignore_errors=True)
+    out.within(WORK).clear()
     return dataset
 
 
-def record(files: Files, plan: Plan, dataset: Dataset) -> None:
+def record(store: Store, plan: Plan, dataset: Dataset) -> None:
     """Note the dataset in the project's storage, where the report finds its token count."""
     counts = {"documents": dataset.documents, "tokens": dataset.tokens, "text_bytes": plan.text_bytes}
     seal(
-        files,
+        store,
         Manifest(
             step="export@1",
             part=f"{plan.fingerprint[:16]}/dataset",
@@ -231,56 +239,61 @@ def tokenizer_of(recipe: Mapping[str, Any]) -> str:
     return str(recipe["tokenizer"]["name"])
 
 
-def put_report(out: Files, funnel: Funnel) -> None:
+def put_report(out: Store, funnel: Funnel) -> None:
     """Put the funnel beside the shards."""
     out.put(REPORT, (json.dumps(funnel.to_dict(), indent=1) + "\n").encode())
 
 
-def tokenize_work(files: Files, _: Step, part: Part) -> Made:
+def tokenize_work(scratch: Store, _: Step, part: Part) -> Made:
     """Encode the kept documents of one part; one row group for each shard."""
     task: TokenizeTask = part.task
-    storage = Files(task.storage)
     documents, signatures = part.inputs
-    signed = pq.read_table(storage.path(signatures.name), columns=["id"])["id"].to_pylist()
-    stays = frozenset(signed) - frozenset(task.removed)
-    table = pq.read_table(storage.path(documents.name), columns=COLUMNS)
+    signed = tables.read(task.storage, signatures.name, tables.columns(tables.SIGNATURES, "id"))
+    stays = frozenset(signed["id"].to_pylist()) - frozenset(task.removed)
+    table = tables.read(task.storage, documents.name, tables.columns(tables.DOCUMENTS, *COLUMNS))
     table = table.filter(pa.array([one in stays for one in table["id"].to_pylist()], pa.bool_()))
     places = Permutation(n=max(task.documents, 1), seed=SEED).places(
         np.arange(task.base, task.base + table.num_rows, dtype=np.int64)
     )
-    table = table.append_column("input_ids", _encode(_tokenizer(task.tokenizer), table["text"]))
+    tokenizer = _tokenizer(scratch.read(TOKENIZER).decode())
+    table = table.append_column("input_ids", _encode(tokenizer, table["text"]))
     table = table.select(SHARD.names).cast(SHARD).append_column("place", pa.array(places, pa.int64()))
-    name = f"tokens/{part.name}.parquet"
-    put_again(files, name, lambda path: _write_groups(path, table, places, task))
-    return Made(counts={"documents": table.num_rows}, rows={name: table.num_rows})
+    output = put_output(
+        scratch,
+        f"tokens/{part.name}.parquet",
+        table.num_rows,
+        lambda path: _write_groups(path, table, places, task),
+    )
+    return Made(counts={"documents": table.num_rows}, outputs=(output,))
 
 
-def shard_work(files: Files, _: Step, part: Part) -> Made:
+def shard_work(scratch: Store, _: Step, part: Part) -> Made:
     """Read one shard's rows out of every part, and write them in order."""
-    number, out_root = part.task
-    groups = [pq.ParquetFile(files.path(span.name)).read_row_group(number) for span in part.inputs]
+    number, out = part.task
+    groups = [_group(scratch, span.name, number) for span in part.inputs]
     rows = pa.concat_tables(groups) if groups else SHARD.append(pa.field("place", pa.int64())).empty_table()
     rows = rows.take(pc.sort_indices(rows["place"])).drop_columns(["place"])
     tokens = int(pc.sum(pc.list_value_length(rows["input_ids"])).as_py() or 0)
-    out = Files(out_root)
-    put_again(out, shard_name(number), lambda path: write_table(path, rows))
+    shard = put_output(out, shard_name(number), rows.num_rows, partial(tables.write, table=rows))
     # The shard itself lies in the export directory; what is sealed here is its line of the manifest.
-    line = f"lines/{shard_name(number)}.json"
-    shard = {
-        "name": shard_name(number),
-        "bytes": out.size(shard_name(number)),
-        "sha256": digest(out.path(shard_name(number))),
-        "documents": rows.num_rows,
-        "tokens": tokens,
-    }
-    put_again(files, line, lambda path: path.write_text(json.dumps(shard, sort_keys=True)))
-    return Made(counts={"documents": rows.num_rows, "tokens": tokens}, rows={line: 1})
+    text = json.dumps({**_file(shard), "tokens": tokens}, sort_keys=True)
+    line = put_output(scratch, f"lines/{shard.name}.json", 1, lambda path: path.write_text(text))
+    return Made(counts={"documents": rows.num_rows, "tokens": tokens}, outputs=(line,))
 
 
-def manifest_rows(files: Files, sources: Sequence[str]) -> Iterator[int]:
+def _group(scratch: Store, name: str, number: int) -> pa.Table:
+    with scratch.open(name) as file:
+        return pq.ParquetFile(file).read_row_group(number)
+
+
+def _file(shard: Output) -> dict[str, Any]:
+    return {"name": shard.name, "bytes": shard.bytes, "sha256": shard.sha256, "documents": shard.rows}
+
+
+def manifest_rows(store: Store, sources: Sequence[str]) -> Iterator[int]:
     """Signed documents of every part."""
     for source in sources:
-        for manifest in manifests(files, "process", source):
+        for manifest in manifests(store, "process", source):
             yield next(output.rows for output in manifest.outputs if output.name.startswith("signatures/"))
 
 
@@ -289,15 +302,15 @@ def _output(manifest: Manifest, kind: str) -> Input:
     return Input(name=output.name, sha256=output.sha256)
 
 
-def _tokenize_parts(plan: Plan, tokenizer: Path) -> Iterator[Part]:
+def _tokenize_parts(plan: Plan) -> Iterator[Part]:
     for kept in plan.parts:
         name = kept.documents.name.removeprefix("documents/").removesuffix(".parquet")
-        task = TokenizeTask(plan.storage, kept.removed, kept.base, plan.documents, plan.shards, tokenizer)
+        task = TokenizeTask(plan.storage, kept.removed, kept.base, plan.documents, plan.shards)
         yield Part(name=name, inputs=(kept.documents, kept.signatures), task=task)
 
 
 def _shard_parts(
-    plan: Plan, scratch: Files, tokenize: Step, pieces: Sequence[Part], out: Files
+    plan: Plan, scratch: Store, tokenize: Step, pieces: Sequence[Part], out: Store
 ) -> Iterator[Part]:
     spans: list[Input] = []
     for piece in pieces:
@@ -305,10 +318,10 @@ def _shard_parts(
         assert manifest is not None
         spans.extend(Input(name=output.name, sha256=output.sha256) for output in manifest.outputs)
     for number in range(plan.shards):
-        yield Part(name=f"shards/{shard_name(number)}", inputs=tuple(spans), task=(number, out.root))
+        yield Part(name=f"shards/{shard_name(number)}", inputs=tuple(spans), task=(number, out))
 
 
-def _dataset(plan: Plan, scratch: Files, shard: Step, numbered: Sequence[Part], out: Files) -> Dataset:
+def _dataset(plan: Plan, scratch: Store, shard: Step, numbered: Sequence[Part], out: Store) -> Dataset:
     lines = []
     for part in numbered:
         assert engine.sealed(scratch, shard, part) is not None
@@ -338,6 +351,6 @@ def _encode(tokenizer: Tokenizer, texts: Any) -> Any:
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values, pa.int32()))
 
 
-@cache
-def _tokenizer(path: Path) -> Tokenizer:
-    return load(path).open()
+@lru_cache(maxsize=1)
+def _tokenizer(text: str) -> Tokenizer:
+    return opened(text)

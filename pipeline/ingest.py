@@ -8,13 +8,14 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from core import InputError
 from storage import cdxj
-from storage.files import Files
-from storage.manifest import Manifest, Output, digest, fingerprint, manifest_name, manifests, seal
+from storage.manifest import Manifest, digest, fingerprint, manifest_name, manifests, put_output, seal
 from storage.records import DAMAGED, read
+from storage.store import Store
 
 SUFFIXES = (".warc", ".warc.gz", ".warc.zst", ".warc.lz4")
 ARCHIVE = "archive@1"
@@ -30,7 +31,7 @@ class Ingested:
     responses: int
 
 
-def ingest(files: Files, source: str, paths: Iterable[Path]) -> Ingested:
+def ingest(store: Store, source: str, paths: Iterable[Path]) -> Ingested:
     """Bring in every file. Raises InputError for the first that is no WARC; what was sealed before it stays."""
     added = known = 0
     counts: Counter[str] = Counter()
@@ -44,39 +45,33 @@ def ingest(files: Files, source: str, paths: Iterable[Path]) -> Ingested:
             raise InputError(f"ingest {path}: no such file")
         if not path.name.isprintable() or not _is_utf8(path.name):
             raise InputError(f"ingest {path.name!r}: a name that other tools cannot read; rename the file")
-        manifest, new = _bring(files, source, path, path.name.removesuffix(suffix), suffix)
+        manifest, new = _bring(store, source, path, path.name.removesuffix(suffix), suffix)
         added, known = added + new, known + (not new)
         counts.update(manifest.counts)
     return Ingested(added=added, known=known, records=counts.total(), responses=counts["response"])
 
 
-def _bring(files: Files, source: str, path: Path, stem: str, suffix: str) -> tuple[Manifest, bool]:
+def _bring(store: Store, source: str, path: Path, stem: str, suffix: str) -> tuple[Manifest, bool]:
     part, warc = f"{source}/{stem}", f"warc/{source}/{stem}{suffix}"
     sha256 = digest(path)
-    for manifest in manifests(files, "archive", source):
+    for manifest in manifests(store, "archive", source):
         if any(output.sha256 == sha256 for output in manifest.outputs):
             return manifest, False
     sealed = manifest_name("archive", part)
-    if files.exists(sealed):
+    if store.exists(sealed):
         raise InputError(f"ingest {path}: {source} holds another file of that name; rename one of them")
     index = f"warc/{source}/{stem}.cdxj.gz"
-    with files.stage(warc) as staged, files.stage(index) as staged_index:
-        shutil.copyfile(path, staged.path)
-        records = list(_rows(staged.path, warc))
-        counts = Counter(kind for kind, _ in records)
-        if not counts.keys() - {DAMAGED}:
-            raise InputError(f"ingest {path}: no WARC record in it; is it a WARC file?")
-        lines = [line for _, line in records if line]
-        cdxj.write(staged_index.path, lines)
-        for name, ready in ((warc, staged), (index, staged_index)):
-            # What an attempt that was never sealed left is replaced, unless it is the same.
-            if not ready.publish() and digest(files.path(name)) != digest(ready.path):
-                files.delete(name)
-                ready.publish()
-    outputs = tuple(
-        Output(name=name, bytes=files.size(name), sha256=digest(files.path(name)), rows=rows)
-        for name, rows in ((warc, counts.total()), (index, len(lines)))
+    records = list(_rows(path, warc))
+    counts = Counter(kind for kind, _ in records)
+    if not counts.keys() - {DAMAGED}:
+        raise InputError(f"ingest {path}: no WARC record in it; is it a WARC file?")
+    lines = [line for _, line in records if line]
+    outputs = (
+        put_output(store, warc, counts.total(), partial(shutil.copyfile, path)),
+        put_output(store, index, len(lines), partial(cdxj.write, lines=lines)),
     )
+    if outputs[0].sha256 != sha256:
+        raise InputError(f"ingest {path}: it changed while it was read; ingest it when nobody writes to it")
     recipe = {"ingested": path.name}
     manifest = Manifest(
         step=ARCHIVE,
@@ -87,7 +82,7 @@ def _bring(files: Files, source: str, path: Path, stem: str, suffix: str) -> tup
         outputs=outputs,
         counts=counts,
     )
-    seal(files, manifest)
+    seal(store, manifest)
     return manifest, True
 
 
@@ -101,11 +96,16 @@ def _is_utf8(name: str) -> bool:
 
 def _rows(path: Path, name: str) -> Iterator[tuple[str, str]]:
     """Type of every record, and the index line of every response."""
-    for record in read(path, name=name):
-        line = ""
-        if record.type == "response":
-            row = cdxj.row(
-                ref=record.ref, url=record.url, date_ms=record.date_ms, mime=record.mime, status=record.status
-            )
-            line = cdxj.line(row)
-        yield record.type, line
+    with path.open("rb") as file:
+        for record in read(file, name=name):
+            line = ""
+            if record.type == "response":
+                row = cdxj.row(
+                    ref=record.ref,
+                    url=record.url,
+                    date_ms=record.date_ms,
+                    mime=record.mime,
+                    status=record.status,
+                )
+                line = cdxj.line(row)
+            yield record.type, line

@@ -8,7 +8,7 @@ Every response record that enters leaves as exactly one row of the verdicts, kep
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -28,9 +28,9 @@ from pipeline.engine import Made
 from pipeline.step import Part, Step
 from storage import tables
 from storage.cdxj import read as read_cdxj
-from storage.files import Files
-from storage.manifest import Input, Output, digest, manifest_name, manifests
+from storage.manifest import Input, Output, manifest_name, manifests, put_output
 from storage.records import DAMAGED, ArchivedRecord, read
+from storage.store import Store
 
 NAME = "process"
 VERSION = 1
@@ -62,14 +62,16 @@ class Range(NamedTuple):
     languages: tuple[str, ...]
 
 
-def parts(files: Files, source: str, filters: FiltersConfig) -> Iterator[Part]:
+def parts(store: Store, source: str, filters: FiltersConfig) -> Iterator[Part]:
     """The parts of everything that a source has sealed so far.
 
     A sealed file never changes, so its parts are the same whenever one asks.
     """
-    for manifest in manifests(files, "archive", source):
+    for manifest in manifests(store, "archive", source):
         warc, index = archive_outputs(manifest.outputs)
-        offsets = sorted(row.offset for row in read_cdxj(files.path(index.name)) if row.filename == warc.name)
+        with store.open(index.name) as file:
+            rows = read_cdxj(file, name=index.name)
+            offsets = sorted(row.offset for row in rows if row.filename == warc.name)
         starts = [0, *offsets[RECORDS_A_PART::RECORDS_A_PART]]
         for first, end in pairwise([*starts, warc.bytes]):
             stem = manifest.part.removeprefix(f"{source}/")
@@ -80,22 +82,22 @@ def parts(files: Files, source: str, filters: FiltersConfig) -> Iterator[Part]:
             )
 
 
-def require_processed(files: Files, sources: Iterable[str], filters: FiltersConfig) -> None:
+def require_processed(store: Store, sources: Iterable[str], filters: FiltersConfig) -> None:
     """InputError where something that a source has sealed is not processed: nothing is left out in silence."""
     for source in sources:
-        every = [part.name for part in parts(files, source, filters)]
-        missing = sum(not files.exists(manifest_name(NAME, name)) for name in every)
+        every = [part.name for part in parts(store, source, filters)]
+        missing = sum(not store.exists(manifest_name(NAME, name)) for name in every)
         if missing:
             raise InputError(
                 f"{source}: {missing} of {len(every)} parts are not processed; run `thresher process {source}` first"
             )
 
 
-def forget(files: Files, source: str) -> None:
+def forget(store: Store, source: str) -> None:
     """Delete what the step made of a source: the seals first, so that nothing half there looks whole."""
     for kind in ("manifests/process", "signatures", "verdicts", "documents"):
-        for name in list(files.list(f"{kind}/{source}/")):
-            files.delete(name)
+        for name in list(store.list(f"{kind}/{source}/")):
+            store.delete(name)
 
 
 def archive_outputs(outputs: tuple[Output, ...]) -> tuple[Output, Output]:
@@ -105,7 +107,7 @@ def archive_outputs(outputs: tuple[Output, ...]) -> tuple[Output, Output]:
     return warc, index
 
 
-def work(files: Files, _: Step, part: Part) -> Made:
+def work(store: Store, _: Step, part: Part) -> Made:
     """Make one part's three tables."""
     (span,) = part.inputs
     task: Range = part.task
@@ -114,17 +116,18 @@ def work(files: Files, _: Step, part: Part) -> Made:
     verdicts: list[Verdict] = []
     counts: Counter[str] = Counter()
     payload_bytes: dict[str, int] = {}
-    for record in read(files.path(span.name), span.first, span.end, name=span.name):
-        if record.type not in ENTERS:
-            continue
-        found, verdict = _judged(record, task.source, recognise, chosen)
-        verdicts.append(verdict)
-        text_bytes = 0
-        if found is not None:
-            documents.append(found)
-            text_bytes = len(found.text.encode())
-        counts.update(tally(fate(verdict), documents=1, payload=len(record.payload), text=text_bytes))
-        payload_bytes[verdict.id] = len(record.payload)
+    with store.open(span.name) as file:
+        for record in read(file, span.first, span.end, name=span.name):
+            if record.type not in ENTERS:
+                continue
+            found, verdict = _judged(record, task.source, recognise, chosen)
+            verdicts.append(verdict)
+            text_bytes = 0
+            if found is not None:
+                documents.append(found)
+                text_bytes = len(found.text.encode())
+            counts.update(tally(fate(verdict), documents=1, payload=len(record.payload), text=text_bytes))
+            payload_bytes[verdict.id] = len(record.payload)
     kept = {verdict.id for verdict in verdicts if verdict.keep}
     signed = [found for found in documents if found.id in kept]
     name = part.name
@@ -140,19 +143,11 @@ def work(files: Files, _: Step, part: Part) -> Made:
             minhashes=np.array([minhash(found.text) for found in signed], dtype=np.uint32),
         ),
     }
-    for output, table in made.items():
-        put_again(files, output, lambda path, table=table: tables.write(path, table))
-    return Made(counts=dict(counts), rows={output: table.num_rows for output, table in made.items()})
-
-
-def put_again(files: Files, name: str, write: Callable[..., None]) -> None:
-    """Put an output under its name, in place of what an attempt that was never sealed left there."""
-    with files.stage(name) as staged:
-        write(staged.path)
-        # Equal bytes are left alone: another command may have sealed them in the meantime.
-        if not staged.publish() and digest(files.path(name)) != digest(staged.path):
-            files.delete(name)
-            staged.publish()
+    outputs = tuple(
+        put_output(store, output, table.num_rows, partial(tables.write, table=table))
+        for output, table in made.items()
+    )
+    return Made(counts=dict(counts), outputs=outputs)
 
 
 def fate(verdict: Verdict) -> str:

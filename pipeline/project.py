@@ -11,7 +11,8 @@ from frontier.server import embedded
 from pipeline import config
 from pipeline.config import Config
 from storage.catalog import Catalog
-from storage.files import Files, storage_root
+from storage.root import store
+from storage.store import Store
 
 STATE = ".thresher"
 
@@ -42,17 +43,17 @@ class Project:
         return self.directory / STATE
 
     @cached_property
-    def files(self) -> Files:
-        """The storage, rid of what killed commands left staged."""
-        files = Files(storage_root(self.config.project.storage, self.directory))
-        files.sweep()
-        return files
+    def store(self) -> Store:
+        """The storage, rid of what killed commands left unfinished."""
+        opened = store(self.config.project.storage, self.directory)
+        opened.sweep()
+        return opened
 
     @cached_property
     def catalog(self) -> Catalog:
         """The catalog, made to agree with the storage."""
         catalog = Catalog(self.config.project.catalog, self.directory)
-        catalog.refresh(self.files)
+        catalog.refresh(self.store)
         return catalog
 
     @contextmanager
@@ -67,5 +68,5 @@ class Project:
 
     def sources(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The named crawls and ingests, all that are known where none is named; sorted, each once."""
-        known = sorted({name.split("/")[2] for name in self.files.list("manifests/archive/")})
+        known = sorted({name.split("/")[2] for name in self.store.list("manifests/archive/")})
         return tuple(sorted(set(names))) or tuple(known)

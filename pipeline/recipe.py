@@ -63,14 +63,14 @@ def process_sources(project: Project, names: tuple[str, ...], workers: int, prog
     """Extract and judge everything that the sources have sealed and nobody has processed."""
     filters = project.config.filters
     step = process.step(filters)
-    parts = (part for name in names for part in process.parts(project.files, name, filters))
-    return engine.run(project.files, step, parts, process.work, workers=workers, progress=progress)
+    parts = (part for name in names for part in process.parts(project.store, name, filters))
+    return engine.run(project.store, step, parts, process.work, workers=workers, progress=progress)
 
 
 def find_duplicates(project: Project, names: tuple[str, ...], progress: Progress) -> Manifest:
     """Decide what duplicates what among everything that the sources have sealed, all of it processed."""
-    process.require_processed(project.files, names, project.config.filters)
-    return dedup.run(project.files, names, project.config.dedup, progress=progress)
+    process.require_processed(project.store, names, project.config.filters)
+    return dedup.run(project.store, names, project.config.dedup, progress=progress)
 
 
 def export_dataset(
@@ -82,14 +82,14 @@ def export_dataset(
     progress: Progress,
 ) -> tuple[Dataset, Funnel]:
     """Write what is kept as shards, with the funnel beside them."""
-    process.require_processed(project.files, names, project.config.filters)
+    process.require_processed(project.store, names, project.config.filters)
     plan = export.plan(
-        project.files, names, tokenizer, dedup.covering(project.files, names, project.config.dedup)
+        project.store, names, tokenizer, dedup.covering(project.store, names, project.config.dedup)
     )
     directory = export.claim(plan, out)
     with export.writing(directory):
         dataset = export.make(plan, directory, workers=workers, progress=progress)
-    export.record(project.files, plan, dataset)
+    export.record(project.store, plan, dataset)
     counted = Tokens(tokenizer=tokenizer.name, tokens=dataset.tokens, text_bytes=plan.text_bytes)
     funnel = report.funnel_of(project, names, counted)
     export.put_report(directory, funnel)

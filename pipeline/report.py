@@ -30,13 +30,13 @@ def funnel_of(project: Project, names: Sequence[str], tokens: Tokens | None = No
     for name in names:
         archived += sum(
             manifest.counts.get(kind, 0)
-            for manifest in manifests(project.files, "archive", name)
+            for manifest in manifests(project.store, "archive", name)
             for kind in ENTERS
         )
-        for manifest in manifests(project.files, "process", name):
+        for manifest in manifests(project.store, "process", name):
             fates.update(manifest.counts)
             rule_order.extend(rule for rule in rules_of(manifest.recipe) if rule not in rule_order)
-    removals = dedup.find(project.files, names, project.config.dedup)
+    removals = dedup.find(project.store, names, project.config.dedup)
     removed = _removed(removals) if removals is not None else []
     seen = sum(count for key, count in fates.items() if key.endswith(".documents"))
     return funnel(names, fates, rule_order, removed, tokens or _tokens(project, removals), archived - seen)
@@ -113,7 +113,7 @@ def _tokens(project: Project, removals: Manifest | None) -> Tokens | None:
     if removals is None:
         return None
     (table,) = removals.outputs
-    for manifest in manifests(project.files, "export"):
+    for manifest in manifests(project.store, "export"):
         if any(span.sha256 == table.sha256 and span.name == table.name for span in manifest.inputs):
             return Tokens(
                 tokenizer=tokenizer_of(manifest.recipe),

@@ -18,7 +18,7 @@ def status(project: Project) -> dict[str, Any]:
         frontiers = asyncio.run(_frontiers(address))
     names = sorted({*project.sources(()), *frontiers})
     return {
-        "storage": str(project.files.root),
+        "storage": project.store.uri,
         "sources": [_source(project, name, frontiers) for name in names],
     }
 

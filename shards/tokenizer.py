@@ -28,17 +28,6 @@ class TokenizerFile:
         """What the export's manifest says of it."""
         return {"name": self.name, "sha256": self.sha256, "vocabulary": self.vocabulary}
 
-    def open(self) -> Tokenizer:
-        """A tokenizer ready to encode; one for each process.
-
-        Truncation and padding that the file may ask for are off: they belong to a model's input, and would make
-        a document's tokens depend on its neighbours.
-        """
-        tokenizer = Tokenizer.from_str(self.json)
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        return tokenizer
-
 
 def load(path: Path | None) -> TokenizerFile:
     """Read a `tokenizer.json`; None is the byte tokenizer. Raises InputError for what is no tokenizer."""
@@ -58,6 +47,18 @@ def load(path: Path | None) -> TokenizerFile:
         raise InputError(
             f"tokenizer {path}: not a Hugging Face tokenizer.json ({str(error).splitlines()[0]})"
         ) from None
+
+
+def opened(json: str) -> Tokenizer:
+    """A tokenizer ready to encode; one for each process.
+
+    Truncation and padding that the file may ask for are off: they belong to a model's input, and would make
+    a document's tokens depend on its neighbours.
+    """
+    tokenizer = Tokenizer.from_str(json)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
 
 
 def _described(name: str, text: str) -> TokenizerFile:

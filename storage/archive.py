@@ -6,22 +6,18 @@
 3. What a dead writer left is sealed by `recover`; a file that is being written is locked.
 """
 
-import fcntl
 import hashlib
-import os
 import re
 from collections import Counter
-from pathlib import Path
-from typing import BinaryIO
 from uuid import UUID
 
 from core import Capture, Conflict, InputError, RecordRef
 from storage import cdxj
-from storage.files import Files, make_directory, sync, writing
 from storage.manifest import Manifest
 from storage.records import mime_of
 from storage.recovery import Recovered, Survivor, recover
-from storage.unfinished import SUFFIX, open_directory, open_files, publish, writer_and_serial
+from storage.store import Store
+from storage.unfinished import SUFFIX, Unfinished, begin, left, publish, writer_and_serial
 from storage.warc import capture_records, member, payload_digest, target_uri, warcinfo
 
 __all__ = ["Archive", "Recovered", "Survivor", "recover"]
@@ -41,18 +37,18 @@ class Archive:
 
     __slots__ = (
         "_crawl",
-        "_files",
         "_max_age_ms",
         "_max_bytes",
         "_open",
         "_serial",
+        "_store",
         "_user_agent",
         "_writer",
     )
 
     def __init__(
         self,
-        files: Files,
+        store: Store,
         crawl: str,
         *,
         writer: str,
@@ -64,14 +60,14 @@ class Archive:
         for what, name in (("crawl", crawl), ("writer", writer)):
             if not NAME.fullmatch(name):
                 raise InputError(f"{name!r} cannot name a {what}: use letters, digits, dot, dash, underscore")
-        self._files, self._crawl, self._writer, self._user_agent = files, crawl, writer, user_agent
+        self._store, self._crawl, self._writer, self._user_agent = store, crawl, writer, user_agent
         self._max_bytes, self._max_age_ms = max_bytes, max_age_s * 1000
-        if any(writer_and_serial(crawl, path.name)[0] == writer for path in open_files(files, crawl)):
+        if any(writer_and_serial(crawl, name)[0] == writer for name in left(store, crawl)):
             raise Conflict(
                 f"writer {writer} has an archive file of crawl {crawl} open from an earlier life: recover it "
                 "before it writes again"
             )
-        sealed = (name.rpartition("/")[2] for name in files.list(f"warc/{crawl}/{crawl}-{writer}-"))
+        sealed = (name.rpartition("/")[2] for name in store.list(f"warc/{crawl}/{crawl}-{writer}-"))
         serials = [
             serial for owner, serial in (writer_and_serial(crawl, name) for name in sealed) if owner == writer
         ]
@@ -89,10 +85,9 @@ class Archive:
             or capture.started_ms - self._open.since_ms > self._max_age_ms
         ):
             self.seal()
-        with writing(self._files.root):
-            if self._open is None:
-                self._open = self._begin(capture.started_ms)
-            self._open.make_room()
+        if self._open is None:
+            self._open = self._begin(capture.started_ms)
+        self._open.make_room()
         offset = self._open.size + len(request)
         ref = RecordRef(
             file=self._open.name, offset=offset, length=len(response), digest=payload_digest(capture)
@@ -112,9 +107,8 @@ class Archive:
     def commit(self) -> None:
         """Bring everything appended to disk. Where it raises, it may be called again."""
         if self._open is not None:
-            with writing(self._files.root):
-                self._open.flush()
-                os.fsync(self._open.file.fileno())
+            self._open.flush()
+            self._open.unfinished.sync()
 
     def seal(self) -> Manifest | None:
         """Close and publish the open file with its index and Manifest; None where nothing was appended.
@@ -126,39 +120,34 @@ class Archive:
         self.commit()
         done = self._open
         manifest = publish(
-            self._files,
+            self._store,
             self._crawl,
-            done.path,
-            done.path,
+            done.file_name,
+            done.unfinished.path,
             lines=done.lines,
             counts=done.counts,
             sha256=done.sha256.hexdigest(),
         )
-        self.abandon()
+        done.unfinished.end()
+        self._open = None
         return manifest
 
     def abandon(self) -> None:
         """Let go of the open file as it lies on disk; `recover` seals what is whole of it."""
         if self._open is not None:
-            self._open.file.close()
+            self._open.unfinished.close()
             self._open = None
 
     def _begin(self, now_ms: int) -> "_OpenFile":
         # Counted first: a name that was tried once is never tried again.
         self._serial += 1
         name = f"{self._crawl}-{self._writer}-{self._serial:05d}{SUFFIX}"
-        directory = open_directory(self._files, self._crawl)
-        make_directory(directory)
-        path = directory / name
-        file = path.open("xb", buffering=0)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            sync(directory)
-        except OSError:
-            file.close()
-            path.unlink(missing_ok=True)
-            raise
-        begun = _OpenFile(name=f"warc/{self._crawl}/{name}", path=path, file=file, since_ms=now_ms)
+        begun = _OpenFile(
+            file_name=name,
+            name=f"warc/{self._crawl}/{name}",
+            unfinished=begin(self._store, self._crawl, name),
+            since_ms=now_ms,
+        )
         fields = {
             "software": "thresher",
             "format": "WARC File Format 1.1",
@@ -182,17 +171,17 @@ class _OpenFile:
         "_buffer",
         "_written",
         "counts",
-        "file",
+        "file_name",
         "lines",
         "name",
-        "path",
         "sha256",
         "since_ms",
         "size",
+        "unfinished",
     )
 
-    def __init__(self, *, name: str, path: Path, file: BinaryIO, since_ms: int) -> None:
-        self.name, self.path, self.file, self.since_ms = name, path, file, since_ms
+    def __init__(self, *, file_name: str, name: str, unfinished: Unfinished, since_ms: int) -> None:
+        self.file_name, self.name, self.unfinished, self.since_ms = file_name, name, unfinished, since_ms
         self.size = self._written = 0
         self.sha256 = hashlib.sha256()
         self.counts: Counter[str] = Counter()
@@ -210,10 +199,7 @@ class _OpenFile:
 
     def flush(self) -> None:
         data = bytes(self._buffer)
-        done = 0
-        while done < len(data):
-            # At its place and not at the end: what a failed attempt left there is written over.
-            done += os.pwrite(self.file.fileno(), data[done:], self._written + done)
+        self.unfinished.write(data, self._written)
         self.sha256.update(data)
         self._written += len(data)
         self._buffer.clear()

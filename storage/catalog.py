@@ -18,8 +18,8 @@ from sqlalchemy.pool import NullPool
 from sqlmodel import Field, Session, SQLModel, col, create_engine, select
 
 from core import CorruptData, InputError, Unavailable
-from storage.files import Files
 from storage.manifest import Manifest, load
+from storage.store import Store
 
 APPLICATION = 0x54485253
 """SQLite's application_id of our catalogs: "THRS"."""
@@ -88,13 +88,13 @@ class Catalog:
         except (_Damaged, _Stale):
             self._begin_anew()
 
-    def refresh(self, files: Files) -> None:
+    def refresh(self, store: Store) -> None:
         """Make the catalog agree with the Manifests in storage. Only what is new is read."""
         try:
-            self._refresh(files)
+            self._refresh(store)
         except _Damaged:
             self._begin_anew()
-            self._refresh(files)
+            self._refresh(store)
 
     def sources(self) -> list[Source]:
         """All crawls and ingests that have sealed something, by name."""
@@ -120,13 +120,13 @@ class Catalog:
                 sums.update(counts)
         return dict(sums)
 
-    def _refresh(self, files: Files) -> None:
+    def _refresh(self, store: Store) -> None:
         with self._session() as session:
             known = dict(session.exec(select(SealedPart.manifest, SealedPart.stamp)).all())
-            for name in files.list("manifests/"):
-                stamp = files.stamp(name)
+            for name in store.list("manifests/"):
+                stamp = store.stamp(name)
                 if known.pop(name, None) != stamp:
-                    manifest = load(files, name)
+                    manifest = load(store, name)
                     session.merge(_sealed(name, stamp, manifest))
                     if manifest.step.startswith("archive@"):
                         kind = "ingest" if "ingested" in manifest.recipe else "crawl"

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import urlsplit
 
 from core import CorruptData, RecordRef, Url
@@ -72,17 +73,17 @@ def write(path: Path, lines: Iterable[str]) -> None:
     path.write_bytes(gzip.compress(text.encode(), LEVEL, mtime=0))
 
 
-def read(path: Path) -> Iterator[Row]:
-    """The rows in the order of the file. Raises `CorruptData` naming the first line that is none."""
+def read(file: BinaryIO, *, name: str) -> Iterator[Row]:
+    """The rows in the order of the file. Raises `CorruptData` naming the file and the first line that is none."""
     number = 0
     try:
-        with gzip.open(path, "rt", encoding="ascii", newline="\n") as file:
-            for text in file:
+        with gzip.open(file, "rt", encoding="ascii", newline="\n") as lines:
+            for text in lines:
                 yield _parsed(text)
                 number += 1
     except (ValueError, KeyError, TypeError, EOFError, OSError) as error:
         raise CorruptData(
-            f"{path} is no CDXJ behind its line {number} ({error}); its WARC file can be ingested again"
+            f"{name} is no CDXJ behind its line {number} ({error}); its WARC file can be ingested again"
         ) from error
 
 

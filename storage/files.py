@@ -1,46 +1,27 @@
-"""`Files`: objects by name in a directory, each put once and never changed.
+"""`Files`: a `Store` in a directory.
 
-1. A name is visible only with all of its bytes. They are written elsewhere, brought to disk (fsync), and
-   linked under the name in one step; a crash leaves either nothing or everything.
-2. Whoever puts a name second changes nothing and is told so. There is no overwriting.
-3. Names are relative, separated by `/`, listed in byte order: as in an object store. Parts that begin with
-   a dot are ours (work in progress) and are never names.
+Bytes are written elsewhere on the same disk, brought to disk (fsync), and linked under their name in one step.
+Parts of names that begin with a dot are ours: work in progress.
 """
 
 import errno
 import fcntl
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
-from core import CorruptData, InputError, Unavailable
+from core import CorruptData, Unavailable
+from storage.store import Staged, check_name
 
 STAGING = ".staging"
+READ_AHEAD = 256 << 10
+"""Bytes that an open file reads at a time."""
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 NO_ACCESS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 FILE_MODE = 0o666  # less the umask, as any created file
-
-
-class Staged:
-    """Bytes being made: write to `path` as you like, then `publish`."""
-
-    __slots__ = ("_files", "name", "path")
-
-    def __init__(self, files: "Files", name: str, path: Path) -> None:
-        self._files = files
-        self.name = name
-        self.path = path
-
-    def publish(self) -> bool:
-        """Bring the bytes to disk and under their name, once. True: done now; False: the name was taken before,
-        its bytes are unchanged. May be called again after a failure.
-        """
-        return self._files.adopt(self.path, self.name)
-
-    def __repr__(self) -> str:
-        return f"<staged {self.name}>"
 
 
 class Files:
@@ -50,6 +31,11 @@ class Files:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+
+    @property
+    def uri(self) -> str:
+        """`file:` and the directory."""
+        return f"file:{self.root}"
 
     def put(self, name: str, data: bytes) -> bool:
         """Store `data` under `name`, durable on return. True: created; False: the name was there, unchanged."""
@@ -104,11 +90,7 @@ class Files:
 
     def path(self, name: str) -> Path:
         """Where the object lies or would lie. Raises `InputError` for what is no name."""
-        if not all(_is_part(part) for part in name.split("/")):
-            raise InputError(
-                f"{name!r} is no name of a stored object: use relative parts separated by /, none of them "
-                "empty or beginning with a dot"
-            )
+        check_name(name)
         return self.root / name
 
     def read(self, name: str) -> bytes:
@@ -116,12 +98,21 @@ class Files:
         with self.open(name) as file:
             return file.read()
 
-    def open(self, name: str) -> BinaryIO:
+    def open(self, name: str) -> BufferedReader:
         """The object for reading. Raises `CorruptData` where it is missing."""
         try:
-            return self.path(name).open("rb")
+            return BufferedReader(self.path(name).open("rb", buffering=0), READ_AHEAD)
         except FileNotFoundError as error:
             raise self._missing(name) from error
+
+    def within(self, directory: str) -> "Files":
+        """The directory of that name as a store of its own."""
+        return Files(self.root / directory)
+
+    def clear(self) -> None:
+        """Remove the whole directory."""
+        with suppress(FileNotFoundError), writing(self.root):
+            shutil.rmtree(self.root)
 
     def exists(self, name: str) -> bool:
         """Whether the object is there, with all of its bytes."""
@@ -193,23 +184,6 @@ class Files:
         return f"<files at {self.root}>"
 
 
-def storage_root(uri: str, project: Path) -> Path:
-    """Directory that `project.storage` names: `file:data` is relative to the project, `file:/abs` is not.
-
-    Raises `InputError` for every other kind of address.
-    """
-    scheme, colon, rest = uri.partition(":")
-    if not colon or scheme != "file":
-        raise InputError(f'project.storage = "{uri}" is not supported yet: use "file:DIRECTORY"')
-    if rest.startswith("//") and not rest.startswith("///"):
-        raise InputError(
-            f'project.storage = "{uri}" names a host: write "file:DIRECTORY" or "file:///DIRECTORY"'
-        )
-    if not rest.strip("/"):
-        raise InputError(f'project.storage = "{uri}" names no directory: write "file:data"')
-    return project / (rest.removeprefix("//") if rest.startswith("///") else rest)
-
-
 @contextmanager
 def writing(root: Path) -> Iterator[None]:
     """Turns the disk's refusals into one line for the user."""
@@ -274,7 +248,3 @@ def _is_abandoned(path: Path) -> bool:
     finally:
         os.close(descriptor)
     return True
-
-
-def _is_part(part: str) -> bool:
-    return bool(part) and not part.startswith(".") and "\0" not in part and "\\" not in part

@@ -9,13 +9,13 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from core import Conflict, CorruptData, InputError
-from storage.files import Files
+from storage.store import Store
 
 JSON: TypeAlias = "str | int | float | bool | Sequence[JSON] | Mapping[str, JSON] | None"
 
@@ -96,7 +96,7 @@ def manifest_name(step_name: str, part: str) -> str:
     return f"manifests/{step_name}/{part}.json"
 
 
-def seal(files: Files, manifest: Manifest) -> None:
+def seal(store: Store, manifest: Manifest) -> None:
     """Declare the part complete, durably. Sealing it again does nothing.
 
     Raises `Conflict` where it was sealed from another recipe or other inputs, or where the fingerprint is not
@@ -107,9 +107,9 @@ def seal(files: Files, manifest: Manifest) -> None:
         raise Conflict(
             f"{name} would be sealed with a fingerprint that is not of its step, recipe and inputs"
         )
-    if files.put(name, manifest.to_bytes()):
+    if store.put(name, manifest.to_bytes()):
         return
-    there = load(files, name)
+    there = load(store, name)
     if there.fingerprint != manifest.fingerprint:
         raise Conflict(
             f"{name} was sealed otherwise: {drift(_made_of(there), _made_of(manifest))}; restore that, or give "
@@ -117,10 +117,10 @@ def seal(files: Files, manifest: Manifest) -> None:
         )
 
 
-def load(files: Files, name: str) -> Manifest:
+def load(store: Store, name: str) -> Manifest:
     """The Manifest stored under `name`. Raises `CorruptData` where it is missing or not as it was sealed."""
     try:
-        body = json.loads(files.read(name))
+        body = json.loads(store.read(name))
         manifest = _from_json(body)
         expected = fingerprint(manifest.step, manifest.recipe, manifest.inputs)
     except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
@@ -131,17 +131,37 @@ def load(files: Files, name: str) -> Manifest:
     return manifest
 
 
-def manifests(files: Files, step_name: str, source: str = "") -> Iterator[Manifest]:
+def manifests(store: Store, step_name: str, source: str = "") -> Iterator[Manifest]:
     """Every sealed part of a step, of one source or of all, in the order of their names."""
     prefix = f"manifests/{step_name}/{source}/" if source else f"manifests/{step_name}/"
-    for name in files.list(prefix):
-        yield load(files, name)
+    for name in store.list(prefix):
+        yield load(store, name)
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal digits."""
+    """SHA-256 of a local file, in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def stored_digest(store: Store, name: str) -> str:
+    """SHA-256 of a stored object, in hexadecimal digits."""
+    with store.open(name) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def put_output(store: Store, name: str, rows: int, write: Callable[[Path], object]) -> Output:
+    """Put what `write` writes as an output of a part that is not sealed yet, in place of what an attempt that
+    was never sealed left under the name.
+    """
+    with store.stage(name) as staged:
+        write(staged.path)
+        sha256 = digest(staged.path)
+        # Equal bytes are left alone: another command may have sealed them in the meantime.
+        if not staged.publish() and stored_digest(store, name) != sha256:
+            store.delete(name)
+            staged.publish()
+        return Output(name=name, bytes=staged.path.stat().st_size, sha256=sha256, rows=rows)
 
 
 def plain(value: JSON, field: str = "") -> Any:

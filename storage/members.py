@@ -13,7 +13,6 @@ import re
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from fastwarc.stream_io import Lz4Reader, ZstdReader
@@ -69,29 +68,29 @@ Taken = tuple[bytes, bool, int]
 Take = Callable[[BinaryIO, int, int], Taken]
 
 
-def members(path: Path, first: int, end: int | None, limit: int) -> Iterator[Member]:
+def members(file: BinaryIO, first: int, end: int | None, limit: int, *, name: str) -> Iterator[Member]:
     """The members that begin at byte `first` or later, and before byte `end`.
 
-    `first` is 0 or the offset of a member. Raises `InputError` for a file that is no WARC.
+    `first` is 0 or the offset of a member; `name` is what errors call the file. Raises `InputError` for a file
+    that is no WARC.
     """
-    with path.open("rb", buffering=1 << 20) as file:
-        size = file.seek(0, io.SEEK_END)
-        file.seek(0)
-        magic, take = _codec(file.read(16), path)
-        stop = size if end is None else min(end, size)
-        offset = first
-        while offset < stop:
-            try:
-                data, whole, after = take(file, offset, limit)
-                problem = None
-            except _Damaged as damage:
-                data, whole, after = b"", False, _next_record(file, offset + 1, magic)
-                problem = str(damage)
-            yield Member(offset=offset, length=after - offset, data=data, whole=whole, problem=problem)
-            offset = after
+    size = file.seek(0, io.SEEK_END)
+    file.seek(0)
+    magic, take = _codec(file.read(16), name)
+    stop = size if end is None else min(end, size)
+    offset = first
+    while offset < stop:
+        try:
+            data, whole, after = take(file, offset, limit)
+            problem = None
+        except _Damaged as damage:
+            data, whole, after = b"", False, _next_record(file, offset + 1, magic)
+            problem = str(damage)
+        yield Member(offset=offset, length=after - offset, data=data, whole=whole, problem=problem)
+        offset = after
 
 
-def _codec(head: bytes, path: Path) -> tuple[bytes, Take]:
+def _codec(head: bytes, name: str) -> tuple[bytes, Take]:
     takes: dict[bytes, Take] = {GZIP: _gzip, PLAIN: _plain, ZSTD: _zstd, LZ4: _lz4}
     for magic, take in takes.items():
         if head.startswith(magic):
@@ -100,7 +99,7 @@ def _codec(head: bytes, path: Path) -> tuple[bytes, Take]:
         (what for magic, what in OTHERS.items() if head.startswith(magic)), f"it begins with {head[:8]!r}"
     )
     raise InputError(
-        f"{path} is no WARC file: {what if head else 'it is empty'}; give WARC, plain or compressed"
+        f"{name} is no WARC file: {what if head else 'it is empty'}; give WARC, plain or compressed"
     )
 
 

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from fastwarc.warc import HeaderMap, WarcRecord
 
@@ -84,19 +83,19 @@ class ArchivedRecord:
 
 
 def read(
-    path: Path, first: int = 0, end: int | None = None, *, name: str = "", limit: int = PAYLOAD_LIMIT
+    file: BinaryIO, first: int = 0, end: int | None = None, *, name: str, limit: int = PAYLOAD_LIMIT
 ) -> Iterator[ArchivedRecord]:
     """The records that begin at byte `first` or later, and before byte `end`, in the order of the file.
 
-    `first` is 0 or the offset of a record; one record alone is `read(path, offset, offset + 1)`. `name` is what
-    their `ref`s call the file (its path otherwise). Raises `InputError` for a file that is no WARC.
+    `first` is 0 or the offset of a record; one record alone is `read(file, offset, offset + 1)`. `name` is what
+    their `ref`s and errors call the file. Raises `InputError` for a file that is no WARC.
     """
-    for member in members(path, first, end, limit + HEAD_ROOM):
+    for member in members(file, first, end, limit + HEAD_ROOM, name=name):
         if member.problem is None and not member.data.strip(BLANK):
             continue
-        record = _record(member, name or str(path), limit)
+        record = _record(member, name, limit)
         if record.offset == 0 and record.type == DAMAGED and record.problem in (MANY_RECORDS, NO_RECORD):
-            raise InputError(_refusal(path, member, record.problem))
+            raise InputError(_refusal(name, member, record.problem))
         yield record
 
 
@@ -106,13 +105,13 @@ def mime_of(content_type: str | None) -> str:
     return found[1].lower() if found else ""
 
 
-def _refusal(path: Path, member: Member, problem: str) -> str:
+def _refusal(name: str, member: Member, problem: str) -> str:
     remedy = "run `warcio recompress` on it and give the result"
     if problem == MANY_RECORDS:
-        return f"{path} holds many records in one compressed member; {remedy}"
+        return f"{name} holds many records in one compressed member; {remedy}"
     if member.data.startswith(b"filedesc:"):
-        return f"{path} is an ARC file, not a WARC; {remedy}"
-    return f"{path} is no WARC file: no record begins in its first bytes; give WARC, plain or compressed"
+        return f"{name} is an ARC file, not a WARC; {remedy}"
+    return f"{name} is no WARC file: no record begins in its first bytes; give WARC, plain or compressed"
 
 
 def _record(member: Member, file: str, limit: int) -> ArchivedRecord:

@@ -1,25 +1,26 @@
 """Recovery: what dead writers left becomes archive files like any other.
 
 1. The file is cut behind its last whole record; damaged stretches before that are taken out.
-2. A writer that lives holds a lock on its file, and is left alone whatever `writer_is_dead` says.
+2. Where the store is a directory, a writer that lives holds a lock on its file, and is left alone whatever
+   `writer_is_dead` says.
 3. Recovery may be killed and run again, or run twice at the same time.
 """
 
-import fcntl
 import os
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from core import InputError
 from storage import cdxj
-from storage.files import Files, sync, writing
+from storage.files import sync
 from storage.manifest import Manifest, digest
 from storage.records import DAMAGED, read
-from storage.unfinished import open_files, publish, writer_and_serial
+from storage.store import Store
+from storage.unfinished import left, publish, take, writer_and_serial
 
 PIECE = 1 << 20
 """Bytes copied at a time."""
@@ -43,36 +44,37 @@ class Recovered:
     records: tuple[Survivor, ...]
 
 
-def recover(files: Files, crawl: str, writer_is_dead: Callable[[str], bool]) -> list[Recovered]:
+def recover(store: Store, crawl: str, writer_is_dead: Callable[[str], bool]) -> list[Recovered]:
     """Seal what dead writers left of a crawl. Files that hold no exchange are removed.
 
     Every record that was committed is in the result, and so is every whole one behind it.
     """
     found = []
-    for path in open_files(files, crawl):
-        writer, _ = writer_and_serial(crawl, path.name)
+    for name in left(store, crawl):
+        writer, _ = writer_and_serial(crawl, name)
         if not writer or not writer_is_dead(writer):
             continue
-        file = _locked(path)
-        if file is None:
-            continue
-        with file, writing(files.root):
-            recovered = _recovered(files, crawl, writer, path)
+        with take(store, crawl, name) as remains:
+            if remains is None:
+                continue
+            recovered = _recovered(store, crawl, writer, name, remains.path)
+            remains.end()
         if recovered is not None:
             found.append(recovered)
     return found
 
 
-def _recovered(files: Files, crawl: str, writer: str, path: Path) -> Recovered | None:
+def _recovered(store: Store, crawl: str, writer: str, file_name: str, path: Path) -> Recovered | None:
     """What is whole of the file, sealed. Offsets are counted anew, as if damaged stretches had never been."""
-    name = f"warc/{crawl}/{path.name}"
+    name = f"warc/{crawl}/{file_name}"
     spans: list[tuple[int, int]] = []
     counts: Counter[str] = Counter()
     lines: list[str] = []
     survivors: list[Survivor] = []
     size = 0
-    with suppress(InputError):  # raised where not even the first record is there
-        for record in read(path, name=name):
+    # InputError is raised where not even the first record is there.
+    with path.open("rb") as file, suppress(InputError):
+        for record in read(file, name=name):
             if record.type == DAMAGED:
                 continue
             if record.type == "response":
@@ -86,37 +88,20 @@ def _recovered(files: Files, crawl: str, writer: str, path: Path) -> Recovered |
             _extend(spans, record.offset, record.length)
             size += record.length
     if not counts["request"] + counts["response"]:
-        path.unlink()
-        sync(path.parent)
         return None
     if spans == [(0, size)]:
         os.truncate(path, size)
         sync(path)
-        manifest = publish(files, crawl, path, path, lines=lines, counts=counts, sha256=digest(path))
+        manifest = publish(store, crawl, file_name, path, lines=lines, counts=counts, sha256=digest(path))
     else:
         # Damage between whole records: the machine lost power, or the disk is failing.
-        with files.stage(name) as staged:
+        with store.stage(name) as staged:
             _copy(path, spans, staged.path)
             sha256 = digest(staged.path)
-            manifest = publish(files, crawl, path, staged.path, lines=lines, counts=counts, sha256=sha256)
+            manifest = publish(
+                store, crawl, file_name, staged.path, lines=lines, counts=counts, sha256=sha256
+            )
     return Recovered(manifest=manifest, writer=writer, records=tuple(survivors))
-
-
-def _locked(path: Path) -> BinaryIO | None:
-    """The file, locked; None where its writer lives, or another has recovered it."""
-    try:
-        file = path.open("r+b")
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        return None
-    if not path.exists():
-        file.close()
-        return None
-    return file
 
 
 def _extend(spans: list[tuple[int, int]], begin: int, length: int) -> None:

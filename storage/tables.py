@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core import CorruptData, Document, Verdict
+from storage.store import Store
 
 ZSTD_LEVEL = 3
 """Zstandard's own default; higher levels cost more time than the text steps themselves."""
@@ -184,9 +185,9 @@ def signature_rows(
     return pa.Table.from_arrays(arrays, schema=SIGNATURES)
 
 
-def read_signatures(paths: Iterable[Path]) -> Signatures:
+def read_signatures(store: Store, names: Iterable[str]) -> Signatures:
     """All signatures of some tables, one after another. Raises `CorruptData` for a file that is none."""
-    tables = [SIGNATURES.empty_table(), *(read(path, SIGNATURES) for path in paths)]
+    tables = [SIGNATURES.empty_table(), *(read(store, name, SIGNATURES) for name in names)]
     table = pa.concat_tables(tables)
     flat = [
         cast("pa.FixedSizeListArray[Any, Any]", chunk).flatten().to_numpy()
@@ -219,10 +220,16 @@ def write(path: Path, table: pa.Table) -> None:
     )
 
 
-def read(path: Path, schema: pa.Schema) -> pa.Table:
+def columns(schema: pa.Schema, *names: str) -> pa.Schema:
+    """Some columns of a schema."""
+    return pa.schema([schema.field(name) for name in names])
+
+
+def read(store: Store, name: str, schema: pa.Schema) -> pa.Table:
     """The columns of a schema. Raises `CorruptData` for a file that does not hold them."""
     try:
-        return pq.read_table(path, columns=schema.names).cast(schema)
+        with store.open(name) as file:
+            return pq.read_table(file, columns=schema.names).cast(schema)
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         detail = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise CorruptData(f"{path} cannot be read as a table of ours: {detail}; make it again") from error
+        raise CorruptData(f"{name} cannot be read as a table of ours: {detail}; make it again") from error

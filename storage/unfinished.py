@@ -1,35 +1,98 @@
-"""Unfinished archive files: where they lie, what they are called, and how one is published.
+"""Unfinished archive files: where the bytes of an open one lie, and how it is published.
 
-An open file lies in `warc/<crawl>/.open/` under its final name, `<crawl>-<writer>-<serial>.warc.gz`, so that a
-`RecordRef` into it never changes. It is published as three objects, each put once, in this order: the WARC, its
-CDXJ, its Manifest. Whoever finds this half done does it again, with the same bytes.
+An open file has its final name, `<crawl>-<writer>-<serial>.warc.gz`, from the beginning, so that a `RecordRef` into
+it never changes. Where the store is a directory it lies there, in `warc/<crawl>/.open/` (`storage.openfile`);
+elsewhere it is put piece by piece (`storage.segments`). Either way what was written before `sync` outlives its writer.
+
+It is published as three objects, each put once, in this order: the WARC, its CDXJ, its Manifest. Whoever finds
+this half done does it again, with the same bytes.
 """
 
 import re
 from collections import Counter
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Protocol
 
 from core import CorruptData
-from storage import cdxj
-from storage.files import Files, sync, writing
-from storage.manifest import JSON, Manifest, Output, digest, fingerprint, load, manifest_name, seal
+from storage import cdxj, openfile, segments
+from storage.files import Files
+from storage.manifest import (
+    JSON,
+    Manifest,
+    Output,
+    fingerprint,
+    load,
+    manifest_name,
+    put_output,
+    seal,
+    stored_digest,
+)
+from storage.store import Store
 
 STEP_NAME = "archive"
 STEP = f"{STEP_NAME}@1"
 RECIPE: dict[str, JSON] = {"format": "WARC/1.1"}
-OPEN = ".open"
 SUFFIX, INDEX_SUFFIX = ".warc.gz", ".cdxj.gz"
 WRITER_AND_SERIAL = re.compile(r"(.+)-(\d{5,})")
 
 
-def open_directory(files: Files, crawl: str) -> Path:
-    """Where the files being written of a crawl lie."""
-    return files.path(f"warc/{crawl}") / OPEN
+class Unfinished(Protocol):
+    """The bytes of an open archive file, in the hands of its writer."""
+
+    @property
+    def path(self) -> Path:
+        """All of them in a local file."""
+        ...
+
+    def write(self, data: bytes, at: int) -> None:
+        """Put bytes at their place, behind everything written before. Where it raises, it may be called again."""
+        ...
+
+    def sync(self) -> None:
+        """Make everything written durable. Where it raises, it may be called again."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it; what was synced stays for recovery."""
+        ...
+
+    def end(self) -> None:
+        """It is published: remove it."""
+        ...
 
 
-def open_files(files: Files, crawl: str) -> list[Path]:
-    """The files being written of a crawl, or left so, in the order of their names."""
-    return sorted(open_directory(files, crawl).glob(f"{crawl}-*{SUFFIX}"))
+class Left(Protocol):
+    """What a dead writer left of an open file."""
+
+    @property
+    def path(self) -> Path:
+        """A local file of its bytes, which may be cut."""
+        ...
+
+    def end(self) -> None:
+        """It is published, or not worth it: remove it."""
+        ...
+
+
+def begin(store: Store, crawl: str, name: str) -> Unfinished:
+    """A new open file."""
+    if isinstance(store, Files):
+        return openfile.OpenFile(store, crawl, name)
+    return segments.Segments(store, crawl, name)
+
+
+def left(store: Store, crawl: str) -> list[str]:
+    """Names of the open files of a crawl, their writers dead or alive, in order."""
+    found = openfile.left(store, crawl) if isinstance(store, Files) else segments.left(store, crawl)
+    return [name for name in found if name.startswith(f"{crawl}-") and name.endswith(SUFFIX)]
+
+
+def take(store: Store, crawl: str, name: str) -> AbstractContextManager[Left | None]:
+    """What is left of an open file whose writer is dead; None where it lives after all, or another was first."""
+    if isinstance(store, Files):
+        return openfile.take(store, crawl, name)
+    return segments.take(store, crawl, name)
 
 
 def writer_and_serial(crawl: str, name: str) -> tuple[str, int]:
@@ -39,38 +102,35 @@ def writer_and_serial(crawl: str, name: str) -> tuple[str, int]:
 
 
 def publish(
-    files: Files, crawl: str, path: Path, whole: Path, *, lines: list[str], counts: Counter[str], sha256: str
+    store: Store,
+    crawl: str,
+    file_name: str,
+    whole: Path,
+    *,
+    lines: list[str],
+    counts: Counter[str],
+    sha256: str,
 ) -> Manifest:
-    """Publish `whole` under the name of the open file at `path`, its index and its Manifest; then remove `path`.
+    """Publish the bytes of `whole` as the archive file of that name, with its index and its Manifest.
 
     Where it raises, it may be called again. Raises `CorruptData` where other bytes are published already.
     """
-    stem = path.name.removesuffix(SUFFIX)
+    stem = file_name.removesuffix(SUFFIX)
     sealed = manifest_name(STEP_NAME, f"{crawl}/{stem}")
-    if files.exists(sealed) and not path.exists():
-        return load(files, sealed)
-    name, index = f"warc/{crawl}/{path.name}", f"warc/{crawl}/{stem}{INDEX_SUFFIX}"
-    if not files.adopt(whole, name) and digest(files.path(name)) != sha256:
-        raise CorruptData(
-            f"{name} is published with other bytes than {path} has; compare them and remove one"
-        )
-    with files.stage(index) as staged:
-        cdxj.write(staged.path, lines)
-        staged.publish()
+    if not whole.exists() and store.exists(sealed):
+        return load(store, sealed)
+    name, index = f"warc/{crawl}/{file_name}", f"warc/{crawl}/{stem}{INDEX_SUFFIX}"
+    if not store.adopt(whole, name) and stored_digest(store, name) != sha256:
+        raise CorruptData(f"{name} is published with other bytes than its writer had; compare and remove one")
+    warc = Output(name=name, bytes=whole.stat().st_size, sha256=sha256, rows=counts.total())
     manifest = Manifest(
         step=STEP,
         part=f"{crawl}/{stem}",
         fingerprint=fingerprint(STEP, RECIPE, ()),
         recipe=RECIPE,
         inputs=(),
-        outputs=(
-            Output(name=name, bytes=files.size(name), sha256=sha256, rows=counts.total()),
-            Output(name=index, bytes=files.size(index), sha256=digest(files.path(index)), rows=len(lines)),
-        ),
+        outputs=(warc, put_output(store, index, len(lines), lambda path: cdxj.write(path, lines))),
         counts=counts,
     )
-    seal(files, manifest)
-    with writing(files.root):
-        path.unlink(missing_ok=True)
-        sync(path.parent)
+    seal(store, manifest)
     return manifest

@@ -6,6 +6,7 @@ from crawler import WorkerConfig
 from frontier import Discovery, Frontier, Scope, canonical
 from frontier.connect import connect
 from frontier.server import embedded
+from storage.files import Files
 from tests.crawler.server import Server
 
 LOOPBACK = ("127.0.0.0/8",)
@@ -34,7 +35,7 @@ class Crawl:
             "crawl": self.name,
             "worker": worker,
             "redis": self.redis,
-            "storage": self.root,
+            "store": Files(self.root),
             "contact": "mailto:test@example.org",
             "min_delay_s": 0.0,
             "timeout_s": 3.0,

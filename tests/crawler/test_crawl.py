@@ -18,8 +18,8 @@ from crawler.wire import Client
 from frontier import Kind, Outcome
 from storage.archive import Archive
 from storage.files import Files
-from storage.records import read
 from tests.crawler.server import Server, links, page, redirect
+from tests.storage.reading import read
 
 SPAWN = multiprocessing.get_context("spawn")
 

@@ -12,11 +12,10 @@ import pytest
 from core import Conflict, ThresherError
 from pipeline import engine
 from pipeline.engine import Made
-from pipeline.process import put_again
 from pipeline.progress import LineProgress
 from pipeline.step import Part, Step
 from storage.files import Files
-from storage.manifest import Input, load, manifest_name
+from storage.manifest import Input, load, manifest_name, put_output
 
 STEP = Step(name="double", version=1, recipe={"factor": 2})
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,8 +33,8 @@ def double(files, step, part):
     with (files.root / "made.log").open("a") as log:
         log.write(f"{part.name}\n")
     name = f"doubled/{part.name}.txt"
-    put_again(files, name, lambda path: path.write_text(str(part.task * step.recipe["factor"])))
-    return Made(counts={"in": 1}, rows={name: 1})
+    text = str(part.task * step.recipe["factor"])
+    return Made(counts={"in": 1}, outputs=(put_output(files, name, 1, lambda path: path.write_text(text)),))
 
 
 def die_once(files, step, part):

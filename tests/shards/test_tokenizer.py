@@ -10,7 +10,7 @@ from shards import tokenizer
 
 @given(st.text())
 def test_the_byte_tokenizer_gives_one_token_a_byte_and_loses_nothing(text):
-    bytewise = tokenizer.load(None).open()
+    bytewise = tokenizer.opened(tokenizer.load(None).json)
     encoded = bytewise.encode(text, add_special_tokens=False).ids
     assert len(encoded) == len(text.encode())
     assert bytewise.decode(encoded) == text
@@ -25,12 +25,14 @@ def test_a_tokenizer_is_known_by_its_content(tmp_path):
 
 
 def test_truncation_and_padding_that_a_file_asks_for_are_off(tmp_path):
-    asking = tokenizer.load(None).open()
+    asking = tokenizer.opened(tokenizer.load(None).json)
     asking.enable_truncation(max_length=4)
     asking.enable_padding(length=9)
     path = tmp_path / "tokenizer.json"
     path.write_text(asking.to_str())
-    encoded = tokenizer.load(path).open().encode_batch(["abcdefghij", "k"], add_special_tokens=False)
+    encoded = tokenizer.opened(tokenizer.load(path).json).encode_batch(
+        ["abcdefghij", "k"], add_special_tokens=False
+    )
     assert [len(one.ids) for one in encoded] == [10, 1]
 
 

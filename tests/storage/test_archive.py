@@ -19,14 +19,13 @@ from fastwarc.warc import ArchiveIterator
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from core import Conflict, CorruptData, InputError, RecordRef, Unavailable
-from storage import cdxj
 from storage.archive import Archive, recover
 from storage.files import Files
 from storage.manifest import Input, digest, load, manifests
-from storage.records import read
 from storage.warc import capture_records, target_uri
 from tests.storage.captures import BODY, CHUNKED, RECORD_ID, STARTED_MS, capture
 from tests.storage.faults import failing_at, steps
+from tests.storage.reading import read, rows
 
 AGENT = "thresher/0.1 (+mailto:crawl@example.org)"
 CAPTURES = [
@@ -143,11 +142,11 @@ def test_a_ref_is_enough_to_read_the_record(files):
 def test_the_index_has_a_line_for_every_response(files):
     made, refs = fill(files)
     made.seal()
-    rows = list(cdxj.read(files.path(INDEX)))
-    assert {(row.offset, row.length, row.filename, row.digest) for row in rows} == {
+    found = list(rows(files.path(INDEX)))
+    assert {(row.offset, row.length, row.filename, row.digest) for row in found} == {
         (ref.offset, ref.length, ref.file, ref.digest) for ref in refs
     }
-    assert {(row.url, row.status, row.mime) for row in rows} == {
+    assert {(row.url, row.status, row.mime) for row in found} == {
         (target_uri(one.url.wire), one.status, one.headers[0][1].partition(";")[0].lower())
         for one in CAPTURES
     }
@@ -287,7 +286,7 @@ def test_cut_at_any_byte_every_whole_record_survives(files):
         responses = [each for each in expected if each.type == "response"]
         assert [each.offset for each in found[0].records] == [each.offset for each in responses]
         assert found[0].manifest.counts["response"] == len(responses)
-        assert {row.offset for row in cdxj.read(files.path(INDEX))} == {each.offset for each in responses}
+        assert {row.offset for row in rows(files.path(INDEX))} == {each.offset for each in responses}
         assert sum(1 for _ in ArchiveIterator(io.BytesIO(stored), parse_http=False)) == len(expected)
         for name in list(files.list()):
             files.path(name).unlink()
@@ -308,7 +307,7 @@ def test_damage_in_the_middle_costs_only_the_records_that_it_is_in(files, at):
     assert sum(found.manifest.counts.values()) == len(whole) - len(hit)
     assert_valid(files.path(NAME))
     offsets = {each.offset for each in read(files.path(NAME)) if each.type == "response"}
-    assert {row.offset for row in cdxj.read(files.path(INDEX))} == offsets
+    assert {row.offset for row in rows(files.path(INDEX))} == offsets
     assert {each.offset for each in found.records} == offsets
 
 

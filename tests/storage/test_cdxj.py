@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from core import CorruptData, RecordRef
 from storage import cdxj
 from tests.shared import shared
+from tests.storage import reading
 
 REF = RecordRef(file="warc/main/a.warc.gz", offset=450, length=900, digest="sha1:ABC")
 
@@ -44,8 +45,8 @@ def test_any_url_round_trips(tmp_path_factory, found):
     path = tmp_path_factory.mktemp("cdxj") / "x.cdxj.gz"
     rows = [row(f"http://example.org/{url}", date, status=status) for url, date, status in found]
     cdxj.write(path, map(cdxj.line, rows))
-    assert sorted(map(cdxj.line, cdxj.read(path))) == sorted(map(cdxj.line, rows))
-    assert sorted(map(repr, cdxj.read(path))) == sorted(map(repr, rows))
+    assert sorted(map(cdxj.line, reading.rows(path))) == sorted(map(cdxj.line, rows))
+    assert sorted(map(repr, reading.rows(path))) == sorted(map(repr, rows))
 
 
 @pytest.mark.parametrize(
@@ -80,12 +81,12 @@ def test_anything_has_a_key_without_spaces(url, key):
 def test_what_is_no_index_is_corrupt_in_one_line(tmp_path, data):
     (tmp_path / "x.cdxj.gz").write_bytes(data)
     with pytest.raises(CorruptData, match=r"\A[^\n]*is no CDXJ behind its line 0[^\n]*\Z"):
-        list(cdxj.read(tmp_path / "x.cdxj.gz"))
+        list(reading.rows(tmp_path / "x.cdxj.gz"))
 
 
 @pytest.mark.shared
 def test_lines_of_the_common_crawl_are_read(tmp_path):
     (tmp_path / "x.gz").write_bytes(gzip.compress(shared("archives/cc-index/cdx-sample.cdxj").read_bytes()))
-    rows = list(cdxj.read(tmp_path / "x.gz"))
+    rows = list(reading.rows(tmp_path / "x.gz"))
     assert len(rows) == 5
     assert all(each.filename.startswith("crawl-data/") and each.length > 0 for each in rows)

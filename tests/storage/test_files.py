@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import CorruptData, InputError, Unavailable
-from storage.files import STAGING, Files, storage_root
+from storage.files import STAGING, Files
+from storage.root import store
 from tests.storage.faults import failing_at, steps
 
 
@@ -223,9 +224,9 @@ def test_sweep_removes_what_the_dead_left_and_nothing_of_the_living(files):
 
 
 def test_storage_roots_are_relative_to_the_project_unless_absolute(tmp_path):
-    assert storage_root("file:data", tmp_path) == tmp_path / "data"
-    assert storage_root("file:/var/x", tmp_path) == Path("/var/x")
-    assert storage_root("file:///var/x", tmp_path) == Path("/var/x")
+    assert store("file:data", tmp_path).root == tmp_path / "data"
+    assert store("file:/var/x", tmp_path).root == Path("/var/x")
+    assert store("file:///var/x", tmp_path).root == Path("/var/x")
 
 
 @pytest.mark.parametrize(
@@ -233,5 +234,5 @@ def test_storage_roots_are_relative_to_the_project_unless_absolute(tmp_path):
 )
 def test_other_addresses_are_refused_in_one_line(tmp_path, uri):
     with pytest.raises(InputError, match=r'project.storage = ".*"') as caught:
-        storage_root(uri, tmp_path)
+        store(uri, tmp_path)
     assert "\n" not in str(caught.value)

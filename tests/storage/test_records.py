@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from core import InputError
 from storage.members import BROKEN, CUT_OFF, NO_RECORD
-from storage.records import MANY_RECORDS, NO_HEAD, WRONG_LENGTH, read
+from storage.records import MANY_RECORDS, NO_HEAD, WRONG_LENGTH
 from storage.warc import capture_records, warcinfo
 from tests.shared import DATA, shared
 from tests.storage.captures import BODY, CHUNKED, RECORD_ID, STARTED_MS, capture
+from tests.storage.reading import read
 
 INFO = warcinfo("x.warc.gz", date_ms=STARTED_MS, fields={"software": "thresher"})
 RECORDS = [

@@ -1,0 +1,116 @@
+"""Open archive files where the store is a directory: in the store itself, under `warc/<crawl>/.open/`.
+
+A living writer holds a lock on its file; nobody takes it, whatever is believed of the writer.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from storage.files import Files, make_directory, sync, writing
+
+OPEN = ".open"
+
+
+class OpenFile:
+    """A file being written. `path` is where it grows."""
+
+    __slots__ = ("_file", "_root", "path")
+
+    def __init__(self, store: Files, crawl: str, name: str) -> None:
+        """Begin it, durably. Raises `FileExistsError` where there is one of that name."""
+        self._root = store.root
+        self.path = _directory(store, crawl) / name
+        with writing(self._root):
+            make_directory(self.path.parent)
+            self._file = self.path.open("xb", buffering=0)
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX)
+                sync(self.path.parent)
+            except OSError:
+                self._file.close()
+                self.path.unlink(missing_ok=True)
+                raise
+
+    def write(self, data: bytes, at: int) -> None:
+        """Write at its place and not at the end: what a failed attempt left there is written over."""
+        done = 0
+        with writing(self._root):
+            while done < len(data):
+                done += os.pwrite(self._file.fileno(), data[done:], at + done)
+
+    def sync(self) -> None:
+        """Bring it to disk."""
+        with writing(self._root):
+            os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Close it; the lock is gone with it."""
+        self._file.close()
+
+    def end(self) -> None:
+        """Remove it. The published file is another link to its bytes."""
+        with writing(self._root):
+            _remove(self.path)
+        self._file.close()
+
+    def __repr__(self) -> str:
+        return f"<open file {self.path.name}>"
+
+
+class LeftFile:
+    """A file that nobody writes to any more."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def end(self) -> None:
+        """Remove it."""
+        _remove(self.path)
+
+
+def left(store: Files, crawl: str) -> list[str]:
+    """Names of all open files of a crawl."""
+    return sorted(path.name for path in _directory(store, crawl).glob("*"))
+
+
+@contextmanager
+def take(store: Files, crawl: str, name: str) -> Iterator[LeftFile | None]:
+    """The file, locked; None where its writer lives, or another has recovered it."""
+    path = _directory(store, crawl) / name
+    file = _locked(path)
+    if file is None:
+        yield None
+        return
+    with file, writing(store.root):
+        yield LeftFile(path)
+
+
+def _directory(store: Files, crawl: str) -> Path:
+    return store.path(f"warc/{crawl}") / OPEN
+
+
+def _locked(path: Path) -> BinaryIO | None:
+    try:
+        file = path.open("r+b")
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    if not path.exists():
+        file.close()
+        return None
+    return file
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    sync(path.parent)
