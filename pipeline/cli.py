@@ -18,6 +18,7 @@ from pipeline import config
 from pipeline.terminal import Refusals, console, print_json, run_command, say
 
 if TYPE_CHECKING:
+    from pipeline.engine import Ran
     from pipeline.project import Project
     from pipeline.seed import Seeded
     from shards.dataset import Dataset
@@ -174,6 +175,9 @@ def process(
     redo: Annotated[
         bool, typer.Option("--redo", help="Forget what was made before, and make it again.")
     ] = False,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Try parts again that were put into quarantine.")
+    ] = False,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
@@ -184,9 +188,10 @@ def process(
       thresher process docs
     """
     from pipeline import recipe
-    from pipeline.process import forget, step
+    from pipeline.process import NAME, forget, step
     from pipeline.progress import stderr_progress
     from pipeline.project import Project
+    from pipeline.quarantine import release
 
     opened = Project.at(project)
     chosen = _sources(opened, names)
@@ -194,8 +199,15 @@ def process(
     if redo:
         for name in chosen:
             forget(opened.store, name)
-    ran = recipe.process_sources(opened, chosen, workers or _cores(), stderr_progress())
-    say(as_json, asdict(ran), f"{ran.made} parts made, {ran.already} were there")
+    for name in chosen if retry else ():
+        release(opened.store, NAME, name)
+    with opened.crew(workers or _cores()) as crew:
+        ran = recipe.process_sources(opened, chosen, crew, stderr_progress())
+    say(as_json, asdict(ran), _ran_line(ran))
+    for each in ran.quarantined:
+        typer.echo(f"thresher: part {each.part} is in quarantine: {each.reason}", err=True)
+    if ran.quarantined:
+        raise typer.Exit(1)
 
 
 @app.command(name="dedup")
@@ -211,7 +223,8 @@ def dedup_command(names: Names = None, project: ProjectOption = HERE, as_json: J
     from pipeline.project import Project
 
     opened = Project.at(project)
-    manifest = recipe.find_duplicates(opened, _sources(opened, names), stderr_progress())
+    with opened.crew(1) as crew:
+        manifest = recipe.find_duplicates(opened, _sources(opened, names), crew, stderr_progress())
     removed = {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in report.KINDS}
     line = ", ".join(f"{count:,} {kind}" for kind, count in removed.items())
     say(as_json, {"table": manifest.outputs[0].name, "removed": removed}, f"duplicates: {line}")
@@ -239,9 +252,10 @@ def export(
 
     opened = Project.at(project)
     vocabulary = load_tokenizer(tokenizer)
-    dataset, _ = recipe.export_dataset(
-        opened, _sources(opened, names), out, vocabulary, workers or _cores(), stderr_progress()
-    )
+    with opened.crew(workers or _cores()) as crew:
+        dataset, _ = recipe.export_dataset(
+            opened, _sources(opened, names), out, vocabulary, crew, stderr_progress()
+        )
     say(as_json, _dataset(out, dataset), _dataset_line(out, dataset))
 
 
@@ -423,6 +437,15 @@ def _sources(project: Project, names: list[str] | None) -> tuple[str, ...]:
 
 def _seeded_line(seeded: Seeded, crawl: str) -> str:
     return f"{crawl}: {seeded.added:,} added, {seeded.known:,} known, {seeded.refused:,} refused"
+
+
+def _ran_line(ran: Ran) -> str:
+    line = f"{ran.made} parts made, {ran.already} were there"
+    if ran.deaths:
+        line += f"; {ran.deaths} workers died and their parts were begun again"
+    if ran.left_out:
+        line += f"; {ran.left_out} records that crash a worker were left out"
+    return line
 
 
 def _dataset(out: str, dataset: Dataset) -> dict[str, Any]:

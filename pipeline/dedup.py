@@ -14,9 +14,10 @@ from filters import duplicates
 from filters.signature import SIGNATURE
 from pipeline import engine
 from pipeline.config import DedupConfig
-from pipeline.engine import Made
+from pipeline.crew import Crew
 from pipeline.progress import Progress
 from pipeline.step import Part, Step
+from pipeline.work import Made, Watch
 from storage import tables
 from storage.manifest import Input, Manifest, manifests, put_output
 from storage.store import Store
@@ -62,17 +63,19 @@ def covering(store: Store, sources: Sequence[str], config: DedupConfig) -> Manif
     return manifest
 
 
-def run(store: Store, sources: Sequence[str], config: DedupConfig, *, progress: Progress) -> Manifest:
+def run(
+    store: Store, sources: Sequence[str], config: DedupConfig, *, crew: Crew, progress: Progress
+) -> Manifest:
     """Make the removals, unless they are there."""
     now = step(config)
     whole = part(store, now, sources, config)
-    engine.run(store, now, [whole], work, workers=1, progress=progress)
+    engine.run(store, now, [whole], work, crew=crew, progress=progress).require_all()
     manifest = engine.sealed(store, now, whole)
     assert manifest is not None
     return manifest
 
 
-def work(store: Store, _: Step, part: Part) -> Made:
+def work(store: Store, _: Step, part: Part, __: Watch) -> Made:
     """Read the signatures, decide, write the removals."""
     signatures = tables.read_signatures(store, [span.name for span in part.inputs])
     removals = duplicates.removals(signatures, part.task)

@@ -1,43 +1,51 @@
-"""The local engine: makes the parts of a step that are not sealed yet, in a pool of processes.
+"""The engine: makes the parts of a step that are not sealed yet, by any crew.
 
 Rules
-1. A part is done when its Manifest is sealed, and only then. Its outputs may lie there before; they are
-   deleted and made again, for nobody has read them.
+1. A part is done when its Manifest is sealed, and only then. Its outputs may lie there before; they are put again,
+   for nobody has read them.
 2. A Manifest with another fingerprint is a Conflict, and nothing is made before all of them were looked at.
-3. A worker process that dies costs its part one attempt, and no other part anything.
-4. At most two parts a process are under way or waiting for a process.
+3. A worker that dies costs its part one attempt, and no other part anything.
+4. An item that takes its worker down `CRASHES` times by its own doing is left out, with that as its reason.
+5. A part that cannot be made at all is put into quarantine, and the others go on. What would befall every part alike
+   (the storage is gone, the recipe has drifted) ends the run.
+6. At most two tasks a hand are under way or waiting for a hand.
 """
 
-import multiprocessing
-import os
 import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
-from pebble import ProcessExpired, ProcessPool
-
-from core import Conflict, ThresherError
+from core import Conflict, InputError, ThresherError, Unavailable
+from pipeline import quarantine
+from pipeline.cell import OUT_OF_MEMORY
+from pipeline.crew import Crew
 from pipeline.progress import Progress
+from pipeline.quarantine import Quarantined
 from pipeline.step import Part, Step
-from storage.manifest import Manifest, Output, drift, load, manifest_name, seal
+from pipeline.work import Died, Ended, Raised, Sealed, Task, Work
+from storage.manifest import Manifest, drift, load, manifest_name
 from storage.store import Store
 
-ATTEMPTS = 3
-PARTS_A_PROCESS = 64
-"""A worker is replaced after so many parts: native parsers fragment memory."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
-    """What a worker made of a part: the counts, and the outputs that it put."""
-
-    counts: Mapping[str, int]
-    outputs: tuple[Output, ...]
-
-
-Work = Callable[[Store, Step, Part], Made]
+OWN_DOING = frozenset(
+    {
+        *(
+            -int(each)
+            for each in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
+        ),
+        OUT_OF_MEMORY,
+    }
+)
+"""Exit codes of a process that an item brought down. Any other death is somebody else's doing."""
+CRASHES = 2
+"""Once may be a failing machine."""
+LEFT_OUT = 16
+"""Items of one part that may be left out: more of them are no accident."""
+DEATHS = 10
+"""Deaths by somebody else's doing after which a part is put aside: it may be what the machine dies of."""
+FATAL = (Unavailable, Conflict, InputError)
+TASKS_A_HAND = 2
+"""One under way and one waiting, so that no hand is ever idle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,23 +54,64 @@ class Ran:
 
     made: int
     already: int
+    quarantined: tuple[Quarantined, ...] = ()
+    deaths: int = 0
+    """Workers that died under a part; each time the part was begun again."""
+    left_out: int = 0
+    """Items that crash a worker."""
+    work_cpu_s: float = 0.0
+    cpu_s: float = 0.0
+    """CPU seconds of the workers in the work, and in all."""
+    bytes_written: int = 0
+
+    def require_all(self) -> None:
+        """ThresherError where a part is in quarantine."""
+        for each in self.quarantined:
+            rest = f" (and {len(self.quarantined) - 1} more)" if len(self.quarantined) > 1 else ""
+            raise ThresherError(
+                f"part {each.part} of {each.step} is in quarantine{rest}: {each.reason}; everything else that "
+                "was made is kept. Mend the cause and run `thresher process --retry`"
+            )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Attempts:
+    """What became of a part so far."""
+
+    deaths: int = 0
+    crashes: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def left_out(self) -> frozenset[int]:
+        return frozenset(item for item, count in self.crashes.items() if count >= CRASHES)
 
 
 def run(
-    store: Store, step: Step, parts: Iterable[Part], work: Work, *, workers: int, progress: Progress
+    store: Store, step: Step, parts: Iterable[Part], work: Work, *, crew: Crew, progress: Progress
 ) -> Ran:
-    """Seal every part. Raises what a worker raised, and ThresherError for a part that kills its workers.
+    """Seal every part, or put it aside. Raises what would befall every part alike.
 
     `work` and the parts travel to other processes: `work` is a module's function, tasks are picklable.
     """
     # A part is a name and ranges, some hundred bytes for a thousand documents: the list may be held.
     wanted = list(parts)
-    missing = [part for part in wanted if sealed(store, step, part) is None]
+    unsealed = [part for part in wanted if sealed(store, step, part) is None]
+    aside = [mark for part in unsealed if (mark := quarantine.find(store, step, part)) is not None]
+    put_aside = {mark.part for mark in aside}
+    missing = [part for part in unsealed if part.name not in put_aside]
     progress.start(str(step), total=len(missing))
-    for part in _finished(store, step, missing, work, workers):
-        progress.advance(part.name)
+    ran = _made(store, step, missing, work, crew, progress)
     progress.done()
-    return Ran(made=len(missing), already=len(wanted) - len(missing))
+    return Ran(
+        made=ran.made,
+        already=len(wanted) - len(unsealed),
+        quarantined=(*aside, *ran.quarantined),
+        deaths=ran.deaths,
+        left_out=ran.left_out,
+        work_cpu_s=ran.work_cpu_s,
+        cpu_s=ran.cpu_s,
+        bytes_written=ran.bytes_written,
+    )
 
 
 def sealed(store: Store, step: Step, part: Part) -> Manifest | None:
@@ -83,87 +132,78 @@ def sealed(store: Store, step: Step, part: Part) -> Manifest | None:
     )
 
 
-def _finished(store: Store, step: Step, parts: list[Part], work: Work, workers: int) -> Iterator[Part]:
-    if not parts:
-        return
-    pool = ProcessPool(
-        max_workers=min(workers, len(parts)),
-        max_tasks=PARTS_A_PROCESS,
-        initializer=_start_worker,
-        context=multiprocessing.get_context("spawn"),
-    )
+def _made(store: Store, step: Step, parts: list[Part], work: Work, crew: Crew, progress: Progress) -> Ran:
     waiting = iter(parts)
-    attempts: dict[str, int] = {}
-    running: dict[Future[None], Part] = {}
+    attempts: dict[str, _Attempts] = {}
+    quarantined: list[Quarantined] = []
+    seals: list[Sealed] = []
+    deaths = left_out = under_way = 0
 
     def begin(part: Part) -> None:
-        attempts[part.name] = attempts.get(part.name, 0) + 1
-        running[pool.schedule(make, args=(store, step, part, work))] = part
+        so_far = attempts.setdefault(part.name, _Attempts())
+        crew.begin(Task(store=store, step=step, part=part, work=work, crashed=so_far.left_out))
 
-    try:
-        for part in waiting:
+    while True:
+        while under_way < TASKS_A_HAND * crew.hands and (part := next(waiting, None)) is not None:
             begin(part)
-            if len(running) < 2 * workers:
-                continue
-            yield from _collect(running, attempts, begin)
-        while running:
-            yield from _collect(running, attempts, begin)
-        pool.close()  # type: ignore[no-untyped-call]
-    except BaseException:
-        pool.stop()  # type: ignore[no-untyped-call]
-        raise
-    finally:
-        pool.join()
-
-
-def _collect(
-    running: dict[Future[None], Part], attempts: dict[str, int], begin: Callable[[Part], None]
-) -> Iterator[Part]:
-    finished, _ = wait(running, return_when=FIRST_COMPLETED)
-    for future in finished:
-        part = running.pop(future)
-        try:
-            future.result()
-        except ProcessExpired as death:
-            if attempts[part.name] < ATTEMPTS:
-                begin(part)
-                continue
-            raise ThresherError(
-                f"part {part.name}: its worker process died {ATTEMPTS} times (exit code {death.exitcode}); "
-                "everything else that was made is kept"
-            ) from None
-        yield part
-
-
-def make(store: Store, step: Step, part: Part, work: Work) -> None:
-    """Make one part and seal it: what a worker process does."""
-    made = work(store, step, part)
-    seal(
-        store,
-        Manifest(
-            step=str(step),
-            part=part.name,
-            fingerprint=part.fingerprint(step),
-            recipe=step.recipe,
-            inputs=part.inputs,
-            outputs=tuple(sorted(made.outputs, key=lambda output: output.name)),
-            counts=made.counts,
-        ),
+            under_way += 1
+        if not under_way:
+            break
+        task, ended = crew.ended()
+        so_far = attempts[task.part.name]
+        deaths += isinstance(ended, Died)
+        reason = _verdict(so_far, ended)
+        if reason is None:
+            begin(task.part)
+            continue
+        under_way -= 1
+        del attempts[task.part.name]
+        if isinstance(ended, Sealed):
+            seals.append(ended)
+            left_out += len(task.crashed)
+        else:
+            detail = ended.detail if isinstance(ended, Raised) else ""
+            quarantined.append(quarantine.put(store, step, task.part, reason, detail))
+        progress.advance(task.part.name)
+    return Ran(
+        made=len(seals),
+        already=0,
+        quarantined=tuple(quarantined),
+        deaths=deaths,
+        left_out=left_out,
+        work_cpu_s=sum(each.work_cpu_s for each in seals),
+        cpu_s=sum(each.cpu_s for each in seals),
+        bytes_written=sum(each.bytes_written for each in seals),
     )
 
 
-def _start_worker() -> None:
-    # Ctrl-C reaches the whole process group; only the parent decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    # One thread a process: the engine's processes are the parallelism.
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    os.environ["RAYON_NUM_THREADS"] = "1"
-    threading.Thread(target=_die_with_parent, daemon=True).start()
+def _verdict(so_far: _Attempts, ended: Ended) -> str | None:
+    """What the end of an attempt means: None to begin again, empty where all is well, else why the part is given up.
+
+    Raises what would befall every part alike.
+    """
+    match ended:
+        case Sealed():
+            return ""
+        case Raised(error=error):
+            if isinstance(error, FATAL):
+                raise error
+            return str(error)
+        case Died():
+            return _after_death(so_far, ended)
 
 
-def _die_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+def _after_death(so_far: _Attempts, death: Died) -> str | None:
+    code = f"(exit code {death.exitcode})"
+    if death.exitcode in OWN_DOING and death.item is not None:
+        so_far.crashes[death.item] += 1
+        if so_far.crashes[death.item] > CRASHES:
+            return f"item {death.item} crashes its worker even when it is left out {code}"
+        if len(so_far.left_out) > LEFT_OUT:
+            return f"{len(so_far.left_out)} of its items crash their worker {code}"
+        return None
+    so_far.deaths += 1
+    if so_far.deaths < DEATHS:
+        return None
+    where = "before its first item" if death.item is None else f"at item {death.item}"
+    return f"its worker died {so_far.deaths} times, the last time {where} {code}"

@@ -28,10 +28,11 @@ from tokenizers import Tokenizer
 
 from core import Conflict, CorruptData, InputError
 from pipeline import engine
-from pipeline.engine import Made
+from pipeline.crew import Crew
 from pipeline.funnel import Funnel
 from pipeline.progress import Progress
 from pipeline.step import Part, Step
+from pipeline.work import Made, Watch
 from shards.dataset import Dataset, ShardFile
 from shards.format import SHARD, shard_name
 from shards.order import Permutation
@@ -198,7 +199,7 @@ def writing(out: Store) -> Iterator[None]:
         yield
 
 
-def make(plan: Plan, out: Store, *, workers: int, progress: Progress) -> Dataset:
+def make(plan: Plan, out: Store, *, crew: Crew, progress: Progress) -> Dataset:
     """Make every shard that is not there yet, and seal the dataset. The same plan gives the same bytes."""
     if out.exists(MANIFEST):
         dataset = Dataset.from_json(out.read(MANIFEST), f"{out.uri}/{MANIFEST}")
@@ -207,10 +208,10 @@ def make(plan: Plan, out: Store, *, workers: int, progress: Progress) -> Dataset
         scratch.put(TOKENIZER, plan.tokenizer.json.encode())
         tokenize = Step(name="tokenize", version=1, recipe=plan.recipe)
         pieces = list(_tokenize_parts(plan))
-        engine.run(scratch, tokenize, pieces, tokenize_work, workers=workers, progress=progress)
+        engine.run(scratch, tokenize, pieces, tokenize_work, crew=crew, progress=progress).require_all()
         shard = Step(name="shard", version=1, recipe=plan.recipe)
         numbered = list(_shard_parts(plan, scratch, tokenize, pieces, out))
-        engine.run(scratch, shard, numbered, shard_work, workers=workers, progress=progress)
+        engine.run(scratch, shard, numbered, shard_work, crew=crew, progress=progress).require_all()
         dataset = _dataset(plan, scratch, shard, numbered, out)
         out.put(MANIFEST, dataset.to_json())
     out.within(WORK).clear()
@@ -244,7 +245,7 @@ def put_report(out: Store, funnel: Funnel) -> None:
     out.put(REPORT, (json.dumps(funnel.to_dict(), indent=1) + "\n").encode())
 
 
-def tokenize_work(scratch: Store, _: Step, part: Part) -> Made:
+def tokenize_work(scratch: Store, _: Step, part: Part, __: Watch) -> Made:
     """Encode the kept documents of one part; one row group for each shard."""
     task: TokenizeTask = part.task
     documents, signatures = part.inputs
@@ -267,7 +268,7 @@ def tokenize_work(scratch: Store, _: Step, part: Part) -> Made:
     return Made(counts={"documents": table.num_rows}, outputs=(output,))
 
 
-def shard_work(scratch: Store, _: Step, part: Part) -> Made:
+def shard_work(scratch: Store, _: Step, part: Part, __: Watch) -> Made:
     """Read one shard's rows out of every part, and write them in order."""
     number, out = part.task
     groups = [_group(scratch, span.name, number) for span in part.inputs]

@@ -24,8 +24,8 @@ from filters.presets import recipe as rules_recipe
 from filters.rules import Rule
 from filters.signature import SIGNATURE, minhash, text_hash
 from pipeline.config import FiltersConfig
-from pipeline.engine import Made
 from pipeline.step import Part, Step
+from pipeline.work import Made, Watch
 from storage import tables
 from storage.cdxj import read as read_cdxj
 from storage.manifest import Input, Output, manifest_name, manifests, put_output
@@ -35,6 +35,8 @@ from storage.store import Store
 NAME = "process"
 VERSION = 1
 RECORDS_A_PART = 1000
+CRASHED = "crashed"
+"""Reason of a record that takes down the process which reads it."""
 ENTERS = frozenset({"response", DAMAGED})
 """Record types that are counted: what was a page, and what may have been one."""
 
@@ -107,7 +109,7 @@ def archive_outputs(outputs: tuple[Output, ...]) -> tuple[Output, Output]:
     return warc, index
 
 
-def work(store: Store, _: Step, part: Part) -> Made:
+def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
     """Make one part's three tables."""
     (span,) = part.inputs
     task: Range = part.task
@@ -116,11 +118,16 @@ def work(store: Store, _: Step, part: Part) -> Made:
     verdicts: list[Verdict] = []
     counts: Counter[str] = Counter()
     payload_bytes: dict[str, int] = {}
+    watch.at(span.first)
     with store.open(span.name) as file:
         for record in read(file, span.first, span.end, name=span.name):
+            watch.at(record.offset)
             if record.type not in ENTERS:
                 continue
-            found, verdict = _judged(record, task.source, recognise, chosen)
+            if record.offset in watch.crashed:
+                found, verdict = None, _skipped(task.source, record, CRASHED)
+            else:
+                found, verdict = _judged(record, task.source, recognise, chosen)
             verdicts.append(verdict)
             text_bytes = 0
             if found is not None:
@@ -173,8 +180,12 @@ def _judged(
 ) -> tuple[Document | None, Verdict]:
     found = document(record, source) if record.type != DAMAGED else Skip(reason=DAMAGED)
     if isinstance(found, Skip):
-        identity = document_id(source, record.ref)
-        return None, Verdict(id=identity, keep=False, rule="extract", reason=found.reason, measurements={})
+        return None, _skipped(source, record, found.reason)
     language = recognise(found.text)
     found = dataclasses.replace(found, language=language.code)
     return found, judge(found, language, chosen)
+
+
+def _skipped(source: str, record: ArchivedRecord, reason: str) -> Verdict:
+    identity = document_id(source, record.ref)
+    return Verdict(id=identity, keep=False, rule="extract", reason=reason, measurements={})

@@ -10,6 +10,7 @@ from core import InputError
 from frontier.server import embedded
 from pipeline import config
 from pipeline.config import Config
+from pipeline.crew import Crew, local_crew
 from storage.catalog import Catalog
 from storage.root import store
 from storage.store import Store
@@ -55,6 +56,12 @@ class Project:
         catalog = Catalog(self.config.project.catalog, self.directory)
         catalog.refresh(self.store)
         return catalog
+
+    @contextmanager
+    def crew(self, hands: int) -> Iterator[Crew]:
+        """The hands that make parts, for the time of the context."""
+        with local_crew(hands) as crew:
+            yield crew
 
     @contextmanager
     def frontier_address(self) -> Iterator[str]:

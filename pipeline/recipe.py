@@ -12,6 +12,7 @@ from core import Interrupted
 from frontier import Stats
 from pipeline import dedup, engine, export, process, report
 from pipeline.crawl import Limits, crawl
+from pipeline.crew import Crew
 from pipeline.funnel import Funnel, Tokens
 from pipeline.progress import Progress
 from pipeline.project import Project
@@ -53,24 +54,25 @@ def run(
     crawled = crawl(project, plan.crawl, limits, progress)
     if crawled.interrupted:
         raise Interrupted(f"crawl {plan.crawl} was drained; run the same command again to go on")
-    process_sources(project, names, limits.workers, progress)
-    find_duplicates(project, names, progress)
-    dataset, funnel = export_dataset(project, names, out, vocabulary, limits.workers, progress)
+    with project.crew(limits.workers) as crew:
+        process_sources(project, names, crew, progress).require_all()
+        find_duplicates(project, names, crew, progress)
+        dataset, funnel = export_dataset(project, names, out, vocabulary, crew, progress)
     return Job(seeded=seeded, crawled=crawled.stats, funnel=funnel, dataset=dataset)
 
 
-def process_sources(project: Project, names: tuple[str, ...], workers: int, progress: Progress) -> engine.Ran:
+def process_sources(project: Project, names: tuple[str, ...], crew: Crew, progress: Progress) -> engine.Ran:
     """Extract and judge everything that the sources have sealed and nobody has processed."""
     filters = project.config.filters
     step = process.step(filters)
     parts = (part for name in names for part in process.parts(project.store, name, filters))
-    return engine.run(project.store, step, parts, process.work, workers=workers, progress=progress)
+    return engine.run(project.store, step, parts, process.work, crew=crew, progress=progress)
 
 
-def find_duplicates(project: Project, names: tuple[str, ...], progress: Progress) -> Manifest:
+def find_duplicates(project: Project, names: tuple[str, ...], crew: Crew, progress: Progress) -> Manifest:
     """Decide what duplicates what among everything that the sources have sealed, all of it processed."""
     process.require_processed(project.store, names, project.config.filters)
-    return dedup.run(project.store, names, project.config.dedup, progress=progress)
+    return dedup.run(project.store, names, project.config.dedup, crew=crew, progress=progress)
 
 
 def export_dataset(
@@ -78,7 +80,7 @@ def export_dataset(
     names: tuple[str, ...],
     out: str,
     tokenizer: TokenizerFile,
-    workers: int,
+    crew: Crew,
     progress: Progress,
 ) -> tuple[Dataset, Funnel]:
     """Write what is kept as shards, with the funnel beside them."""
@@ -88,7 +90,7 @@ def export_dataset(
     )
     directory = export.claim(plan, out)
     with export.writing(directory):
-        dataset = export.make(plan, directory, workers=workers, progress=progress)
+        dataset = export.make(plan, directory, crew=crew, progress=progress)
     export.record(project.store, plan, dataset)
     counted = Tokens(tokenizer=tokenizer.name, tokens=dataset.tokens, text_bytes=plan.text_bytes)
     funnel = report.funnel_of(project, names, counted)
