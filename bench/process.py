@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from multiprocessing.sharedctypes import RawValue
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -30,6 +31,7 @@ from pipeline import process
 from pipeline.config import FiltersConfig
 from pipeline.ingest import ingest
 from pipeline.step import Part
+from pipeline.work import Watch
 from storage.files import Files
 from storage.manifest import Input
 from storage.records import read
@@ -52,12 +54,13 @@ def main() -> None:
         ingest(files, "bench", [warc])
         filters = FiltersConfig(preset=args.preset, languages=tuple(args.languages.split(",")))
         step = process.step(filters)
+        watch = Watch(RawValue("q"))
         parts = list(process.parts(files, "bench", filters))
-        process.work(files, step, empty(parts[0]))  # loads what is loaded once a process
+        process.work(files, step, empty(parts[0]), watch)  # loads what is loaded once a process
         wall, cpu = time.perf_counter(), cpu_seconds()
         counts: dict[str, int] = {}
         for part in parts:
-            for key, value in process.work(files, step, part).counts.items():
+            for key, value in process.work(files, step, part, watch).counts.items():
                 counts[key] = counts.get(key, 0) + value
         wall, cpu = time.perf_counter() - wall, cpu_seconds() - cpu
         records = sum(value for key, value in counts.items() if key.endswith(".documents"))

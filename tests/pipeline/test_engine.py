@@ -141,12 +141,6 @@ def files(tmp_path):
     return Files(tmp_path)
 
 
-@pytest.fixture(scope="module")
-def crew():
-    with local_crew(2) as crew:
-        yield crew
-
-
 def run(files, work, crew, count=4, step=STEP):
     return engine.run(files, step, parts(count), work, crew=crew, progress=LineProgress())
 

@@ -45,44 +45,44 @@ def warc(path, pages, record_ids=True):
     return path
 
 
-def whole_job(files, out, source="s"):
+def whole_job(files, out, crew, source="s"):
     """Everything behind the archive; returns the exported URLs."""
     run(
         files,
         process.step(FILTERS),
         process.parts(files, source, FILTERS),
         process.work,
-        workers=1,
+        crew=crew,
         progress=LineProgress(),
     )
-    removed = dedup.run(files, [source], DEDUP, progress=LineProgress())
+    removed = dedup.run(files, [source], DEDUP, crew=crew, progress=LineProgress())
     plan = export.plan(files, [source], tokenizer.load(None), removed)
     claimed = export.claim(plan, str(out))
-    dataset = export.make(plan, claimed, workers=1, progress=LineProgress())
+    dataset = export.make(plan, claimed, crew=crew, progress=LineProgress())
     rows = [row for shard in dataset.shards for row in pq.read_table(out / shard.name).to_pylist()]
     assert len(rows) == dataset.documents
     return sorted(row["url"] for row in rows)
 
 
-def test_the_same_bytes_under_two_names_are_brought_in_once(tmp_path):
+def test_the_same_bytes_under_two_names_are_brought_in_once(tmp_path, crew):
     files = Files(tmp_path / "data")
     first = warc(tmp_path / "a.warc.gz", [PAGE, OTHER])
     second = tmp_path / "b.warc.gz"
     second.write_bytes(first.read_bytes())
     found = ingest(files, "s", [first, second])
     assert (found.added, found.known) == (1, 1)
-    assert whole_job(files, tmp_path / "out") == ["http://example.org/0", "http://example.org/1"]
+    assert whole_job(files, tmp_path / "out", crew) == ["http://example.org/0", "http://example.org/1"]
 
 
 @pytest.mark.parametrize("record_ids", [True, False])
-def test_equal_pages_leave_one_and_records_without_ids_are_told_apart(tmp_path, record_ids):
+def test_equal_pages_leave_one_and_records_without_ids_are_told_apart(tmp_path, crew, record_ids):
     files = Files(tmp_path / "data")
     pages = [PAGE, PAGE, PAGE.replace("rivers and bridges", "ovens, bread and the men who baked it by night")]
     ingest(files, "s", [warc(tmp_path / "a.warc.gz", pages, record_ids)])
-    assert whole_job(files, tmp_path / "out") == ["http://example.org/0", "http://example.org/2"]
+    assert whole_job(files, tmp_path / "out", crew) == ["http://example.org/0", "http://example.org/2"]
 
 
-def test_names_with_several_endings_do_not_collide(tmp_path):
+def test_names_with_several_endings_do_not_collide(tmp_path, crew):
     files = Files(tmp_path / "data")
     paths = [
         warc(tmp_path / "x.warc.1.warc.gz", [PAGE]),
@@ -93,7 +93,7 @@ def test_names_with_several_endings_do_not_collide(tmp_path):
     ]
     ingest(files, "s", paths)
     assert len({part.name for part in process.parts(files, "s", FILTERS)}) == 2
-    assert len(whole_job(files, tmp_path / "out")) >= 1
+    assert len(whole_job(files, tmp_path / "out", crew)) >= 1
 
 
 def test_what_is_not_processed_is_not_left_out_in_silence(tmp_path):
@@ -114,10 +114,10 @@ def test_what_is_no_warc_is_refused_and_leaves_nothing(tmp_path, name, data):
     assert list(files.list("")) == []
 
 
-def test_one_export_at_a_time_writes_to_a_directory(tmp_path):
+def test_one_export_at_a_time_writes_to_a_directory(tmp_path, crew):
     files = Files(tmp_path / "data")
     ingest(files, "s", [warc(tmp_path / "a.warc.gz", [PAGE])])
-    whole_job(files, tmp_path / "out")
+    whole_job(files, tmp_path / "out", crew)
     out = Files(tmp_path / "out")
     with (
         export.writing(out),

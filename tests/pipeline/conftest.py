@@ -1,0 +1,10 @@
+import pytest
+
+from pipeline.crew import local_crew
+
+
+@pytest.fixture(scope="session")
+def crew():
+    """Two worker processes, for all tests of this process."""
+    with local_crew(2) as crew:
+        yield crew
