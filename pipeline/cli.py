@@ -175,6 +175,9 @@ def process(
     redo: Annotated[
         bool, typer.Option("--redo", help="Forget what was made before, and make it again.")
     ] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on until the crawl that is running is drained.")
+    ] = False,
     retry: Annotated[
         bool, typer.Option("--retry", help="Try parts again that were put into quarantine.")
     ] = False,
@@ -186,15 +189,18 @@ def process(
     \b
     Example:
       thresher process docs
+      thresher process docs --follow
     """
     from pipeline import recipe
+    from pipeline.follow import follow as follow_sources
     from pipeline.process import NAME, forget, step
     from pipeline.progress import stderr_progress
     from pipeline.project import Project
     from pipeline.quarantine import release
 
     opened = Project.at(project)
-    chosen = _sources(opened, names)
+    # A crawl may be followed before it has sealed anything.
+    chosen = tuple(map(_name, names)) if follow and names else _sources(opened, names)
     step(opened.config.filters)  # what is wrong with it is said before anything is forgotten
     if redo:
         for name in chosen:
@@ -202,7 +208,8 @@ def process(
     for name in chosen if retry else ():
         release(opened.store, NAME, name)
     with opened.crew(workers or _cores()) as crew:
-        ran = recipe.process_sources(opened, chosen, crew, stderr_progress())
+        made = follow_sources if follow else recipe.process_sources
+        ran = made(opened, chosen, crew, stderr_progress())
     say(as_json, asdict(ran), _ran_line(ran))
     for each in ran.quarantined:
         typer.echo(f"thresher: part {each.part} is in quarantine: {each.reason}", err=True)

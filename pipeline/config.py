@@ -40,6 +40,7 @@ class CrawlerConfig:
     min_delay: float = 1.0
     max_body: str = "10MiB"
     timeout: float = 30.0
+    max_backlog: str = "4GiB"
     allow_networks: tuple[str, ...] = ()
     render: str = "never"
     archive: str = "all"
@@ -48,6 +49,11 @@ class CrawlerConfig:
     def max_body_bytes(self) -> int:
         """`max_body` in bytes."""
         return size(self.max_body)
+
+    @property
+    def max_backlog_bytes(self) -> int:
+        """`max_backlog` in bytes."""
+        return size(self.max_backlog)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,10 +207,11 @@ def _check(path: Path, config: Config) -> None:
     for right, message in checks:
         if not right:
             raise InputError(f"{path}: {message}")
-    try:
-        size(crawler.max_body)
-    except ValueError as error:
-        raise InputError(f"{path}: crawler.max_body: {error}") from None
+    for key in ("max_body", "max_backlog"):
+        try:
+            size(getattr(crawler, key))
+        except ValueError as error:
+            raise InputError(f"{path}: crawler.{key}: {error}") from None
     for network in crawler.allow_networks:
         try:
             ipaddress.ip_network(network)
@@ -235,6 +242,7 @@ contact = ""                    # required to crawl: "mailto:you@example.org" or
 # min_delay = 1.0               # seconds between two requests to one host, whatever the number of workers
 # max_body = "10MiB"            # longer bodies are cut there and marked WARC-Truncated
 # timeout = 30                  # seconds for one exchange
+# max_backlog = "4GiB"          # a crawl that `thresher process --follow` follows waits above so many unprocessed bytes
 # allow_networks = []           # CIDRs exempt from the block on private, loopback and link-local addresses
 
 [filters]

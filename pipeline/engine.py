@@ -14,7 +14,7 @@ Rules
 import signal
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 
 from core import Conflict, InputError, ThresherError, Unavailable
 from pipeline import quarantine
@@ -64,6 +64,11 @@ class Ran:
     """CPU seconds of the workers in the work, and in all."""
     bytes_written: int = 0
 
+    def plus(self, other: "Ran") -> "Ran":
+        """Both runs together."""
+        sums = {each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)}
+        return Ran(**sums)
+
     def require_all(self) -> None:
         """ThresherError where a part is in quarantine."""
         for each in self.quarantined:
@@ -95,23 +100,20 @@ def run(
     """
     # A part is a name and ranges, some hundred bytes for a thousand documents: the list may be held.
     wanted = list(parts)
-    unsealed = [part for part in wanted if sealed(store, step, part) is None]
+    # Told by one listing, and not asked one by one.
+    there = set(store.list(f"manifests/{step.name}/"))
+    unsealed = [
+        part
+        for part in wanted
+        if manifest_name(step.name, part.name) not in there or sealed(store, step, part) is None
+    ]
     aside = [mark for part in unsealed if (mark := quarantine.find(store, step, part)) is not None]
     put_aside = {mark.part for mark in aside}
     missing = [part for part in unsealed if part.name not in put_aside]
     progress.start(str(step), total=len(missing))
     ran = _made(store, step, missing, work, crew, progress)
     progress.done()
-    return Ran(
-        made=ran.made,
-        already=len(wanted) - len(unsealed),
-        quarantined=(*aside, *ran.quarantined),
-        deaths=ran.deaths,
-        left_out=ran.left_out,
-        work_cpu_s=ran.work_cpu_s,
-        cpu_s=ran.cpu_s,
-        bytes_written=ran.bytes_written,
-    )
+    return replace(ran, already=len(wanted) - len(unsealed), quarantined=(*aside, *ran.quarantined))
 
 
 def sealed(store: Store, step: Step, part: Part) -> Manifest | None:

@@ -23,12 +23,13 @@ from filters.presets import measurement_names, rules
 from filters.presets import recipe as rules_recipe
 from filters.rules import Rule
 from filters.signature import SIGNATURE, minhash, text_hash
+from pipeline import quarantine
 from pipeline.config import FiltersConfig
 from pipeline.step import Part, Step
 from pipeline.work import Made, Watch
 from storage import tables
 from storage.cdxj import read as read_cdxj
-from storage.manifest import Input, Output, manifest_name, manifests, put_output
+from storage.manifest import Input, Manifest, Output, manifest_name, manifests, put_output
 from storage.records import DAMAGED, ArchivedRecord, read
 from storage.store import Store
 
@@ -70,29 +71,39 @@ def parts(store: Store, source: str, filters: FiltersConfig) -> Iterator[Part]:
     A sealed file never changes, so its parts are the same whenever one asks.
     """
     for manifest in manifests(store, "archive", source):
-        warc, index = archive_outputs(manifest.outputs)
-        with store.open(index.name) as file:
-            rows = read_cdxj(file, name=index.name)
-            offsets = sorted(row.offset for row in rows if row.filename == warc.name)
-        starts = [0, *offsets[RECORDS_A_PART::RECORDS_A_PART]]
-        for first, end in pairwise([*starts, warc.bytes]):
-            stem = manifest.part.removeprefix(f"{source}/")
-            yield Part(
-                name=f"{source}/part-{stem}-{first:012d}",
-                inputs=(Input(name=warc.name, sha256=warc.sha256, first=first, end=end),),
-                task=Range(source, filters.preset, filters.languages),
-            )
+        yield from parts_of(store, manifest, filters)
+
+
+def parts_of(store: Store, archive: Manifest, filters: FiltersConfig) -> Iterator[Part]:
+    """The parts of one sealed archive file: ranges of `RECORDS_A_PART` responses, from its index."""
+    source, _, stem = archive.part.partition("/")
+    warc, index = archive_outputs(archive.outputs)
+    with store.open(index.name) as file:
+        rows = read_cdxj(file, name=index.name)
+        offsets = sorted(row.offset for row in rows if row.filename == warc.name)
+    starts = [0, *offsets[RECORDS_A_PART::RECORDS_A_PART]]
+    for first, end in pairwise([*starts, warc.bytes]):
+        yield Part(
+            name=f"{source}/part-{stem}-{first:012d}",
+            inputs=(Input(name=warc.name, sha256=warc.sha256, first=first, end=end),),
+            task=Range(source, filters.preset, filters.languages),
+        )
 
 
 def require_processed(store: Store, sources: Iterable[str], filters: FiltersConfig) -> None:
     """InputError where something that a source has sealed is not processed: nothing is left out in silence."""
     for source in sources:
+        done = set(store.list(f"manifests/{NAME}/{source}/"))
         every = [part.name for part in parts(store, source, filters)]
-        missing = sum(not store.exists(manifest_name(NAME, name)) for name in every)
+        missing = sum(manifest_name(NAME, name) not in done for name in every)
         if missing:
-            raise InputError(
-                f"{source}: {missing} of {len(every)} parts are not processed; run `thresher process {source}` first"
+            aside = next(quarantine.marks(store, NAME, source), None)
+            remedy = (
+                f"run `thresher process {source}` first"
+                if aside is None
+                else f"{aside.part} is in quarantine ({aside.reason}): run `thresher process {source} --retry`"
             )
+            raise InputError(f"{source}: {missing} of {len(every)} parts are not processed; {remedy}")
 
 
 def forget(store: Store, source: str) -> None:

@@ -1,0 +1,219 @@
+"""What the engine costs beside the work: overhead, scaling, memory, one huge file against many small ones.
+
+usage: python bench/engine.py --warc FILE [FILE ...] [--pages N] [--huge BYTES] [QUESTION ...]
+
+QUESTION is scaling, memory, huge; all of them without any. The files are WARCs of real pages, such as a crawl of
+`bench/sites.py` leaves. Each question prints one JSON line.
+
+- scaling: N pages through the process step with one worker and with two: CPU seconds that were not spent in the
+  step's own work, as a share of all, worker starts counted and not; wall-clock ratio of one to two workers.
+- memory: peak resident memory of driver and workers together for N/10 and N pages.
+- huge: the same pages, once in many small files and once in a single one that other payloads blow up to --huge bytes.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import resource
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from pipeline import engine, process  # noqa: E402 - a script finds the packages only now
+from pipeline.config import FiltersConfig  # noqa: E402
+from pipeline.crew import local_crew  # noqa: E402
+from pipeline.ingest import ingest  # noqa: E402
+from pipeline.progress import LineProgress  # noqa: E402
+from storage.files import Files  # noqa: E402
+from storage.records import read  # noqa: E402
+
+FILTERS = FiltersConfig(preset="none", languages=())
+PAGES_A_FILE = 500
+FILLER = 1 << 20
+
+
+def main() -> None:
+    """Answer the questions."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("questions", nargs="*", default=["scaling", "memory", "huge"])
+    parser.add_argument("--warc", type=Path, nargs="+", required=True)
+    parser.add_argument("--pages", type=int, default=4000)
+    parser.add_argument("--huge", type=int, default=2 << 30)
+    args = parser.parse_args()
+    for question in args.questions:
+        with tempfile.TemporaryDirectory() as directory:
+            answer = {"scaling": scaling, "memory": memory, "huge": huge}[question]
+            found = answer(Path(directory), args)
+        print(json.dumps({"bench": f"engine-{question}", **found}), flush=True)
+
+
+def scaling(directory: Path, args: argparse.Namespace) -> dict[str, object]:
+    """One worker against two."""
+    files = many(directory, args.warc, args.pages)
+    runs = {hands: run(directory / f"{hands}", files, hands) for hands in (1, 2)}
+    one, two = runs[1], runs[2]
+    return {
+        "pages": args.pages,
+        "one": one,
+        "two": two,
+        "overhead_pct": two["overhead_pct"],
+        "speedup": round(one["wall_s"] / two["wall_s"], 3),
+    }
+
+
+def memory(directory: Path, args: argparse.Namespace) -> dict[str, object]:
+    """A tenth of the pages against all of them."""
+    found = {}
+    for pages in (args.pages // 10, args.pages):
+        (directory / f"in-{pages}").mkdir()
+        files = many(directory / f"in-{pages}", args.warc, pages)
+        found[pages] = run(directory / f"{pages}", files, 2)["peak_mb"]
+    small, large = found.values()
+    return {"pages": list(found), "peak_mb": [small, large], "ratio": round(large / small, 3)}
+
+
+def huge(directory: Path, args: argparse.Namespace) -> dict[str, object]:
+    """Many small files against a single one."""
+    small = many(directory, args.warc, args.pages)
+    whole = directory / "whole.warc.gz"
+    blown_up(whole, args.warc, args.pages, args.huge)
+    first, second = run(directory / "small", small, 2), run(directory / "huge", [whole], 2)
+    return {
+        "pages": args.pages,
+        "bytes": whole.stat().st_size,
+        "small": first,
+        "huge": second,
+        "wall_ratio": round(second["wall_s"] / first["wall_s"], 3),
+        "peak_ratio": round(second["peak_mb"] / first["peak_mb"], 3),
+    }
+
+
+def run(directory: Path, warcs: list[Path], hands: int) -> dict[str, float]:
+    """The process step over these files, by so many workers."""
+    files = Files(directory / "data")
+    ingest(files, "bench", warcs)
+    step, parts = process.step(FILTERS), list(process.parts(files, "bench", FILTERS))
+    own, children = cpu(resource.RUSAGE_SELF), cpu(resource.RUSAGE_CHILDREN)
+    with peak() as most:
+        with local_crew(hands) as crew:
+            begun = time.perf_counter()
+            ran = engine.run(files, step, parts, process.work, crew=crew, progress=LineProgress())
+            wall = time.perf_counter() - begun
+        spent = cpu(resource.RUSAGE_SELF) - own + cpu(resource.RUSAGE_CHILDREN) - children
+    return {
+        "hands": hands,
+        "parts": ran.made,
+        "wall_s": round(wall, 1),
+        "cpu_s": round(spent, 1),
+        "work_cpu_s": round(ran.work_cpu_s, 1),
+        "overhead_pct": round(100 * (1 - ran.work_cpu_s / spent), 2),
+        "peak_mb": round(most[0] / 1e6),
+    }
+
+
+def many(directory: Path, warcs: list[Path], pages: int) -> list[Path]:
+    """The first pages of some files, `PAGES_A_FILE` in a file."""
+    made: list[Path] = []
+    file = None
+    for number, (head, data) in enumerate(responses(warcs, pages)):
+        if number % PAGES_A_FILE == 0:
+            made.append(directory / f"small-{number // PAGES_A_FILE:05d}.warc.gz")
+            if file is not None:
+                file.close()
+            file = made[-1].open("wb")
+            file.write(head)
+        file.write(data)
+    if file is not None:
+        file.close()
+    return made
+
+
+def blown_up(path: Path, warcs: list[Path], pages: int, size: int) -> None:
+    """One file of all pages and, evenly between them, enough that is no page to reach the size."""
+    noise = os.urandom(FILLER)
+    with path.open("wb") as file:
+        for number, (head, data) in enumerate(responses(warcs, pages)):
+            if number == 0:
+                file.write(head)
+            file.write(data)
+            while file.tell() < size * (number + 1) / pages:
+                file.write(picture(noise))
+
+
+def picture(noise: bytes) -> bytes:
+    """A response record that is no page."""
+    http = b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n" + noise
+    head = (
+        "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000000>\r\n"
+        "WARC-Target-URI: http://example.org/x.png\r\nWARC-Date: 2026-01-02T03:04:05Z\r\n"
+        f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(http)}\r\n\r\n"
+    )
+    return gzip.compress(head.encode() + http + b"\r\n\r\n", 0)
+
+
+def responses(warcs: list[Path], pages: int) -> Iterator[tuple[bytes, bytes]]:
+    """The stored bytes of the warcinfo record of a file, and of one response after another; from the beginning
+    again when the files are at an end.
+    """
+    count = 0
+    while True:
+        for path in warcs:
+            with path.open("rb") as file, path.open("rb") as raw:
+                head = b""
+                for record in read(file, name=str(path)):
+                    raw.seek(record.offset)
+                    data = raw.read(record.length)
+                    if record.type == "warcinfo":
+                        head = data
+                    elif record.type == "response" and record.mime == "text/html":
+                        yield head, data
+                        count += 1
+                        if count == pages:
+                            return
+
+
+@contextmanager
+def peak() -> Iterator[list[int]]:
+    """Most resident bytes of this process and its children together, looked at every tenth of a second."""
+    most, over = [0], threading.Event()
+    this = psutil.Process()
+
+    def look() -> None:
+        while not over.wait(0.1):
+            now = 0
+            for process_ in (this, *this.children(recursive=True)):
+                try:
+                    now += process_.memory_info().rss
+                except psutil.NoSuchProcess:
+                    continue
+            most[0] = max(most[0], now)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield most
+    finally:
+        over.set()
+        thread.join()
+
+
+def cpu(whose: int) -> float:
+    """CPU seconds so far."""
+    used = resource.getrusage(whose)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    main()
