@@ -4,7 +4,8 @@
    if it is killed, and so much memory may its captures take.
 2. A lease is granted only where there is room to fetch it at once, and released as soon as its exchange is over.
 3. A page that its robots record forbids is settled without being asked for.
-4. The loop ends when the frontier is drained, the page limit is reached, or somebody says stop. Then nothing
+4. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate`).
+5. The loop ends when the frontier is drained, the page limit is reached, or somebody says stop. Then nothing
    more is leased or begun; what is in flight is finished by others.
 """
 
@@ -13,6 +14,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 
+from crawler.gate import ASK_S, Gate
 from crawler.page import settled
 from crawler.robots import Rulebook
 from crawler.settle import Finished, Settler
@@ -31,6 +33,7 @@ class Loop:
         self,
         frontier: Frontier,
         *,
+        gate: Gate,
         worker: str,
         concurrency: int,
         lease_ms: int,
@@ -39,7 +42,7 @@ class Loop:
         until: float | None,
     ) -> None:
         """`max_pages` counts the whole crawl's fetched pages; `until` is a time of the monotonic clock."""
-        self._frontier, self._worker = frontier, worker
+        self._frontier, self._gate, self._worker = frontier, gate, worker
         self._concurrency, self._lease_ms, self._min_delay_ms = concurrency, lease_ms, min_delay_ms
         self._max_pages, self._until = max_pages, until
         self._rulebook = Rulebook(frontier.robots)
@@ -84,7 +87,7 @@ class Loop:
 
     async def _take(self) -> list[Lease]:
         room = self._concurrency - len(self._open)
-        if room <= 0:
+        if room <= 0 or not await self._gate.admits():
             return []
         granted = await self._frontier.lease(
             room,
@@ -109,7 +112,7 @@ class Loop:
     async def _pause(self) -> None:
         """Wait until something changes here, or may have changed in the frontier."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(POLL_S):
+            async with asyncio.timeout(ASK_S if self._gate.shut else POLL_S):
                 await self._changed.wait()
         self._changed.clear()
         await asyncio.sleep(GATHER_S)

@@ -1,9 +1,10 @@
 """`Settler`: between the end of an exchange and the end of its lease.
 
 1. A lease is settled only when its records are durable: append, commit, then settle, never another way round.
-2. Batches: every tenth of a second, or at once when many wait. Appending, compressing and fsync happen in a
+2. An open archive file is sealed when it is due, also while nothing is appended to it (`crawler.rotation`).
+3. Batches: every tenth of a second, or at once when many wait. Appending, compressing and fsync happen in a
    thread of their own, one batch at a time; the event loop goes on.
-3. Whatever fails here ends the worker: what was not settled stays leased, and what was archived of it is found
+4. Whatever fails here ends the worker: what was not settled stays leased, and what was archived of it is found
    again by `crawler.replay`.
 """
 
@@ -15,8 +16,11 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from core import Capture
+from crawler.gate import Gate
 from crawler.recent import Recent
 from crawler.robots import AskAgain, Ruling
+from crawler.rotation import Rotation
+from crawler.wire import utc_ms
 from frontier import Frontier, Lease, Settlement
 from storage.archive import Archive
 
@@ -40,9 +44,18 @@ class Settler:
     """Archives and settles what is handed to it; `settled` is called with the leases that have ended."""
 
     def __init__(
-        self, archive: Archive, frontier: Frontier, settled: Callable[[Sequence[Lease]], None]
+        self,
+        archive: Archive,
+        frontier: Frontier,
+        settled: Callable[[Sequence[Lease]], None],
+        *,
+        gate: Gate,
+        rotation: Rotation,
+        clock_ms: Callable[[], int] = utc_ms,
     ) -> None:
+        """`clock_ms` is the one that dates the captures."""
         self._archive, self._frontier, self._settled = archive, frontier, settled
+        self._gate, self._rotation, self._clock_ms = gate, rotation, clock_ms
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="archive")
         self._waiting: list[Finished] = []
         self._many = asyncio.Event()
@@ -69,6 +82,8 @@ class Settler:
                     await self._many.wait()
             self._many.clear()
             await self._flush()
+            if self._is_due():
+                await self._in_thread(self._archive.seal)
         await self._flush()
         await self._in_thread(self._archive.seal)
 
@@ -76,9 +91,16 @@ class Settler:
         batch, self._waiting = self._waiting, []
         if not batch:
             return
+        before = self._archive.appended
         await self._in_thread(lambda: self._store(batch))
-        await end(self._frontier, batch, self.known)
+        await end(self._frontier, batch, self.known, archived=self._archive.appended - before)
         self._settled([finished.lease for finished in batch])
+
+    def _is_due(self) -> bool:
+        growing = self._archive.growing
+        return growing is not None and self._rotation.is_due(
+            size=growing.bytes, age_ms=self._clock_ms() - growing.since_ms, flow=self._gate.flow
+        )
 
     def _store(self, batch: Sequence[Finished]) -> None:
         for finished in batch:
@@ -93,8 +115,12 @@ class Settler:
         return f"<settler: {len(self._waiting)} waiting>"
 
 
-async def end(frontier: Frontier, batch: Sequence[Finished], known: Recent) -> None:
-    """End leases whose records are durable; what the frontier was told of is `known` from then on."""
+async def end(frontier: Frontier, batch: Sequence[Finished], known: Recent, *, archived: int = 0) -> None:
+    """End leases whose records are durable; what the frontier was told of is `known` from then on.
+
+    `archived` are the bytes of the records, for who follows the crawl. What a dead worker left is not counted
+    again: a follower finds it sealed.
+    """
     pages = [finished.answer for finished in batch if isinstance(finished.answer, Settlement)]
     for finished in batch:
         match finished.answer:
@@ -105,7 +131,7 @@ async def end(frontier: Frontier, batch: Sequence[Finished], known: Recent) -> N
             case AskAgain(after_ms=after_ms):
                 await frontier.retry_robots(finished.lease, after_ms=after_ms)
     # A stale lease adds nothing; which one it was is not said, so nothing of such a batch counts as known.
-    if await frontier.settle(pages) == len(pages):
+    if await frontier.settle(pages, archived=archived) == len(pages):
         for page in pages:
             for found in page.discoveries:
                 known.add(found.url.text)

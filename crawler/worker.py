@@ -24,9 +24,11 @@ from scrapy.logformatter import LogFormatter
 from scrapy.statscollectors import DummyStatsCollector
 
 from crawler.address import networks
+from crawler.gate import Gate
 from crawler.handler import WireHandler
 from crawler.identity import user_agent
 from crawler.loop import Loop
+from crawler.rotation import Rotation
 from crawler.scheduler import LeaseScheduler
 from crawler.settle import Settler
 from crawler.spider import LeaseSpider
@@ -67,6 +69,9 @@ class WorkerConfig:
     max_pages: int | None = None
     """Pages fetched by the whole crawl, those of earlier runs included, at which this run ends."""
     max_time_s: float | None = None
+    max_file_bytes: int = 1 << 30
+    """At which an archive file is sealed; sooner where the crawl is followed (`crawler.rotation`)."""
+    max_file_age_s: int = 3600
 
 
 def run_worker(config: WorkerConfig) -> None:
@@ -82,7 +87,14 @@ async def _run(config: WorkerConfig) -> None:
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(DNS_THREADS, "dns"))
     allow = networks(config.allow_networks)
     name = config.user_agent or user_agent(config.contact)
-    archive = Archive(config.store, config.crawl, writer=config.worker, user_agent=name)
+    archive = Archive(
+        config.store,
+        config.crawl,
+        writer=config.worker,
+        user_agent=name,
+        max_bytes=config.max_file_bytes,
+        max_age_s=config.max_file_age_s,
+    )
     redis = await connect(config.redis)
     try:
         frontier = Frontier(redis, config.crawl)
@@ -99,8 +111,10 @@ async def _run(config: WorkerConfig) -> None:
 
 
 async def _crawl(config: WorkerConfig, frontier: Frontier, archive: Archive, client: Client) -> None:
+    gate = Gate(frontier.flow)
     loop = Loop(
         frontier,
+        gate=gate,
         worker=config.worker,
         concurrency=config.concurrency,
         lease_ms=round(config.timeout_s * 1000) * HOPS + SETTLING_MS,
@@ -108,7 +122,8 @@ async def _crawl(config: WorkerConfig, frontier: Frontier, archive: Archive, cli
         max_pages=config.max_pages,
         until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,
     )
-    settler = Settler(archive, frontier, loop.settled)
+    rotation = Rotation(max_bytes=config.max_file_bytes, max_age_ms=config.max_file_age_s * 1000)
+    settler = Settler(archive, frontier, loop.settled, gate=gate, rotation=rotation)
     _obey_signals(loop)
     settling = asyncio.create_task(settler.run())
     settling.add_done_callback(lambda _: loop.stop())

@@ -19,11 +19,17 @@ origin, and again when the answer has gone stale, its robots.txt is leased like 
 its host waits for `settle_robots` or `retry_robots`. Nobody but the frontier knows about politeness: it
 holds for the whole fleet, because there is one line for all.
 
+**The gate.** What comes after the crawl may be slower than the crawl. Whoever follows it reports how many archived
+bytes are still to be processed (`follow`); what is archived from then on is added by the settlements. Beyond the
+follower's limit the gate is shut, and `lease` grants nothing to anybody, until a report says that there is room
+again (`Flow`).
+
 Everything lives in one Redis or Valkey; `thresher.lua` is the only writer, one atomic function a verb, and
 the server's clock is the only clock. `server.embedded` runs such a server for one machine.
 """
 
 from frontier.canonical import NotAUrl, canonical
+from frontier.flow import Flow
 from frontier.frontier import Frontier
 from frontier.lease import Added, Discovery, Kind, Lease, Outcome, Settlement, Stats
 from frontier.robots import RobotsRecord
@@ -32,6 +38,7 @@ from frontier.scope import Scope
 __all__ = [
     "Added",
     "Discovery",
+    "Flow",
     "Frontier",
     "Kind",
     "Lease",

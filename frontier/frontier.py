@@ -13,12 +13,12 @@ from typing import Any, cast
 from redis.asyncio import Redis
 
 from core import InputError, Unavailable
-from frontier.canonical import canonical
 from frontier.connect import answering
-from frontier.encoding import decode, encode, identity
-from frontier.lease import Added, Discovery, Kind, Lease, Outcome, Settlement, Stats
+from frontier.encoding import encode, identity
+from frontier.flow import Flow
+from frontier.lease import Added, Discovery, Lease, Outcome, Settlement, Stats
+from frontier.reply import counts, flow, lease
 from frontier.robots import RobotsRecord, Rule
-from frontier.scope import Scope
 
 _LIBRARY = "thresher"
 _OLDEST = 7  # Redis Functions came with 7.0
@@ -38,6 +38,8 @@ _KEYS = (  # in the order that thresher.lua takes them
     "count",
     "outcomes",
     "reasons",
+    "flow",
+    "beats",
 )
 
 
@@ -91,13 +93,14 @@ class Frontier:
 
         Nothing is granted that would come to a host sooner than its delay (`min_delay_ms`, or what its
         robots rules ask for, where that is longer). Once `limit` pages are fetched or leased, none is
-        granted. Leases whose deadline has passed go back before any is granted.
+        granted; nor is anything while the gate is shut (`flow`). Leases whose deadline has passed go back
+        before any is granted.
         """
         with answering(self._subject):
             rows = await self._call(
                 "lease", n, worker, lease_ms, min_delay_ms, -1 if limit is None else max(limit, 0)
             )
-        return [_lease(row, worker) for row in rows]
+        return [lease(row, worker) for row in rows]
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """Move the deadlines of leases that are still held to `lease_ms` from now."""
@@ -111,19 +114,22 @@ class Frontier:
             with answering(self._subject):
                 await self._call("release", *(lease.token for lease in leases))
 
-    async def settle(self, settlements: Sequence[Settlement]) -> int:
+    async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0) -> int:
         """End page leases, each together with what was found; returns how many were accepted.
 
         One settlement is one atomic step. A token that is not held (settled before, or expired and given
-        out again) changes nothing, so settling twice is harmless.
+        out again) changes nothing, so settling twice is harmless. `archived` are the bytes by which the
+        crawl's archive has grown, these pages' and others': what follows the crawl has so much more to do.
         """
-        if not settlements:
+        if not settlements and not archived:
             return 0
         with answering(self._subject):
             pipeline = self._redis.pipeline(transaction=False)
             for settlement in settlements:
                 pipeline.fcall("thresher_settle", len(self._keys), *self._keys, *_settlement(settlement))
-            return sum(await pipeline.execute())
+            if archived:
+                pipeline.fcall("thresher_archived", len(self._keys), *self._keys, archived)
+            return sum((await pipeline.execute())[: len(settlements)])
 
     async def settle_robots(
         self, lease: Lease, *, rule: Rule, body: bytes, ttl_ms: int, delay_ms: int | None
@@ -148,6 +154,26 @@ class Frontier:
             return None
         return RobotsRecord(origin=origin, version=version, rule=cast("Rule", rule.decode()), body=body)
 
+    async def follow(self, *, follower: str, backlog: int, limit: int, ttl_ms: int = 600_000) -> Flow:
+        """Report that `backlog` bytes of the sealed archive are still to be processed; returns what follows.
+
+        Every follower of a crawl measures the same backlog, so the newest report counts, whoever made it. It
+        counts for `ttl_ms`: one who stops for minutes holds the crawl, one who is gone for good does not.
+        """
+        with answering(self._subject):
+            return flow(await self._call("follow", follower, backlog, limit, ttl_ms))
+
+    async def unfollow(self, follower: str) -> None:
+        """Take the report back, if the newest one is this follower's: the crawl goes on without it."""
+        with answering(self._subject):
+            await self._call("unfollow", follower)
+
+    async def flow(self) -> Flow | None:
+        """Return how far the crawl is ahead of its follower; None where nobody follows it."""
+        with answering(self._subject):
+            told = await self._call("flow")
+        return flow(told) if told else None
+
     async def reclaim(self, worker: str) -> int:
         """Take back every lease of a worker that is dead; returns how many. Its hosts wait their delay."""
         with answering(self._subject):
@@ -157,7 +183,7 @@ class Frontier:
         """Return the leases that a worker holds, oldest first."""
         with answering(self._subject):
             rows = await self._call("leases", worker)
-        return [_lease(row, worker) for row in sorted(rows, key=lambda row: row[0])]
+        return [lease(row, worker) for row in sorted(rows, key=lambda row: row[0])]
 
     async def stats(self) -> Stats:
         """Return where every URL of the crawl stands, in one moment."""
@@ -170,8 +196,8 @@ class Frontier:
             later=later,
             robots=robots,
             hosts=hosts,
-            outcomes=settled | _counts(outcomes),
-            reasons=_counts(reasons),
+            outcomes=settled | counts(outcomes),
+            reasons=counts(reasons),
             seen=seen,
         )
 
@@ -227,29 +253,3 @@ def _settlement(settlement: Settlement) -> list[str | bytes | int]:
         settlement.hold_ms,
         *_records(settlement.discoveries),
     ]
-
-
-def _lease(row: Sequence[Any], worker: str) -> Lease:
-    token, kind, deadline_ms, robots_version, attempt, subject = row
-    if Kind(kind.decode()) is Kind.ROBOTS:
-        found = Discovery(url=canonical("/robots.txt", subject.decode()), scope=Scope(kind="any", anchor=""))
-    else:
-        stored = decode(subject)
-        found, attempt = stored.discovery, stored.attempt
-    return Lease(
-        url=found.url,
-        kind=Kind(kind.decode()),
-        token=token,
-        worker=worker,
-        deadline_ms=deadline_ms,
-        scope=found.scope,
-        depth=found.depth,
-        max_depth=found.max_depth,
-        hops=found.hops,
-        attempt=attempt,
-        robots_version=robots_version,
-    )
-
-
-def _counts(pairs: Sequence[Any]) -> dict[str, int]:
-    return {name.decode(): int(count) for name, count in zip(pairs[::2], pairs[1::2], strict=True)}

@@ -14,6 +14,8 @@ Keys, the same for every function, all of one crawl:
   count      hash  token, seq, leased
   outcomes   hash  outcome -> pages
   reasons    hash  outcome:reason -> pages
+  flow       hash  archived -> bytes, and the newest report of a follower (see read_flow)
+  beats      zset  worker -> until when it is taken for living
 
 Rules:
   1. An id in `urls` is in exactly one place: waiting, later, one lease, or settled.
@@ -23,6 +25,8 @@ Rules:
      the end of the last: its release, or the deadline of the lease that was never released.
   4. A page is granted only under a fresh robots record of its origin.
   5. A token that is not in `leases` changes nothing.
+  6. While the gate is shut nothing is granted. It is shut by what was archived since a report, or by a report,
+     and opened by a report or by the end of the last one's time.
 ]]
 
 local MAX_OPEN = 16 -- exchanges at once with a host that has no delay: it is ours, or a test
@@ -31,6 +35,7 @@ local MAX_EXPIRIES = 5 -- a page that kills five workers is the killer
 local RETRY_MS = 30000 -- doubles with every attempt
 local UNREADABLE_MS = 86400000 -- RFC 9309, section 2.4: robots.txt is not kept for longer than a day
 local SWEEP = 1000 -- expired leases, and due pages, taken up by one call
+local OPENS_AT = 4 / 5 -- of the limit: a gate that opened at the limit would flutter
 local LEVEL_ZERO = 2147483648 -- levels are signed; bytes are not
 
 local function split(text)
@@ -45,7 +50,7 @@ local function open(keys)
     now = time[1] * 1000 + math.floor(time[2] / 1000),
     urls = keys[1], waiting = keys[2], later = keys[3], ready = keys[4], hosts = keys[5], leases = keys[6],
     deadlines = keys[7], robots = keys[8], bodies = keys[9], count = keys[10], outcomes = keys[11],
-    reasons = keys[12],
+    reasons = keys[12], flow = keys[13], beats = keys[14],
   }
 end
 
@@ -280,6 +285,29 @@ local function grant(c, name, worker, lease_ms, min_delay)
   return tell(c, token, l, c.now + lease_ms)
 end
 
+-- Flow -----------------------------------------------------------------------------------------------------
+
+local function integer(number) return string.format('%.0f', number) end
+
+-- The newest report while its time lasts, else nil.
+local function read_flow(c)
+  local f = redis.call('HMGET', c.flow, 'follower', 'backlog', 'limit', 'from', 'reported', 'until', 'shut', 'archived')
+  if not f[1] or tonumber(f[6]) <= c.now then return nil end
+  local archived = tonumber(f[8] or 0)
+  return {
+    follower = f[1],
+    backlog = tonumber(f[2]), -- bytes, as reported
+    limit = tonumber(f[3]),
+    estimate = tonumber(f[2]) + archived - tonumber(f[4]), -- and what was archived since
+    reported = tonumber(f[5]),
+    shut = f[7] == '1',
+  }
+end
+
+local function tell_flow(f)
+  return {f.follower, f.backlog, f.limit, f.estimate, f.reported, f.shut and 1 or 0}
+end
+
 -- The verbs ------------------------------------------------------------------------------------------------
 
 -- args: id, record, ... ; returns how many were unknown
@@ -291,6 +319,8 @@ local function lease(keys, args)
   local n, limit = tonumber(args[1]), tonumber(args[5])
   expire(c)
   wake(c)
+  local flow = read_flow(c)
+  if flow and flow.shut then return {} end
   local taken = tonumber(redis.call('HGET', c.outcomes, 'fetched') or 0)
     + tonumber(redis.call('HGET', c.count, 'leased') or 0)
   local granted = {}
@@ -385,6 +415,39 @@ local function retry_robots(keys, args)
   place(c, h)
 end
 
+-- args: bytes, on their way to those who follow
+local function archived(keys, args)
+  local c = open(keys)
+  redis.call('HINCRBY', c.flow, 'archived', args[1])
+  local f = read_flow(c)
+  if f and f.estimate > f.limit then redis.call('HSET', c.flow, 'shut', '1') end
+end
+
+-- args: follower, backlog, limit, ttl_ms ; the flow from now on
+local function follow(keys, args)
+  local c = open(keys)
+  local before = read_flow(c)
+  local backlog, limit = tonumber(args[2]), tonumber(args[3])
+  local shut = backlog > limit or (before ~= nil and before.shut and backlog > limit * OPENS_AT)
+  redis.call('HSET', c.flow, 'follower', args[1], 'backlog', args[2], 'limit', args[3],
+    'from', redis.call('HGET', c.flow, 'archived') or '0', 'reported', integer(c.now),
+    'until', integer(c.now + args[4]), 'shut', shut and '1' or '0')
+  return tell_flow(read_flow(c))
+end
+
+-- args: follower
+local function unfollow(keys, args)
+  local c = open(keys)
+  if redis.call('HGET', c.flow, 'follower') == args[1] then
+    redis.call('HDEL', c.flow, 'follower', 'backlog', 'limit', 'from', 'reported', 'until', 'shut')
+  end
+end
+
+local function flow(keys)
+  local f = read_flow(open(keys))
+  return f and tell_flow(f) or {}
+end
+
 -- args: worker ; returns how many leases went back
 local function reclaim(keys, args)
   local c = open(keys)
@@ -438,6 +501,10 @@ redis.register_function('thresher_settle', settle)
 redis.register_function('thresher_settle_robots', settle_robots)
 redis.register_function('thresher_retry_robots', retry_robots)
 redis.register_function('thresher_reclaim', reclaim)
+redis.register_function('thresher_archived', archived)
+redis.register_function('thresher_follow', follow)
+redis.register_function('thresher_unfollow', unfollow)
+redis.register_function({function_name = 'thresher_flow', callback = flow, flags = {'no-writes'}})
 redis.register_function({function_name = 'thresher_leases', callback = leases, flags = {'no-writes'}})
 redis.register_function({function_name = 'thresher_robots', callback = robots, flags = {'no-writes'}})
 redis.register_function({function_name = 'thresher_stats', callback = stats, flags = {'no-writes'}})

@@ -9,6 +9,7 @@
 import hashlib
 import re
 from collections import Counter
+from typing import NamedTuple
 from uuid import UUID
 
 from core import Capture, Conflict, InputError, RecordRef
@@ -28,6 +29,13 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 
 
+class Growing(NamedTuple):
+    """An open file: its bytes so far, and when its first capture was made."""
+
+    bytes: int
+    since_ms: int
+
+
 class Archive:
     """The archive of one crawl as one writer makes it: a file at a time, the next when one is full or old.
 
@@ -44,6 +52,7 @@ class Archive:
         "_store",
         "_user_agent",
         "_writer",
+        "appended",
     )
 
     def __init__(
@@ -73,6 +82,13 @@ class Archive:
         ]
         self._serial = max(serials, default=-1)
         self._open: _OpenFile | None = None
+        self.appended = 0
+        """Bytes of everything appended so far, to this file and those before."""
+
+    @property
+    def growing(self) -> Growing | None:
+        """The open file; None where the next capture begins one."""
+        return None if self._open is None else Growing(self._open.size, self._open.since_ms)
 
     def append(self, capture: Capture, record_id: UUID) -> RecordRef:
         """Add the exchange; `record_id` becomes the response record's. Not durable before `commit`.
@@ -87,6 +103,7 @@ class Archive:
             self.seal()
         if self._open is None:
             self._open = self._begin(capture.started_ms)
+            self.appended += self._open.size
         self._open.make_room()
         offset = self._open.size + len(request)
         ref = RecordRef(
@@ -101,6 +118,7 @@ class Archive:
         )
         self._open.add("request", request)
         self._open.add("response", response)
+        self.appended += len(request) + len(response)
         self._open.lines.append(cdxj.line(row))
         return ref
 

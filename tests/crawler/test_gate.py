@@ -1,0 +1,79 @@
+"""How often a worker asks, and when it seals a file that could take more."""
+
+import pytest
+
+from crawler.gate import Gate
+from crawler.rotation import Rotation
+from frontier import Flow
+
+PLAIN = Rotation(max_bytes=1 << 30, max_age_ms=3_600_000)
+MIB = 1 << 20
+
+
+def flow(*, shut=False):
+    return Flow(follower="p", backlog=0, limit=1, estimate=0, reported_ms=0, shut=shut)
+
+
+class Clock:
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def asked():
+    return []
+
+
+def gate(asked, told, clock):
+    async def ask():
+        asked.append(clock())
+        return told[0]
+
+    return Gate(ask, clock)
+
+
+async def test_a_gate_that_nobody_shuts_admits_always_and_is_looked_at_once_a_second(asked):
+    clock = Clock()
+    made = gate(asked, [None], clock)
+    for _ in range(25):
+        assert await made.admits()
+        clock.now += 0.1
+    assert len(asked) == 3
+
+
+async def test_a_shut_gate_admits_one_question_a_second(asked):
+    clock, told = Clock(), [flow(shut=True)]
+    made = gate(asked, told, clock)
+    assert [await made.admits() for _ in range(3)] == [True, False, False]
+    assert made.shut
+    clock.now += 1
+    told[0] = flow()
+    assert [await made.admits() for _ in range(3)] == [True, True, True]
+    assert not made.shut
+
+
+@pytest.mark.parametrize(
+    ("size", "age_ms", "following", "due"),
+    [
+        (MIB, 3_599_999, None, False),
+        (1 << 30, 0, None, True),
+        (1, 3_600_000, None, True),
+        (64 * MIB - 1, 59_999, flow(), False),
+        (64 * MIB, 0, flow(), True),
+        (1, 60_000, flow(), True),
+        (1, 2_999, flow(shut=True), False),
+        (1, 3_000, flow(shut=True), True),
+        (64 * MIB, 0, flow(shut=True), True),
+    ],
+)
+def test_a_file_is_sealed_sooner_where_somebody_waits_for_it(size, age_ms, following, due):
+    assert PLAIN.is_due(size=size, age_ms=age_ms, flow=following) is due
+
+
+def test_limits_below_those_of_a_followed_crawl_hold_in_one_as_well():
+    small = Rotation(max_bytes=1000, max_age_ms=1000)
+    assert small.is_due(size=1000, age_ms=0, flow=flow())
+    assert small.is_due(size=0, age_ms=1000, flow=flow())
