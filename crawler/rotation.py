@@ -11,6 +11,7 @@ from frontier import Flow
 
 FOLLOWED_BYTES = 64 << 20
 FOLLOWED_AGE_MS = 60_000
+PART_OF_LIMIT = 8
 SHUT_AGE_MS = 3_000
 """What is in flight when the gate shuts comes into the same file."""
 
@@ -28,4 +29,6 @@ class Rotation:
             return size >= self.max_bytes or age_ms >= self.max_age_ms
         if flow.shut and age_ms >= SHUT_AGE_MS:
             return True
-        return size >= min(self.max_bytes, FOLLOWED_BYTES) or age_ms >= min(self.max_age_ms, FOLLOWED_AGE_MS)
+        # What lies in open files is not in the estimate: it is to be a small part of what the follower allows.
+        most = min(self.max_bytes, FOLLOWED_BYTES, max(flow.limit // PART_OF_LIMIT, 1))
+        return size >= most or age_ms >= min(self.max_age_ms, FOLLOWED_AGE_MS)

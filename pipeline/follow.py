@@ -145,27 +145,27 @@ class _Desk:
                     raise InputError(
                         f"{name!r}: no such crawl or ingest; run `thresher seed FILE --crawl {name}` first"
                     )
-            crawls = [Frontier(redis, name) for name in self._names if name in known]
-            for crawl in crawls:
+            crawls = {name: Frontier(redis, name) for name in self._names if name in known}
+            for crawl in crawls.values():
                 await crawl.open()
             try:
                 while not self._closing.is_set():
-                    for crawl in crawls:
+                    for name, crawl in crawls.items():
                         await crawl.follow(
                             follower=self._follower,
-                            backlog=self._backlog.of(crawl.name),
+                            backlog=self._backlog.of(name),
                             limit=self._project.config.crawler.max_backlog_bytes,
                         )
-                    self._over = all([await self._ended(crawl) for crawl in crawls])
+                    self._over = all([await self._ended(name, crawl) for name, crawl in crawls.items()])
                     await asyncio.to_thread(self._closing.wait, REPORT_S)
             finally:
-                for crawl in crawls:
+                for crawl in crawls.values():
                     await crawl.unfollow(self._follower)
         finally:
             await redis.aclose()
 
-    async def _ended(self, crawl: Frontier) -> bool:
-        return (await crawl.stats()).drained and not left(self._project.store, crawl.name)
+    async def _ended(self, name: str, crawl: Frontier) -> bool:
+        return (await crawl.stats()).drained and not left(self._project.store, name)
 
 
 def _bytes(part: Part) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from frontier import Frontier, Stats
+from frontier import Flow, Frontier, Stats
 from frontier.connect import connect
 from pipeline.project import Project
 
@@ -36,8 +36,9 @@ def render(found: dict[str, Any], console: Console) -> None:
         "leased",
         "fetched",
         "failed",
+        "who waits",
     ):
-        table.add_column(column, justify="left" if column == "source" else "right")
+        table.add_column(column, justify="left" if column in ("source", "who waits") else "right")
     for source in found["sources"]:
         frontier = source["frontier"]
         urls = ["-"] * 4
@@ -47,27 +48,42 @@ def render(found: dict[str, Any], console: Console) -> None:
             numbers = (waiting, frontier["leased"], outcomes.get("fetched", 0), outcomes.get("failed", 0))
             urls = [f"{number:,}" for number in numbers]
         done = [f"{source[key]:,}" for key in ("files", "archived", "processed", "kept")]
-        table.add_row(source["name"], *done, *urls)
+        table.add_row(source["name"], *done, *urls, source["waits"] or "-")
     console.print(table)
 
 
-async def _frontiers(address: str) -> dict[str, Stats]:
+async def _frontiers(address: str) -> dict[str, tuple[Stats, Flow | None]]:
     redis = await connect(address)
     try:
         found = {}
         for name in await Frontier.crawls(redis):
             frontier = Frontier(redis, name)
             await frontier.open()
-            found[name] = await frontier.stats()
+            found[name] = await frontier.stats(), await frontier.flow()
         return found
     finally:
         await redis.aclose()
 
 
-def _source(project: Project, name: str, frontiers: dict[str, Stats]) -> dict[str, Any]:
+def waits(stats: Stats, flow: Flow | None) -> str:
+    """Who waits for whom between a crawl and its follower; empty where nobody does."""
+    if flow is None:
+        return ""
+    if flow.shut:
+        return f"crawl for process ({_megabytes(flow.estimate)} of {_megabytes(flow.limit)} unprocessed)"
+    if flow.backlog == 0 and not stats.drained:
+        return "process for crawl"
+    return ""
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 2**20:,.1f} MiB"
+
+
+def _source(project: Project, name: str, frontiers: dict[str, tuple[Stats, Flow | None]]) -> dict[str, Any]:
     archived = project.catalog.totals("archive", name)
     processed = project.catalog.totals("process", name)
-    stats = frontiers.get(name)
+    stats, flow = frontiers.get(name, (None, None))
     return {
         "name": name,
         "files": len(project.catalog.parts("archive", name)),
@@ -75,4 +91,6 @@ def _source(project: Project, name: str, frontiers: dict[str, Stats]) -> dict[st
         "processed": sum(count for key, count in processed.items() if key.endswith(".documents")),
         "kept": processed.get("keep.documents", 0),
         "frontier": None if stats is None else {**asdict(stats), "drained": stats.drained},
+        "flow": None if flow is None else asdict(flow),
+        "waits": "" if stats is None else waits(stats, flow),
     }

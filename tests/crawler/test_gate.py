@@ -10,8 +10,8 @@ PLAIN = Rotation(max_bytes=1 << 30, max_age_ms=3_600_000)
 MIB = 1 << 20
 
 
-def flow(*, shut=False):
-    return Flow(follower="p", backlog=0, limit=1, estimate=0, reported_ms=0, shut=shut)
+def flow(*, shut=False, limit=1 << 40):
+    return Flow(follower="p", backlog=0, limit=limit, estimate=0, reported_ms=0, shut=shut)
 
 
 class Clock:
@@ -63,6 +63,8 @@ async def test_a_shut_gate_admits_one_question_a_second(asked):
         (1, 3_600_000, None, True),
         (64 * MIB - 1, 59_999, flow(), False),
         (64 * MIB, 0, flow(), True),
+        (MIB - 1, 0, flow(limit=8 * MIB), False),
+        (MIB, 0, flow(limit=8 * MIB), True),
         (1, 60_000, flow(), True),
         (1, 2_999, flow(shut=True), False),
         (1, 3_000, flow(shut=True), True),
