@@ -69,7 +69,6 @@ class Cache:
 
     def _begin(self) -> None:
         """The first `get` of a process puts the directory in order and gets counters of its own."""
-        self._process = os.getpid()
         self._tally = None
         try:
             self._room.make()
@@ -77,6 +76,8 @@ class Cache:
             self._room.settle()
         except OSError as error:
             self._complain(error)
+        # Last: another thread that came meanwhile has begun as well, rather than gone on without counting.
+        self._process = os.getpid()
 
     def _found(self, name: str, wanted: bytes, *, again: bool = False) -> bytes | None:
         try:

@@ -163,7 +163,7 @@ class Room:
                 descriptor = os.open(seen.path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
                 try:
                     # Nobody renames it meanwhile: that takes the ledger, which is ours.
-                    if is_free(descriptor):
+                    if is_free(descriptor) and lies_at(descriptor, Path(seen.path)):
                         _remove(change, replace(seen, size=os.fstat(descriptor).st_size))
                         swept = True
                 finally:

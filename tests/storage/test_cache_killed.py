@@ -1,7 +1,6 @@
 """Processes hammer one small cache and are killed at random: every byte stays true, and the bound holds throughout."""
 
 import multiprocessing
-import os
 import random
 import time
 from pathlib import Path
@@ -78,10 +77,10 @@ def test_processes_killed_at_random_leave_a_true_cache_within_its_bound(tmp_path
     for number in range(KEYS):
         assert last.get(f"key {number}", lambda: content(number)) == content(number)  # noqa: B023
     stats, lying = last.stats(), list(sizes(directory))
-    assert os.listdir(directory / "fetching") == []
+    assert list((directory / "fetching").iterdir()) == []
     assert stats.blocks == len(lying)
     assert stats.bytes == sum(taken(each.st_size) for each in lying) <= BOUND
     assert stats.errors == 0
     assert stats.evicted_blocks > 0
     assert stats.hits > KEYS
-    assert len(os.listdir(directory / "counters")) <= 6
+    assert len(list((directory / "counters").iterdir())) <= 6

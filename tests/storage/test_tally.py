@@ -6,6 +6,8 @@ import re
 import signal
 import threading
 
+import pytest
+
 from storage.cache import Cache
 from storage.ledger import Totals
 from storage.tally import COUNTS, EXPOSED, CacheStats, Tally, added_up, exposition
@@ -52,10 +54,8 @@ def test_hits_misses_and_bytes_are_counted(tmp_path):
 
 def test_a_read_that_failed_is_not_counted(tmp_path):
     cache = Cache(tmp_path, 4096)
-    try:
+    with pytest.raises(ZeroDivisionError):
         cache.get("key", lambda: 1 // 0)
-    except ZeroDivisionError:
-        pass
     assert cache.stats() == CacheStats()
 
 
@@ -103,6 +103,22 @@ def test_threads_count_together(tmp_path):
     for thread in threads:
         thread.join()
     assert added_up(tmp_path, Totals()).hits == 2000
+
+
+def test_threads_that_come_first_together_are_all_counted(tmp_path):
+    for number in range(20):
+        cache, together = Cache(tmp_path / str(number), 1 << 20), threading.Barrier(6)
+
+        def read(key, cache=cache, together=together):
+            together.wait()
+            cache.get(key, lambda: b"12345")
+
+        threads = [threading.Thread(target=read, args=(key,)) for key in "abcdef"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert (cache.stats().misses, cache.stats().blocks) == (6, 6)
 
 
 def test_users_at_once_have_files_of_their_own_and_later_ones_take_over(tmp_path):
