@@ -7,7 +7,8 @@
 3. Of many that miss a key at once one fetches and the others wait for it, `WAIT_SECONDS` at most.
 4. Any process may be killed at any instruction, and the directory deleted at any time.
 
-A block is a file (`storage.block`). It is made in `fetching`, under its final name and locked, and then renamed. Nothing is brought to disk with fsync: a block that a power cut tore is found by its checksum, and missed.
+A block is a file (`storage.block`). It is made in `fetching`, under its final name and locked, and then renamed.
+Nothing is brought to disk with fsync: a block that a power cut tore is found by its checksum, and missed.
 """
 
 import logging
@@ -69,13 +70,14 @@ class Cache:
 
     def _begin(self) -> None:
         """The first `get` of a process puts the directory in order and gets counters of its own."""
-        self._tally = None
+        tally = None
         try:
             self._room.make()
-            self._tally = Tally(self._counters)
+            tally = Tally(self._counters)
             self._room.settle()
         except OSError as error:
             self._complain(error)
+        self._tally = tally
         # Last: another thread that came meanwhile has begun as well, rather than gone on without counting.
         self._process = os.getpid()
 
@@ -85,15 +87,14 @@ class Cache:
         except FileNotFoundError:
             return None
         except (CorruptData, OSError):
-            if self._tally and not again:
-                self._tally.add(errors=1)
+            if not again:
+                self._count(errors=1)
             return None
-        if self._tally:
-            self._tally.add(hits=1, bytes_hit=len(data))
+        self._count(hits=1, bytes_hit=len(data))
         return data
 
     def _fetched(self, name: str, wanted: bytes, fetch: Callable[[], bytes]) -> bytes:
-        if self._tally and not self._tally.path.exists():  # the directory was deleted
+        if (tally := self._tally) and tally.is_lost():
             self._begin()
         with ExitStack() as turn:
             making = self._taken_turn(turn, name)
@@ -104,14 +105,15 @@ class Cache:
             data = fetch()
             if making:
                 self._store(making, name, wanted, data)
-        if self._tally:
-            self._tally.add(misses=1, bytes_missed=len(data))
+        self._count(misses=1, bytes_missed=len(data))
         return data
 
     def _taken_turn(self, turn: ExitStack, name: str) -> Making | None:
-        """The file to make the block in; none where it cannot be had, or another process has it for too long."""
+        """The file to make the block in; none where it cannot be had, or another has it for too long."""
         try:
             return turn.enter_context(self._room.making(name, WAIT_SECONDS))
+        except TimeoutError:  # a slow fetch is no trouble with the disk
+            return None
         except OSError as error:
             self._complain(error)
             return None
@@ -124,9 +126,12 @@ class Cache:
         except OSError as error:
             self._complain(error)
 
+    def _count(self, **counts: int) -> None:
+        if tally := self._tally:
+            tally.add(**counts)
+
     def _complain(self, error: OSError) -> None:
-        if self._tally:
-            self._tally.add(errors=1)
+        self._count(errors=1)
         if not self._warned:
             self._warned = True
             _log.warning(

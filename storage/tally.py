@@ -62,6 +62,14 @@ class Tally:
             with suppress(OSError):
                 os.pwrite(self._descriptor, COUNTS.pack(*self._counts), 0)
 
+    def is_lost(self) -> bool:
+        """Whether the file was deleted, with the directory it was in, so that counts in it are nobody's."""
+        try:
+            self.path.lstat()
+        except OSError:
+            return True
+        return False
+
     def __repr__(self) -> str:
         return f"<tally of process {self.process} at {self.path}>"
 

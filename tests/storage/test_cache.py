@@ -271,6 +271,7 @@ def test_nobody_waits_for_ever_for_a_fetcher(cache, monkeypatch):
         begun.wait(30)
         assert cache.get("key", lambda: b"bytes") == b"bytes"
         assert not is_kept(cache, "key", b"bytes")
+        assert cache.stats().errors == 0
         ending.set()
         assert first.result() == b"bytes"
     assert cache.get("key", never) == b"bytes"
