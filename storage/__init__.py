@@ -12,7 +12,8 @@ whole record and seals that. From then on it is an archive like any other in the
 reads them all alike, damaged ones too.
 
 Text and what was decided of it are tables (`storage.tables`). The catalog (`storage.catalog`) answers
-questions about all of it quickly, but is only a cache: deleting it loses nothing.
+questions about all of it quickly, but is only a cache: deleting it loses nothing. So is the block cache
+(`storage.cache`), which keeps on this machine's disk what was read from afar.
 
 This package is a library of formats: importers name the module (`from storage.archive import Archive`).
 """

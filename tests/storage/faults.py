@@ -10,7 +10,7 @@ CALLS = ("open", "link", "unlink", "mkdir", "fsync", "pwrite", "truncate", "scan
 
 
 @contextmanager
-def failing_at(number: int, code: int = errno.EIO) -> Iterator[list[str]]:
+def failing_at(number: int, code: int = errno.EIO, calls: tuple[str, ...] = CALLS) -> Iterator[list[str]]:
     """Let the call of that number fail, and every one after it; yields the names of those made before."""
     made: list[str] = []
 
@@ -23,7 +23,7 @@ def failing_at(number: int, code: int = errno.EIO) -> Iterator[list[str]]:
 
         return call
 
-    with _patched({name: watched(name, getattr(os, name)) for name in CALLS}):
+    with _patched({name: watched(name, getattr(os, name)) for name in calls}):
         yield made
 
 

@@ -1,0 +1,200 @@
+"""What a hit and a miss of the block cache cost, how good its eviction is, and what it costs at many blocks.
+
+usage: python bench/cache.py [--directory DIR] [--blocks 100000]
+
+One process, one thread; CPU is user + system time. Beside every hit a plain read of a file of the same bytes, and
+beside every miss a plain write, in the same run; files are in the page cache. Hit rate: Zipf (exponent 1) over
+20,000 keys with room for 2,000, against an exact LRU of as many blocks in memory; the times of the last reading
+are written at once in `ours` (a run of seconds stands for hours) and once a second, as the cache does it, in
+`ours_touched_once_a_second`. Eviction: misses into a full cache of `--blocks` blocks, and the room for 3,000 of them made alone. What files cost
+to make and remove is the file system's affair and varies; a --directory on tmpfs shows the cache's own part. Prints one
+JSON line.
+"""
+
+import argparse
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+
+from storage import block
+from storage.cache import Cache
+from storage.room import PAGE, Room
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+KEYS, ROOM, READS = 20_000, 2_000, 60_000
+MISSES = 3_000
+
+
+def main() -> None:
+    """Measure, and print the line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--directory", type=Path)
+    parser.add_argument("--blocks", type=int, default=100_000)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=args.directory) as directory:
+        root = Path(directory)
+        result = {
+            "bench": "cache",
+            "hit_64KiB": hits(root, 64 * KIB, 20_000),
+            "hit_8MiB": hits(root, 8 * MIB, 400),
+            "miss_64KiB": misses(root, 64 * KIB),
+            "zipf": zipf(root),
+            "eviction": eviction(root, args.blocks),
+        }
+    print(json.dumps(result))
+
+
+def hits(root: Path, length: int, reads: int) -> dict[str, float]:
+    """The same block again and again, in turns with the plain file."""
+    data = os.urandom(length)
+    cache, plain = Cache(root / f"hits-{length}", GIB), root / f"plain-{length}"
+    cache.get("bucket/name", lambda: data)
+    plain.write_bytes(data)
+
+    def read() -> None:
+        with plain.open("rb", buffering=0) as file:
+            file.read()
+
+    ours, theirs, wall = 0.0, 0.0, 0.0
+    rounds = 10
+    for _ in range(rounds):
+        begun = time.perf_counter()
+        ours += cpu(lambda: cache.get("bucket/name", never), reads // rounds)
+        wall += time.perf_counter() - begun
+        theirs += cpu(read, reads // rounds)
+    return {
+        "cpu_us": round(ours / rounds, 1),
+        "plain_read_cpu_us": round(theirs / rounds, 1),
+        "over_plain": round(ours / theirs, 2),
+        "hits_s": round(reads / wall),
+    }
+
+
+def misses(root: Path, length: int) -> dict[str, float]:
+    """New blocks, in turns with new plain files."""
+    data = os.urandom(length)
+    cache, plain = Cache(root / "misses", 4 * GIB), root / "plain"
+    plain.mkdir()
+    numbers, others = iter(range(MISSES)), iter(range(MISSES))
+    ours = theirs = 0.0
+    rounds = 100
+    for _ in range(rounds):
+        ours += cpu(lambda: cache.get(f"{next(numbers)}", lambda: data), MISSES // rounds)
+        theirs += cpu(lambda: (plain / f"{next(others)}").write_bytes(data), MISSES // rounds)
+    return {
+        "cpu_us": round(ours / rounds, 1),
+        "plain_write_cpu_us": round(theirs / rounds, 1),
+        "over_plain": round(ours / theirs, 2),
+    }
+
+
+def zipf(root: Path) -> dict[str, float]:
+    """Hit rates of one sequence of reads."""
+    weights = 1 / np.arange(1, KEYS + 1)
+    keys = [
+        str(key) for key in np.random.default_rng(1).choice(KEYS, READS, p=weights / weights.sum()).tolist()
+    ]
+    once_a_second = rate(root / "zipf-1", keys)
+    block.TOUCH_NS = 0
+    at_once = rate(root / "zipf-0", keys)
+    block.TOUCH_NS = 1_000_000_000
+    exact = exact_lru(keys)
+    return {
+        "ours": round(at_once, 4),
+        "ours_touched_once_a_second": round(once_a_second, 4),
+        "exact_lru": round(exact, 4),
+        "ours_over_exact": round(at_once / exact, 3),
+    }
+
+
+def rate(directory: Path, keys: list[str]) -> float:
+    """Hits a read, of blocks of one page."""
+    cache = Cache(directory, ROOM * PAGE)
+    for key in keys:
+        cache.get(key, lambda: b"x" * 3000)
+    stats = cache.stats()
+    return stats.hits / (stats.hits + stats.misses)
+
+
+def exact_lru(keys: list[str]) -> float:
+    """Hits a read, of as many blocks."""
+    kept: OrderedDict[str, None] = OrderedDict()
+    found = 0
+    for key in keys:
+        if key in kept:
+            found += 1
+            kept.move_to_end(key)
+        else:
+            kept[key] = None
+            if len(kept) > ROOM:
+                kept.popitem(last=False)
+    return found / len(keys)
+
+
+def eviction(root: Path, blocks: int) -> dict[str, float]:
+    """Misses into a full cache, and into the same one with more room."""
+    directory = root / "eviction"
+    numbers = iter(range(blocks + 2 * MISSES))
+    cache = Cache(directory, blocks * PAGE)
+
+    def miss() -> None:
+        cache.get(f"{next(numbers)}", lambda: b"x" * 3000)
+
+    for _ in range(blocks):
+        miss()
+    walls = []
+
+    def watched() -> None:
+        begun = time.perf_counter()
+        miss()
+        walls.append(time.perf_counter() - begun)
+
+    full = cpu(watched, MISSES)
+    evicted = cache.stats().evicted_blocks
+    alone = cpu(Room(directory, (blocks - MISSES) * PAGE).settle, 1)
+    evicted_alone = cache.stats().evicted_blocks - evicted
+    (directory / "ledger").unlink()
+    counting = cpu(miss, 1)
+    return {
+        "blocks": blocks,
+        "evicted": evicted,
+        "cpu_us_a_miss_full": round(full, 1),
+        "eviction_cpu_us": round(alone / evicted_alone, 1),
+        "longest_miss_ms": round(max(walls) * 1e3, 1),
+        "recount_ms": round(counting / 1e3, 1),
+    }
+
+
+def never() -> bytes:
+    """The fetch of a hit."""
+    raise AssertionError("fetched, although it was in the cache")
+
+
+def cpu(work: Callable[[], object], times: int) -> float:
+    """CPU microseconds a call."""
+    begun = seconds()
+    for _ in range(times):
+        work()
+    return (seconds() - begun) / times * 1e6
+
+
+def seconds() -> float:
+    """User and system time of this process."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""`Cache`: blocks read from far away, kept on a disk of this machine for all of its processes.
+
+1. `get` returns what `fetch` returned for that key, whatever happened to the directory; at worst it fetches again.
+   It raises nothing but what `fetch` raises.
+2. The blocks take no more room than the bound (`storage.room` says what is counted), whatever the number of
+   processes; those that were not read for longest go first.
+3. Of many that miss a key at once one fetches and the others wait for it, `WAIT_SECONDS` at most.
+4. Any process may be killed at any instruction, and the directory deleted at any time.
+
+A block is a file (`storage.block`). It is made in `fetching`, under its final name and locked, and then renamed.
+Nothing is brought to disk with fsync: a block that a power cut tore is found by its checksum, and missed.
+"""
+
+import logging
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from core import CorruptData, InputError
+from storage import block
+from storage.room import Making, Room
+from storage.tally import CacheStats, Tally, added_up
+
+WAIT_SECONDS = 10.0
+"""As long as a slow server may take for a block of 8 MiB; who waits longer fetches without storing."""
+
+_log = logging.getLogger(__name__)
+
+
+class Cache:
+    """The blocks under one directory. Making one opens nothing; it can be pickled, used by many threads, and goes
+    on in a forked process. With `max_bytes` 0 it does nothing.
+
+    A lowered `max_bytes` holds from the first `get` of each process on; while processes have different ones, each
+    makes room for its own.
+    """
+
+    __slots__ = ("_process", "_room", "_tally", "_warned", "directory", "max_bytes")
+
+    def __init__(self, directory: Path, max_bytes: int) -> None:
+        self.directory = directory
+        self.max_bytes = max_bytes
+        self._room = Room(directory, max_bytes)
+        self._process = 0
+        self._tally: Tally | None = None
+        self._warned = False
+
+    def get(self, key: str, fetch: Callable[[], bytes]) -> bytes:
+        """The bytes of `key`, which never change: from the cache, or from `fetch` and then stored.
+
+        Where they cannot be stored (no room, no permission) they are returned all the same, and one warning is logged.
+        """
+        if not self.max_bytes:
+            return fetch()
+        if self._process != os.getpid():
+            self._begin()
+        wanted = block.encoded(key)
+        name = block.name(wanted)
+        data = self._found(name, wanted)
+        return self._fetched(name, wanted, fetch) if data is None else data
+
+    def stats(self) -> CacheStats:
+        """What all processes that ever used the directory did, and what lies in it now."""
+        return added_up(self._counters, self._room.totals())
+
+    @property
+    def _counters(self) -> Path:
+        return self.directory / "counters"
+
+    def _begin(self) -> None:
+        """The first `get` of a process puts the directory in order and gets counters of its own."""
+        tally = None
+        try:
+            self._room.make()
+            tally = Tally(self._counters)
+            self._room.settle()
+        except OSError as error:
+            self._complain(error)
+        self._tally = tally
+        # Last: another thread that came meanwhile has begun as well, rather than gone on without counting.
+        self._process = os.getpid()
+
+    def _found(self, name: str, wanted: bytes, *, again: bool = False) -> bytes | None:
+        try:
+            data = block.read(self._room.path(name), wanted)
+        except FileNotFoundError:
+            return None
+        except (CorruptData, OSError):
+            if not again:
+                self._count(errors=1)
+            return None
+        self._count(hits=1, bytes_hit=len(data))
+        return data
+
+    def _fetched(self, name: str, wanted: bytes, fetch: Callable[[], bytes]) -> bytes:
+        if (tally := self._tally) and tally.is_lost():
+            self._begin()
+        with ExitStack() as turn:
+            making = self._taken_turn(turn, name)
+            # Another may have fetched it while this one waited for its turn.
+            data = self._found(name, wanted, again=True) if making else None
+            if data is not None:
+                return data
+            data = fetch()
+            if making:
+                self._store(making, name, wanted, data)
+        self._count(misses=1, bytes_missed=len(data))
+        return data
+
+    def _taken_turn(self, turn: ExitStack, name: str) -> Making | None:
+        """The file to make the block in; none where it cannot be had, or another has it for too long."""
+        try:
+            return turn.enter_context(self._room.making(name, WAIT_SECONDS))
+        except TimeoutError:  # a slow fetch is no trouble with the disk
+            return None
+        except OSError as error:
+            self._complain(error)
+            return None
+
+    def _store(self, making: Making, name: str, wanted: bytes, data: bytes) -> None:
+        try:
+            if self._room.reserve(making, block.size(wanted, data)):
+                block.write(making.descriptor, wanted, data)
+                self._room.publish(making, name)
+        except OSError as error:
+            self._complain(error)
+
+    def _count(self, **counts: int) -> None:
+        if tally := self._tally:
+            tally.add(**counts)
+
+    def _complain(self, error: OSError) -> None:
+        self._count(errors=1)
+        if not self._warned:
+            self._warned = True
+            _log.warning(
+                "the cache at %s cannot store blocks (%s): reading on without; free some room there, or move it",
+                self.directory,
+                error.strerror or error,
+            )
+
+    def __reduce__(self) -> tuple[type["Cache"], tuple[Path, int]]:
+        return Cache, (self.directory, self.max_bytes)
+
+    def __repr__(self) -> str:
+        return f"<cache at {self.directory} of {self.max_bytes} bytes>"
+
+
+def default_directory() -> Path:
+    """Where a user's cache lies: `$XDG_CACHE_HOME/thresher/blocks`, by default `~/.cache/thresher/blocks` (XDG Base
+    Directory Specification; a relative path in the variable counts as none).
+
+    Raises `InputError` where the user has no home directory.
+    """
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if base.is_absolute():
+        return base / "thresher" / "blocks"
+    try:
+        return Path.home() / ".cache" / "thresher" / "blocks"
+    except RuntimeError as error:
+        raise InputError(
+            'there is no home directory to cache in: set XDG_CACHE_HOME, or project.cache = "0"'
+        ) from error

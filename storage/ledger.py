@@ -1,0 +1,117 @@
+"""`Ledger`: the totals of a cache in one small file, true whenever nobody is changing them.
+
+1. Totals and files change together, under the ledger's lock. The ledger is marked as open before the first file
+   is touched and closed with the new totals after the last.
+2. A ledger found open (its holder was killed, or failed), written under another boot of the machine (a power cut
+   may have lost files or ledger), damaged or missing is made again by counting the files.
+"""
+
+import os
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import xxhash
+
+from storage.lock import held
+
+BOOT = Path("/proc/sys/kernel/random/boot_id")  # Linux; where it is missing, all boots are one
+FORM = struct.Struct("<8s16sQQQQQ")
+MAGIC = b"thrldg\x00\x01"
+SUM = struct.Struct("<Q")
+WAIT_SECONDS = 10.0
+"""Holders need microseconds, and about two seconds to count a million files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """What lies in the cache, what was evicted from it since it was made, and where eviction goes on."""
+
+    bytes: int = 0
+    blocks: int = 0
+    evicted: int = 0
+    hand: int = 0
+
+
+class Change:
+    """The ledger while its lock is held: assign the new `totals` before the end of the context."""
+
+    __slots__ = ("totals",)
+
+    def __init__(self, totals: Totals) -> None:
+        self.totals = totals
+
+
+class Ledger:
+    """The file at `path`; `count` counts the files it is about and returns their bytes and the number of blocks."""
+
+    __slots__ = ("_boot", "_count", "path")
+
+    def __init__(self, path: Path, count: Callable[[], tuple[int, int]]) -> None:
+        self.path = path
+        self._count = count
+        self._boot = b""
+
+    @contextmanager
+    def changing(self) -> Iterator[Change]:
+        """Alone with the files and their totals. Where the context raises, the files are counted next time.
+
+        Raises `OSError` where the ledger cannot be written, or is held by another for `WAIT_SECONDS`.
+        """
+        with held(self.path, WAIT_SECONDS) as descriptor:
+            totals = self._read(descriptor, closed=True)
+            if totals is None:
+                totals = self.recounted(self._read(descriptor, closed=False) or Totals())
+            self._write(descriptor, totals, is_open=True)
+            change = Change(totals)
+            yield change
+            self._write(descriptor, change.totals, is_open=False)
+
+    def recounted(self, totals: Totals) -> Totals:
+        """The totals with what the files say now. The lock is held."""
+        size, blocks = self._count()
+        return replace(totals, bytes=size, blocks=blocks)
+
+    def look(self) -> Totals:
+        """The totals without waiting for anybody; some moments old or some bytes off while they are changed.
+        Zeros where there is no ledger that can be read.
+        """
+        with suppress(OSError):
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                return self._read(descriptor, closed=False) or Totals()
+            finally:
+                os.close(descriptor)
+        return Totals()
+
+    def _read(self, descriptor: int, *, closed: bool) -> Totals | None:
+        stored = os.pread(descriptor, FORM.size + SUM.size, 0)
+        form, sum_ = stored[: FORM.size], stored[FORM.size :]
+        if len(sum_) != SUM.size or xxhash.xxh3_64_intdigest(form) != SUM.unpack(sum_)[0]:
+            return None
+        magic, boot, is_open, size, blocks, evicted, hand = FORM.unpack(form)
+        if magic != MAGIC or (closed and (is_open or boot != self._this_boot())):
+            return None
+        return Totals(bytes=size, blocks=blocks, evicted=evicted, hand=hand)
+
+    def _write(self, descriptor: int, totals: Totals, *, is_open: bool) -> None:
+        form = FORM.pack(
+            MAGIC,
+            self._this_boot(),
+            is_open,
+            max(0, totals.bytes),
+            max(0, totals.blocks),
+            totals.evicted,
+            totals.hand,
+        )
+        os.pwrite(descriptor, form + SUM.pack(xxhash.xxh3_64_intdigest(form)), 0)
+
+    def _this_boot(self) -> bytes:
+        if not self._boot:
+            try:
+                self._boot = xxhash.xxh3_128_digest(BOOT.read_bytes())
+            except OSError:
+                self._boot = bytes(16)
+        return self._boot

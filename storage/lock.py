@@ -1,0 +1,67 @@
+"""A file lock that names what it guards: held by one thread of one process at a time, freed when its holder dies.
+
+1. The file that is locked is the one that lies at the path: whoever waited for a file that was since renamed or
+   removed waits for the new one.
+2. Nobody waits for ever: a holder may be stopped by a debugger or a frozen container.
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from storage.files import FILE_MODE
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.000_5, 0.005
+"""Seconds between two looks at a lock that another holds; they double. `flock` cannot wait for a bounded time."""
+
+
+@contextmanager
+def held(path: Path, seconds: float) -> Iterator[int]:
+    """A descriptor of the file at `path`, created if missing, locked until the end of the context.
+
+    Raises `TimeoutError` where another holds it for more than `seconds`, and `OSError` where the file cannot be
+    opened for writing (its directory is missing, the disk is full or read-only).
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE)
+        try:
+            _wait(descriptor, path, deadline)
+            try:
+                if lies_at(descriptor, path):
+                    yield descriptor
+                    return
+            finally:
+                # Closing would do, were it not for a child forked meanwhile, which has the descriptor too.
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+        finally:
+            os.close(descriptor)
+
+
+def is_free(descriptor: int) -> bool:
+    """Whether nobody held the lock; whoever asked holds it from then on."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _wait(descriptor: int, path: Path, deadline: float) -> None:
+    pause = FIRST_PAUSE
+    while not is_free(descriptor):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError(f"{path} is locked by another process")
+        time.sleep(min(pause, left))
+        pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def lies_at(descriptor: int, path: Path) -> bool:
+    """Whether the open file is still the one at that path."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    return False

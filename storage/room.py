@@ -1,0 +1,224 @@
+"""`Room`: the directories of a cache, how many bytes lie in them, and which blocks go when it would be too many.
+
+1. Every file under `blocks` and `fetching` counts, with its length rounded up to whole pages of the disk. Room is
+   reserved before a byte is written, in all processes' ledger, so what is counted never passes the bound.
+   Not counted: directories, locks and counters (some KiB a directory; about 50 bytes a block), and a block that
+   was evicted while somebody reads it, whose room the system frees when it is read.
+2. A file in `fetching` is locked by its maker. One that is not is of a dead maker, and goes first.
+3. Of the blocks those go that were not read for longest, approximately: a hand goes round the directories,
+   samples some, and removes the oldest sixteenth of the sample. Blocks are spread evenly by their hash, so the
+   oldest of a sample are about the oldest of all. Nothing is held in memory between two evictions.
+"""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from storage.ledger import Change, Ledger, Totals
+from storage.lock import held, is_free, lies_at
+
+PAGE = 4096
+"""Bytes: the unit in which ext4, XFS and tmpfs give room to files."""
+SHARDS = 256
+SAMPLE = 64
+"""Blocks to choose from, at least, where there are as many. Redis finds 10 near an exact LRU, for single keys."""
+GOING = 16
+"""One in this many of a sample goes: so many blocks are looked at for each that is evicted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """A file found by the hand."""
+
+    read_at_ns: int
+    path: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Making:
+    """A file in which a block is made, locked by its maker."""
+
+    path: Path
+    descriptor: int
+
+
+def taken(length: int) -> int:
+    """Bytes on disk of a file of `length` bytes."""
+    return -(-length // PAGE) * PAGE
+
+
+def oldest(sample: Sequence[Seen], now_ns: int) -> list[Seen]:
+    """Which of a sample go: a sixteenth, at least one, read longest ago; before them what claims to have been read
+    in the future, which is of a clock that was set back.
+    """
+    by_age = sorted(sample, key=lambda seen: (seen.read_at_ns if seen.read_at_ns <= now_ns else 0, seen.path))
+    return by_age[: max(1, len(sample) // GOING)]
+
+
+class Room:
+    """The room under one directory for at most `bound` bytes. All methods may raise `OSError`."""
+
+    __slots__ = ("_ledger", "blocks", "bound", "fetching")
+
+    def __init__(self, directory: Path, bound: int) -> None:
+        self.bound = bound
+        self.blocks = directory / "blocks"
+        self.fetching = directory / "fetching"
+        self._ledger = Ledger(directory / "ledger", self._counted)
+
+    def make(self) -> None:
+        """Make the directories that are missing."""
+        for directory in (self.blocks, self.fetching):
+            directory.mkdir(parents=True, exist_ok=True)
+
+    def totals(self) -> Totals:
+        """What lies there, without waiting for anybody."""
+        return self._ledger.look()
+
+    def settle(self) -> None:
+        """Remove what dead makers left, and what is above the bound (it was higher, or the machine burnt)."""
+        with self._ledger.changing() as change:
+            self._sweep(change)
+            above = change.totals.bytes > self.bound
+        while above:
+            with self._ledger.changing() as change:
+                above = self._evict(change) and change.totals.bytes > self.bound
+
+    def path(self, name: str) -> str:
+        """Where the block of that name lies."""
+        return f"{self.blocks}/{name[:2]}/{name}"
+
+    @contextmanager
+    def making(self, name: str, seconds: float) -> Iterator[Making]:
+        """The file to make a block in, of one thread of one process at a time; gone at the end of the context if it
+        was not published. Raises `TimeoutError` where another one has it for more than `seconds`.
+        """
+        path = self.fetching / name
+        with ExitStack() as stack:
+            try:
+                descriptor = stack.enter_context(held(path, seconds))
+            except FileNotFoundError:
+                self.make()
+                descriptor = stack.enter_context(held(path, seconds))
+            making = Making(path=path, descriptor=descriptor)
+            try:
+                yield making
+            finally:
+                with suppress(OSError):  # then the next sweep does it
+                    self._discard(making)
+
+    def reserve(self, making: Making, length: int) -> bool:
+        """Give the file its length and the room for it. Blocks are evicted until it fits. False: the bound is lower
+        than that, or others are making files that fill it.
+        """
+        while taken(length) <= self.bound:
+            with self._ledger.changing() as change:
+                # It may have a length: that which a dead maker gave it.
+                more = taken(length) - taken(os.fstat(making.descriptor).st_size)
+                if change.totals.bytes + more <= self.bound:
+                    os.ftruncate(making.descriptor, length)
+                    change.totals = replace(change.totals, bytes=change.totals.bytes + more)
+                    return True
+                if not self._evict(change):
+                    before = change.totals.bytes
+                    change.totals = self._ledger.recounted(change.totals)
+                    if change.totals.bytes >= before:
+                        return False
+        return False
+
+    def publish(self, making: Making, name: str) -> None:
+        """Move the finished file under the name of its block, in place of what was there."""
+        path = Path(self.path(name))
+        with self._ledger.changing() as change:
+            there = os.path.lexists(path)
+            try:
+                making.path.rename(path)
+            except FileNotFoundError:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                making.path.rename(path)
+            if there:
+                # It was damaged or not ours, so there is no telling what was counted for it.
+                change.totals = self._ledger.recounted(change.totals)
+            else:
+                change.totals = replace(change.totals, blocks=change.totals.blocks + 1)
+
+    def _discard(self, making: Making) -> None:
+        if lies_at(making.descriptor, making.path):
+            length = os.fstat(making.descriptor).st_size
+            if length == 0:
+                making.path.unlink()
+            else:
+                with self._ledger.changing() as change:
+                    _remove(change, Seen(read_at_ns=0, path=str(making.path), size=length))
+
+    def _sweep(self, change: Change) -> bool:
+        """Remove what dead makers left; whether there was something."""
+        swept = False
+        for seen in list(_files(str(self.fetching))):
+            with suppress(FileNotFoundError):
+                descriptor = os.open(seen.path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+                try:
+                    # Nobody renames it meanwhile: that takes the ledger, which is ours.
+                    if is_free(descriptor) and lies_at(descriptor, Path(seen.path)):
+                        _remove(change, replace(seen, size=os.fstat(descriptor).st_size))
+                        swept = True
+                finally:
+                    os.close(descriptor)
+        return swept
+
+    def _evict(self, change: Change) -> bool:
+        """Remove some files; whether there was one that may go."""
+        if self._sweep(change):
+            return True
+        sample, hand = self._sample(change.totals.hand)
+        if not sample:
+            return False
+        going = oldest(sample, time.time_ns())
+        for seen in going:
+            _remove(change, seen)
+        change.totals = replace(
+            change.totals,
+            hand=hand,
+            blocks=change.totals.blocks - len(going),
+            evicted=change.totals.evicted + len(going),
+        )
+        return True
+
+    def _sample(self, hand: int) -> tuple[list[Seen], int]:
+        """Blocks of the next directories, and where to go on."""
+        sample: list[Seen] = []
+        for step in range(SHARDS):
+            sample.extend(_files(f"{self.blocks}/{(hand + step) % SHARDS:02x}"))
+            if len(sample) >= SAMPLE:
+                return sample, (hand + step + 1) % SHARDS
+        return sample, hand
+
+    def _counted(self) -> tuple[int, int]:
+        size = blocks = 0
+        for shard in range(SHARDS):
+            for seen in _files(f"{self.blocks}/{shard:02x}"):
+                size += taken(seen.size)
+                blocks += 1
+        return size + sum(taken(seen.size) for seen in _files(str(self.fetching))), blocks
+
+
+def _files(directory: str) -> Iterator[Seen]:
+    try:
+        scan = os.scandir(directory)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    with scan:
+        for entry in scan:
+            with suppress(FileNotFoundError):
+                if entry.is_file(follow_symlinks=False):
+                    status = entry.stat(follow_symlinks=False)
+                    yield Seen(read_at_ns=status.st_mtime_ns, path=entry.path, size=status.st_size)
+
+
+def _remove(change: Change, seen: Seen) -> None:
+    Path(seen.path).unlink(missing_ok=True)  # somebody else may have deleted it, but it was counted
+    change.totals = replace(change.totals, bytes=change.totals.bytes - taken(seen.size))

@@ -1,0 +1,143 @@
+"""What a cache did, counted by every process that uses it and kept when they die.
+
+1. Each user of a directory has a file of counters that it alone writes, locked as long as it lives. Whoever comes
+   after it goes on with its file, so there are as many as there ever were users at once.
+2. A count is in its file before the read that it counts returns: a killed process loses at most that one. A power
+   cut loses what the system had not yet written, some seconds.
+3. Counting never fails a read: a disk that refuses costs the counts.
+"""
+
+import os
+import struct
+import threading
+import weakref
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from storage.files import FILE_MODE
+from storage.ledger import Totals
+from storage.lock import is_free
+
+COUNTS = struct.Struct("<5Q")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheStats:
+    """The figures of one cache directory. All but `bytes` and `blocks` only grow, until the directory is deleted."""
+
+    hits: int = 0
+    """Reads answered from the cache."""
+    misses: int = 0
+    """Reads that were fetched."""
+    bytes_hit: int = 0
+    bytes_missed: int = 0
+    evicted_blocks: int = 0
+    bytes: int = 0
+    """Room taken on the disk now, in whole pages."""
+    blocks: int = 0
+    errors: int = 0
+    """Damaged blocks found, and fetched blocks that could not be stored."""
+
+
+class Tally:
+    """The counters of one process. Raises `OSError` where their file cannot be made."""
+
+    __slots__ = ("__weakref__", "_counts", "_descriptor", "_lock", "path", "process")
+
+    def __init__(self, directory: Path) -> None:
+        self.process = os.getpid()
+        self.path, self._descriptor = _claimed(directory)
+        weakref.finalize(self, os.close, self._descriptor)
+        self._counts = _counts(self._descriptor)
+        self._lock = threading.Lock()
+
+    def add(
+        self, *, hits: int = 0, misses: int = 0, bytes_hit: int = 0, bytes_missed: int = 0, errors: int = 0
+    ) -> None:
+        """Count."""
+        with self._lock:
+            a, b, c, d, e = self._counts
+            self._counts = a + hits, b + misses, c + bytes_hit, d + bytes_missed, e + errors
+            with suppress(OSError):
+                os.pwrite(self._descriptor, COUNTS.pack(*self._counts), 0)
+
+    def is_lost(self) -> bool:
+        """Whether the file was deleted, with the directory it was in, so that counts in it are nobody's."""
+        try:
+            self.path.lstat()
+        except OSError:
+            return True
+        return False
+
+    def __repr__(self) -> str:
+        return f"<tally of process {self.process} at {self.path}>"
+
+
+def added_up(directory: Path, totals: Totals) -> CacheStats:
+    """The figures of all processes that ever counted in the directory."""
+    sums = [0] * 5
+    for path in _paths(directory):
+        with suppress(OSError):
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                sums = [total + more for total, more in zip(sums, _counts(descriptor), strict=True)]
+            finally:
+                os.close(descriptor)
+    hits, misses, bytes_hit, bytes_missed, errors = sums
+    return CacheStats(
+        hits=hits,
+        misses=misses,
+        bytes_hit=bytes_hit,
+        bytes_missed=bytes_missed,
+        evicted_blocks=totals.evicted,
+        bytes=totals.bytes,
+        blocks=totals.blocks,
+        errors=errors,
+    )
+
+
+EXPOSED = (
+    ("hits_total", "counter", "Reads answered from the cache.", "hits"),
+    ("misses_total", "counter", "Reads that were fetched.", "misses"),
+    ("hit_bytes_total", "counter", "Bytes answered from the cache.", "bytes_hit"),
+    ("miss_bytes_total", "counter", "Bytes that were fetched.", "bytes_missed"),
+    ("evicted_blocks_total", "counter", "Blocks removed to make room.", "evicted_blocks"),
+    ("errors_total", "counter", "Damaged blocks found, and blocks that could not be stored.", "errors"),
+    ("size_bytes", "gauge", "Room taken on the disk.", "bytes"),
+    ("blocks", "gauge", "Blocks in the cache.", "blocks"),
+)
+"""Name behind `thresher_cache_`, type, help, field (Prometheus: base units, `_total` for counters)."""
+
+
+def exposition(stats: CacheStats) -> str:
+    """The figures in Prometheus' text format 0.0.4."""
+    lines = []
+    for name, kind, said, field in EXPOSED:
+        lines.append(f"# HELP thresher_cache_{name} {said}")
+        lines.append(f"# TYPE thresher_cache_{name} {kind}")
+        lines.append(f"thresher_cache_{name} {getattr(stats, field)}")
+    return "\n".join(lines) + "\n"
+
+
+def _claimed(directory: Path) -> tuple[Path, int]:
+    """A file of counters that no living process has, locked: a dead one's, or a new one."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for path in (*_paths(directory), directory / os.urandom(8).hex()):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE)
+        if is_free(descriptor):
+            return path, descriptor
+        os.close(descriptor)
+    raise BlockingIOError(f"the counters in {directory} are all taken")
+
+
+def _paths(directory: Path) -> list[Path]:
+    with suppress(OSError):
+        return sorted(directory.iterdir())
+    return []
+
+
+def _counts(descriptor: int) -> tuple[int, int, int, int, int]:
+    stored = os.pread(descriptor, COUNTS.size, 0)
+    a, b, c, d, e = COUNTS.unpack(stored) if len(stored) == COUNTS.size else (0, 0, 0, 0, 0)
+    return a, b, c, d, e
