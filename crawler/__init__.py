@@ -12,7 +12,8 @@ what was found. Redirects are never followed: their targets are discoveries like
 robots.txt is followed through its redirects, as RFC 9309 says.
 
 **The life of a worker** (`worker`). It crawls until the frontier is drained, a limit is reached, or a signal
-drains it; then it seals its archive. If it is killed, its last batch is in an archive file without a seal, and its
+drains it; then it seals its archive. All the while it says that it lives (`pulse`), and it waits where what comes
+after the crawl is behind (`gate`, `rotation`). If it is killed, its last batch is in an archive file without a seal, and its
 leases are open. `replay` seals the file, settles every lease whose record is in it, because a lease and a worker
 determine the record's id (`identity`), and gives the others back. So nothing archived is fetched again, and
 nothing is lost.

@@ -16,6 +16,7 @@ from contextlib import suppress
 
 from crawler.gate import ASK_S, Gate
 from crawler.page import settled
+from crawler.pulse import Pulse
 from crawler.robots import Rulebook
 from crawler.settle import Finished, Settler
 from frontier import Frontier, Kind, Lease, Outcome
@@ -34,6 +35,7 @@ class Loop:
         frontier: Frontier,
         *,
         gate: Gate,
+        pulse: Pulse,
         worker: str,
         concurrency: int,
         lease_ms: int,
@@ -42,7 +44,7 @@ class Loop:
         until: float | None,
     ) -> None:
         """`max_pages` counts the whole crawl's fetched pages; `until` is a time of the monotonic clock."""
-        self._frontier, self._gate, self._worker = frontier, gate, worker
+        self._frontier, self._gate, self._pulse, self._worker = frontier, gate, pulse, worker
         self._concurrency, self._lease_ms, self._min_delay_ms = concurrency, lease_ms, min_delay_ms
         self._max_pages, self._until = max_pages, until
         self._rulebook = Rulebook(frontier.robots)
@@ -89,6 +91,7 @@ class Loop:
         room = self._concurrency - len(self._open)
         if room <= 0 or not await self._gate.admits():
             return []
+        self._pulse.check()
         granted = await self._frontier.lease(
             room,
             worker=self._worker,

@@ -12,7 +12,7 @@ writer or by a recovery that was killed, before its last leases were settled.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import cast
 
 from core.capture import Truncation
@@ -27,31 +27,34 @@ from storage.archive import recover as seal_unfinished
 from storage.records import ArchivedRecord, read
 from storage.store import Store
 from storage.unfinished import SUFFIX, writer_and_serial
+from storage.unfinished import left as open_files
 
+Dead = Callable[[set[str]], Awaitable[set[str]]]
+"""Those of some workers that are dead."""
 Records = dict[str, ArchivedRecord]
 
 
-async def recover(
-    store: Store,
-    frontier: Frontier,
-    writer_is_dead: Callable[[str], bool],
-    *,
-    crawl: str,
-    workers: Iterable[str] = (),
-) -> int:
+async def recover(store: Store, frontier: Frontier, dead: Dead, *, crawl: str) -> int:
     """Take up what the dead workers of a crawl left; returns how many leases were settled from the archive.
 
-    Workers are known by their archive files. `workers` names those who may have died before they had one.
+    Workers are known by their open archive files and by the leases that they hold. A worker is asked after only
+    when it is known by one of these, so one that says that it lives before it has either is never taken for dead.
     """
-    await asyncio.to_thread(seal_unfinished, store, crawl, writer_is_dead)
+    left = await asyncio.to_thread(_writers, store, crawl)
+    holders = await frontier.holders()
+    gone = await dead(left | holders)
+    await asyncio.to_thread(seal_unfinished, store, crawl, gone.__contains__)
+    sealed = await asyncio.to_thread(_sealed, store, crawl) if gone & holders else {}
     settled = 0
-    sealed = await asyncio.to_thread(_sealed, store, crawl)
-    for writer in sorted({*sealed, *workers}):
-        if writer_is_dead(writer):
-            names = sealed.get(writer, [])
-            settled += await _replay(store, frontier, crawl, writer, names)
-            await frontier.reclaim(writer)
+    for writer in sorted(gone & holders):
+        settled += await _replay(store, frontier, crawl, writer, sealed.get(writer, []))
+        await frontier.reclaim(writer)
     return settled
+
+
+def _writers(store: Store, crawl: str) -> set[str]:
+    """Who has an open archive file."""
+    return {writer_and_serial(crawl, name)[0] for name in open_files(store, crawl)}
 
 
 async def _replay(store: Store, frontier: Frontier, crawl: str, writer: str, names: list[str]) -> int:

@@ -4,7 +4,9 @@
 2. An open archive file is sealed when it is due, also while nothing is appended to it (`crawler.rotation`).
 3. Batches: every tenth of a second, or at once when many wait. Appending, compressing and fsync happen in a
    thread of their own, one batch at a time; the event loop goes on.
-4. Whatever fails here ends the worker: what was not settled stays leased, and what was archived of it is found
+4. A worker that may have been given up settles nothing (`crawler.pulse`): another has sealed its file, perhaps
+   without what was appended last.
+5. Whatever fails here ends the worker: what was not settled stays leased, and what was archived of it is found
    again by `crawler.replay`.
 """
 
@@ -17,6 +19,7 @@ from uuid import UUID
 
 from core import Capture
 from crawler.gate import Gate
+from crawler.pulse import Pulse
 from crawler.recent import Recent
 from crawler.robots import AskAgain, Ruling
 from crawler.rotation import Rotation
@@ -50,12 +53,13 @@ class Settler:
         settled: Callable[[Sequence[Lease]], None],
         *,
         gate: Gate,
+        pulse: Pulse,
         rotation: Rotation,
         clock_ms: Callable[[], int] = utc_ms,
     ) -> None:
         """`clock_ms` is the one that dates the captures."""
         self._archive, self._frontier, self._settled = archive, frontier, settled
-        self._gate, self._rotation, self._clock_ms = gate, rotation, clock_ms
+        self._gate, self._pulse, self._rotation, self._clock_ms = gate, pulse, rotation, clock_ms
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="archive")
         self._waiting: list[Finished] = []
         self._many = asyncio.Event()
@@ -83,9 +87,9 @@ class Settler:
             self._many.clear()
             await self._flush()
             if self._is_due():
-                await self._in_thread(self._archive.seal)
+                await self._seal()
         await self._flush()
-        await self._in_thread(self._archive.seal)
+        await self._seal()
 
     async def _flush(self) -> None:
         batch, self._waiting = self._waiting, []
@@ -93,8 +97,13 @@ class Settler:
             return
         before = self._archive.appended
         await self._in_thread(lambda: self._store(batch))
+        self._pulse.check()
         await end(self._frontier, batch, self.known, archived=self._archive.appended - before)
         self._settled([finished.lease for finished in batch])
+
+    async def _seal(self) -> None:
+        self._pulse.check()
+        await self._in_thread(self._archive.seal)
 
     def _is_due(self) -> bool:
         growing = self._archive.growing

@@ -5,7 +5,8 @@
    `AsyncCrawlerRunner` is used rather than `AsyncCrawlerProcess`, which would take logging and signals.
 2. SIGTERM and the first SIGINT drain: lease no more, finish what is in flight, settle it, seal the archive. The
    second stops at once; then nothing is lost but open leases, and `crawler.replay` takes up what was archived.
-3. What goes wrong on our side (the server of the frontier, the disk) is raised when all has come to a stop.
+3. A worker that was not heard of for too long stops (`crawler.pulse`): `GivenUp`. Another takes up what it left.
+4. What goes wrong on our side (the server of the frontier, the disk) is raised when all has come to a stop.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from scrapy import Request, Spider, signals
@@ -28,6 +30,7 @@ from crawler.gate import Gate
 from crawler.handler import WireHandler
 from crawler.identity import user_agent
 from crawler.loop import Loop
+from crawler.pulse import Pulse
 from crawler.rotation import Rotation
 from crawler.scheduler import LeaseScheduler
 from crawler.settle import Settler
@@ -72,12 +75,14 @@ class WorkerConfig:
     max_file_bytes: int = 1 << 30
     """At which an archive file is sealed; sooner where the crawl is followed (`crawler.rotation`)."""
     max_file_age_s: int = 3600
+    ttl_s: float = 30.0
+    """How long the worker is taken for living after it was heard of; it beats three times as often."""
 
 
 def run_worker(config: WorkerConfig) -> None:
     """Crawl; returns when the crawl is at an end or was drained. To be called in a process's main thread.
 
-    Raises `InputError` and `Unavailable`, and what the disk says where storage has no word for it (`OSError`);
+    Raises `InputError`, `Unavailable` and its `GivenUp`, and what the disk says where storage has no word for it (`OSError`);
     never for anything that a server on the web does.
     """
     asyncio.run(_run(config))
@@ -99,22 +104,31 @@ async def _run(config: WorkerConfig) -> None:
     try:
         frontier = Frontier(redis, config.crawl)
         await frontier.open()
+        beat = partial(frontier.beat, config.worker, round(config.ttl_s * 1000))
+        pulse = Pulse(beat, worker=config.worker, ttl_s=config.ttl_s)
+        await pulse.begin()
+        beating = asyncio.create_task(pulse.run())
         client = Client(user_agent=name, max_body=config.max_body, timeout_s=config.timeout_s, allow=allow)
         try:
-            await _crawl(config, frontier, archive, client)
+            await _crawl(config, frontier, archive, client, pulse)
         finally:
+            beating.cancel()
             await client.close()
         # Leased, but never begun: a drain came between. Everything else is settled by now.
         await frontier.reclaim(config.worker)
+        await frontier.leave(config.worker)
     finally:
         await redis.aclose()
 
 
-async def _crawl(config: WorkerConfig, frontier: Frontier, archive: Archive, client: Client) -> None:
+async def _crawl(
+    config: WorkerConfig, frontier: Frontier, archive: Archive, client: Client, pulse: Pulse
+) -> None:
     gate = Gate(frontier.flow)
     loop = Loop(
         frontier,
         gate=gate,
+        pulse=pulse,
         worker=config.worker,
         concurrency=config.concurrency,
         lease_ms=round(config.timeout_s * 1000) * HOPS + SETTLING_MS,
@@ -123,7 +137,7 @@ async def _crawl(config: WorkerConfig, frontier: Frontier, archive: Archive, cli
         until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,
     )
     rotation = Rotation(max_bytes=config.max_file_bytes, max_age_ms=config.max_file_age_s * 1000)
-    settler = Settler(archive, frontier, loop.settled, gate=gate, rotation=rotation)
+    settler = Settler(archive, frontier, loop.settled, gate=gate, pulse=pulse, rotation=rotation)
     _obey_signals(loop)
     settling = asyncio.create_task(settler.run())
     settling.add_done_callback(lambda _: loop.stop())

@@ -24,6 +24,10 @@ bytes are still to be processed (`follow`); what is archived from then on is add
 follower's limit the gate is shut, and `lease` grants nothing to anybody, until a report says that there is room
 again (`Flow`).
 
+**The life of a worker.** It says that it lives (`beat`) before its first lease and several times as often as it must;
+who was not heard of for a time is not `alive`, and another may take up what it left. Should it live after all, its
+tokens are worth nothing any more.
+
 Everything lives in one Redis or Valkey; `thresher.lua` is the only writer, one atomic function a verb, and
 the server's clock is the only clock. `server.embedded` runs such a server for one machine.
 """

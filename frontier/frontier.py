@@ -6,7 +6,7 @@ half done. `add` sends long lists in batches; each batch is atomic, and adding a
 """
 
 import re
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from importlib.resources import files
 from typing import Any, cast
 
@@ -173,6 +173,26 @@ class Frontier:
         with answering(self._subject):
             told = await self._call("flow")
         return flow(told) if told else None
+
+    async def beat(self, worker: str, ttl_ms: int = 30_000) -> None:
+        """Say that a worker lives: it is taken for living for `ttl_ms` from now."""
+        with answering(self._subject):
+            await self._call("beat", worker, ttl_ms)
+
+    async def leave(self, worker: str) -> None:
+        """Say that a worker has come to its end, all of its leases over."""
+        with answering(self._subject):
+            await self._call("leave", worker)
+
+    async def alive(self, workers: Iterable[str]) -> set[str]:
+        """Return those of some workers that were heard of in time."""
+        with answering(self._subject):
+            return {worker.decode() for worker in await self._call("alive", *workers)}
+
+    async def holders(self) -> set[str]:
+        """Return every worker that holds a lease."""
+        with answering(self._subject):
+            return {worker.decode() for worker in await self._call("holders")}
 
     async def reclaim(self, worker: str) -> int:
         """Take back every lease of a worker that is dead; returns how many. Its hosts wait their delay."""

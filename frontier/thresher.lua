@@ -415,6 +415,33 @@ local function retry_robots(keys, args)
   place(c, h)
 end
 
+-- args: worker, ttl_ms
+local function beat(keys, args)
+  local c = open(keys)
+  redis.call('ZREMRANGEBYSCORE', c.beats, '-inf', c.now)
+  redis.call('ZADD', c.beats, c.now + args[2], args[1])
+end
+
+-- args: worker
+local function leave(keys, args) redis.call('ZREM', open(keys).beats, args[1]) end
+
+-- args: worker, ... ; those among them that were heard of in time
+local function alive(keys, args)
+  local c, found = open(keys), {}
+  for _, worker in ipairs(args) do
+    local till = redis.call('ZSCORE', c.beats, worker)
+    if till and tonumber(till) > c.now then found[#found + 1] = worker end
+  end
+  return found
+end
+
+-- Workers that hold a lease, each as often as it holds one.
+local function holders(keys)
+  local found = redis.call('HVALS', open(keys).leases)
+  for i, text in ipairs(found) do found[i] = parse_lease(text).worker end
+  return found
+end
+
 -- args: bytes, on their way to those who follow
 local function archived(keys, args)
   local c = open(keys)
@@ -501,6 +528,10 @@ redis.register_function('thresher_settle', settle)
 redis.register_function('thresher_settle_robots', settle_robots)
 redis.register_function('thresher_retry_robots', retry_robots)
 redis.register_function('thresher_reclaim', reclaim)
+redis.register_function('thresher_beat', beat)
+redis.register_function('thresher_leave', leave)
+redis.register_function({function_name = 'thresher_alive', callback = alive, flags = {'no-writes'}})
+redis.register_function({function_name = 'thresher_holders', callback = holders, flags = {'no-writes'}})
 redis.register_function('thresher_archived', archived)
 redis.register_function('thresher_follow', follow)
 redis.register_function('thresher_unfollow', unfollow)

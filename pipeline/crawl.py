@@ -3,18 +3,21 @@
 Rules
 1. Before workers start, what dead workers left is taken up: open archive files are cut to their last whole
    record, sealed and settled, and the leases nobody will settle go back to the frontier.
-2. A worker's life is a lock that it holds; the lock of a dead process is free. Nobody trusts a process id.
+   Workers of other machines that die meanwhile are taken up as well (`pipeline.lives`), by whoever notices.
+2. Whether a worker lives is said by its lock, or, of one elsewhere, by its heartbeat in the frontier.
 3. The first SIGINT or SIGTERM drains: no new lease, what is in flight is archived and settled, files are
    sealed. A second stops at once; nothing is lost by it but open leases.
-4. A worker that dies is recovered and replaced; one that names an error ends the crawl with that error.
+4. A worker that dies, or may have been given up by others, is recovered and replaced; one that names an error
+   ends the crawl with that error.
 """
 
 import asyncio
-import fcntl
 import multiprocessing
 import os
 import signal
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,16 +26,20 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 from core import InputError, ThresherError
+from crawler.pulse import GivenUp
 from crawler.replay import recover
 from crawler.worker import WorkerConfig, run_worker
 from frontier import Frontier, Stats
 from frontier.connect import connect
+from pipeline import lives
 from pipeline.progress import Progress
 from pipeline.project import Project
 
 POLL_S = 0.5
 REPLACEMENTS = 5
 """Workers that may die without a word in one run before the run is given up."""
+GIVEN_UP = 75
+"""Exit code of a worker that others may have taken for dead (EX_TEMPFAIL of sysexits.h)."""
 SPAWN = multiprocessing.get_context("spawn")
 
 
@@ -58,6 +65,7 @@ class Crawled:
 
 @dataclass(slots=True, kw_only=True)
 class _Worker:
+    name: str
     process: SpawnProcess
     complaint: Connection
 
@@ -114,6 +122,8 @@ async def _watch(
     progress: Progress,
 ) -> None:
     running = [_start(project, config) for _ in range(workers)]
+    ended: set[str] = set()
+    taken_up = time.monotonic()
     replaced = shown = 0
     progress.start("crawl", total=None)
     error: ThresherError | None = None
@@ -127,8 +137,12 @@ async def _watch(
             settled = sum(stats.outcomes.values())
             progress.advance(_note(stats), by=settled - shown)
             shown = settled
+            if time.monotonic() - taken_up >= lives.TTL_S:
+                await _take_up(project, frontier, name, ended)
+                taken_up = time.monotonic()
             for worker in [worker for worker in running if not worker.process.is_alive()]:
                 running.remove(worker)
+                ended.add(worker.name)
                 said = _complaint(worker)
                 if said is not None:
                     error = error or said
@@ -142,7 +156,7 @@ async def _watch(
                         )
                         _signal(running, signal.SIGTERM)
                         continue
-                    await _take_up(project, frontier, name)
+                    await _take_up(project, frontier, name, ended)
                     running.append(_start(project, config))
     finally:
         _signal(running, signal.SIGTERM)
@@ -153,19 +167,16 @@ async def _watch(
         raise error
 
 
-async def _take_up(project: Project, frontier: Frontier, name: str) -> None:
+async def _take_up(
+    project: Project, frontier: Frontier, name: str, ended: frozenset[str] | set[str] = frozenset()
+) -> None:
     """What dead workers left: archived pages are settled, other leases go back, locks are removed."""
-    locks = sorted((project.state / "workers").glob(f"{name}/*.lock"))
-    dead = [lock for lock in locks if not _alive(lock)]
-    await recover(
-        project.store,
-        frontier,
-        lambda writer: not _alive(_lock_path(project.state, name, writer)),
-        crawl=name,
-        workers=[lock.stem for lock in dead],
-    )
-    for lock in dead:
-        lock.unlink(missing_ok=True)
+
+    async def dead(workers: set[str]) -> set[str]:
+        return await lives.dead(frontier, project.state, name, workers, ended)
+
+    await recover(project.store, frontier, dead, crawl=name)
+    lives.sweep(project.state, name)
 
 
 def _note(stats: Stats) -> str:
@@ -194,39 +205,34 @@ def _worker_config(
             allow_networks=settings.allow_networks,
             max_pages=goal,
             max_time_s=max_time_s,
+            ttl_s=lives.TTL_S,
         )
 
     return config
 
 
 def _start(project: Project, config: Callable[[str], WorkerConfig]) -> _Worker:
-    name = os.urandom(4).hex()
+    name = lives.born(project.state)
     here, there = SPAWN.Pipe(duplex=False)
-    told = config(name)
-    lock = _lock_path(project.state, told.crawl, name)
-    process = SPAWN.Process(target=_work, args=(told, lock, there), name=f"crawl-{name}")
+    process = SPAWN.Process(target=_work, args=(config(name), project.state, there), name=f"crawl-{name}")
     process.start()
     there.close()
-    return _Worker(process=process, complaint=here)
+    return _Worker(name=name, process=process, complaint=here)
 
 
-def _work(config: WorkerConfig, lock: Path, complaint: Connection) -> None:
+def _work(config: WorkerConfig, state: Path, complaint: Connection) -> None:
     # A session of its own: Ctrl-C reaches the parent alone, which says what it means.
     os.setsid()
     threading.Thread(target=_drain_with_parent, daemon=True).start()
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    unlocked = lock.with_suffix(".new")
-    with unlocked.open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        unlocked.rename(lock)  # seen only once it is held
+    with lives.living(state, config.crawl, config.worker):
         try:
             run_worker(config)
+        except GivenUp:
+            sys.exit(GIVEN_UP)
         except ThresherError as error:
             complaint.send(error)
         except OSError as error:
             complaint.send(ThresherError(f"crawl {config.crawl}: {error}"))
-        finally:
-            lock.unlink(missing_ok=True)
 
 
 def _complaint(worker: _Worker) -> ThresherError | None:
@@ -243,21 +249,6 @@ def _drain_with_parent() -> None:
     if parent is not None:
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _lock_path(state: Path, crawl: str, worker: str) -> Path:
-    return state / "workers" / crawl / f"{worker}.lock"
-
-
-def _alive(path: Path) -> bool:
-    try:
-        with path.open("r+") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except BlockingIOError:
-        return True
-    return False
 
 
 def _signal(workers: list[_Worker], signum: signal.Signals) -> None:

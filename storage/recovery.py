@@ -17,10 +17,10 @@ from typing import NamedTuple
 from core import InputError
 from storage import cdxj
 from storage.files import sync
-from storage.manifest import Manifest, digest
+from storage.manifest import Manifest, digest, manifest_name
 from storage.records import DAMAGED, read
 from storage.store import Store
-from storage.unfinished import left, publish, take, writer_and_serial
+from storage.unfinished import STEP_NAME, SUFFIX, left, publish, take, writer_and_serial
 
 PIECE = 1 << 20
 """Bytes copied at a time."""
@@ -57,7 +57,9 @@ def recover(store: Store, crawl: str, writer_is_dead: Callable[[str], bool]) -> 
         with take(store, crawl, name) as remains:
             if remains is None:
                 continue
-            recovered = _recovered(store, crawl, writer, name, remains.path)
+            # Sealed already: another recovery is removing what is left, and it may be no longer whole.
+            done = store.exists(manifest_name(STEP_NAME, f"{crawl}/{name.removesuffix(SUFFIX)}"))
+            recovered = None if done else _recovered(store, crawl, writer, name, remains.path)
             remains.end()
         if recovered is not None:
             found.append(recovered)

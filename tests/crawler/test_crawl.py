@@ -24,6 +24,11 @@ from tests.storage.reading import read
 SPAWN = multiprocessing.get_context("spawn")
 
 
+async def everybody(workers):
+    """All are dead."""
+    return workers
+
+
 def archived(crawl):
     """Every record in sealed files."""
     for path in sorted((crawl.root / "warc" / crawl.name).glob("*.warc.gz")):
@@ -263,11 +268,7 @@ def test_killed_and_run_again_every_page_is_archived_once(crawl, site, after):
     held = len(crawl.ask(lambda frontier: frontier.leases("killed")))
     assert held <= 64
     before = site.paths
-    crawl.ask(
-        lambda frontier: recover(
-            Files(crawl.root), frontier, lambda _: True, crawl=crawl.name, workers=["killed"]
-        )
-    )
+    crawl.ask(lambda frontier: recover(Files(crawl.root), frontier, everybody, crawl=crawl.name))
     assert crawl.ask(lambda frontier: frontier.leases("killed")) == []
     kept = pages(crawl)
     run_worker(crawl.config("next"))
@@ -297,7 +298,7 @@ def test_what_a_dead_worker_archived_is_settled_with_its_links(crawl, site):
             await client.close()
 
     async def recovered(frontier):
-        return await recover(Files(crawl.root), frontier, lambda _: True, crawl=crawl.name)
+        return await recover(Files(crawl.root), frontier, everybody, crawl=crawl.name)
 
     for kind, sealed in ((Kind.ROBOTS, True), (Kind.PAGE, False)):
         lease = crawl.ask(leased)

@@ -1,0 +1,65 @@
+"""`Pulse`: a worker says that it lives, and stops when nobody can have heard it.
+
+1. It beats before it leases anything, and then three times in the time for which a beat counts.
+2. A worker that was not heard of for that long (its machine slept, its network was gone) may have been given up:
+   its leases taken back, its archive file taken up. From then on `check` raises, and it stays so, whatever is heard
+   of it later. What it might still settle is fenced by its tokens.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+from core import Unavailable
+
+
+class GivenUp(Unavailable):
+    """The worker may have been taken for dead."""
+
+
+class Pulse:
+    """The heartbeat of one worker."""
+
+    def __init__(
+        self,
+        beat: Callable[[], Awaitable[None]],
+        *,
+        worker: str,
+        ttl_s: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`beat` says that the worker lives, for `ttl_s` from now (`Frontier.beat`)."""
+        self._beat, self._worker, self._ttl_s, self._clock = beat, worker, ttl_s, clock
+        self._heard: float | None = None
+
+    async def begin(self) -> None:
+        """The first beat. Raises `Unavailable` where it cannot be told."""
+        begun = self._clock()
+        await self._beat()
+        self._heard = begun
+
+    async def run(self) -> None:
+        """Beat until cancelled, or given up."""
+        while True:
+            await asyncio.sleep(self._ttl_s / 3)
+            if self._is_given_up():
+                return
+            try:
+                await self.begin()
+            except Unavailable:
+                continue
+
+    def check(self) -> None:
+        """Raises `GivenUp` where the last beat that was heard counts no more."""
+        if self._is_given_up():
+            raise GivenUp(
+                f"worker {self._worker} was not heard of for {self._ttl_s:g} s and may have been given up; it stops"
+            )
+
+    def _is_given_up(self) -> bool:
+        if self._heard is not None and self._clock() - self._heard >= self._ttl_s:
+            self._heard = None
+        return self._heard is None
+
+    def __repr__(self) -> str:
+        return f"<pulse of {self._worker}>"

@@ -1,0 +1,59 @@
+"""`Plain`: a store that is no directory to those who ask, as an object store is none."""
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from storage.files import Files
+from storage.store import Staged
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """Every method of a `Store`, and nothing else, over files."""
+
+    files: Files
+
+    @property
+    def uri(self):
+        return f"plain:{self.files.root}"
+
+    @contextmanager
+    def stage(self, name):
+        with self.files.stage(name) as staged:
+            yield Staged(self, name, staged.path)
+
+    def within(self, directory):
+        return Plain(self.files.within(directory))
+
+    def put(self, name, data):
+        return self.files.put(name, data)
+
+    def adopt(self, path, name):
+        return self.files.adopt(path, name)
+
+    def open(self, name):
+        return self.files.open(name)
+
+    def read(self, name):
+        return self.files.read(name)
+
+    def exists(self, name):
+        return self.files.exists(name)
+
+    def size(self, name):
+        return self.files.size(name)
+
+    def stamp(self, name):
+        return self.files.stamp(name)
+
+    def list(self, prefix=""):
+        return self.files.list(prefix)
+
+    def delete(self, name):
+        self.files.delete(name)
+
+    def clear(self):
+        self.files.clear()
+
+    def sweep(self):
+        return self.files.sweep()
