@@ -19,6 +19,7 @@ import aioboto3
 from botocore.config import Config
 from botocore.configprovider import ConfiguredEndpointProvider
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.handlers import add_expect_header
 
 from core import InputError
 from storage.patience import Patience
@@ -152,6 +153,9 @@ class Connection:
                     raise InputError(
                         f"{self.place.uri}: {without_secrets(str(error))}; correct AWS_ENDPOINT_URL_S3"
                     ) from error
+                # Asking leave to send (Expect: 100-continue) costs every put a round trip, and a gateway that does
+                # not know it would leave us waiting.
+                self._client.meta.events.unregister("before-call.s3", add_expect_header)
                 at = without_secrets(self._client.meta.endpoint_url)
                 self._requests.subject = f"{self.place.uri} at {at}"
         return self._client

@@ -5,8 +5,8 @@ The plan is asked once a request and says what happens to it; `scripted` and `at
 
 import asyncio
 import random
-import struct
 import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
