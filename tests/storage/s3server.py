@@ -89,6 +89,7 @@ class Server:
             "-s3.port.iceberg=0",
             "-s3.port.lance=0",
             "-master.telemetry=false",
+            "-master.electionTimeout=1s",
             "-s3.autoCreateBucket=false",
             "-volume.max=20",
             "-master.volumeSizeLimitMB=256",
