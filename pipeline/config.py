@@ -31,6 +31,12 @@ class ProjectConfig:
     storage: str = "file:data"
     redis: str = "embedded"
     catalog: str = "sqlite:catalog.db"
+    cache: str = "10GiB"
+
+    @property
+    def cache_bytes(self) -> int:
+        """`cache` in bytes; 0 where there is to be none."""
+        return size(self.cache)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,11 +213,16 @@ def _check(path: Path, config: Config) -> None:
     for right, message in checks:
         if not right:
             raise InputError(f"{path}: {message}")
-    for key in ("max_body", "max_backlog"):
+    sizes = {
+        "crawler.max_body": crawler.max_body,
+        "crawler.max_backlog": crawler.max_backlog,
+        "project.cache": config.project.cache,
+    }
+    for key, text in sizes.items():
         try:
-            size(getattr(crawler, key))
+            size(text)
         except ValueError as error:
-            raise InputError(f"{path}: crawler.{key}: {error}") from None
+            raise InputError(f"{path}: {key}: {error}") from None
     for network in crawler.allow_networks:
         try:
             ipaddress.ip_network(network)
@@ -234,7 +245,8 @@ TEMPLATE = """\
 
 [project]
 contact = ""                    # required to crawl: "mailto:you@example.org" or "https://..."; goes into the User-Agent
-# storage = "file:data"         # where WARCs, documents and manifests are kept
+# storage = "file:data"         # where WARCs, documents and manifests are kept; or "s3://bucket/prefix" and AWS_* variables
+# cache   = "10GiB"             # of this machine, for what is read from s3: storage; "0" for none
 # redis   = "embedded"          # or "redis://host:6379/0", "rediss://..."
 # catalog = "sqlite:catalog.db" # a cache; may be deleted at any time
 

@@ -40,10 +40,10 @@ from shards.tokenizer import TokenizerFile, opened
 from storage import tables
 from storage.files import Files
 from storage.manifest import Input, Manifest, Output, drift, fingerprint, manifests, put_output, seal
+from storage.root import SCHEMES
 from storage.root import store as open_store
 from storage.store import Store
 
-SCHEMES = ("file", "s3")
 SEED = 0
 SHARD_TEXT_BYTES = 128 * 2**20
 """Text of one shard before compression, about 30 million tokens of English."""

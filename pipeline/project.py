@@ -11,6 +11,7 @@ from frontier.server import embedded
 from pipeline import config
 from pipeline.config import Config
 from pipeline.crew import Crew, local_crew
+from storage.cache import Cache, default_directory
 from storage.catalog import Catalog
 from storage.root import store
 from storage.store import Store
@@ -46,9 +47,15 @@ class Project:
     @cached_property
     def store(self) -> Store:
         """The storage, rid of what killed commands left unfinished."""
-        opened = store(self.config.project.storage, self.directory)
+        opened = store(self.config.project.storage, self.directory, cache=self.cache)
         opened.sweep()
         return opened
+
+    @cached_property
+    def cache(self) -> Cache | None:
+        """This machine's cache of what is read from object storage; None where it is switched off."""
+        size = self.config.project.cache_bytes
+        return Cache(default_directory(), size) if size else None
 
     @cached_property
     def catalog(self) -> Catalog:

@@ -1,0 +1,69 @@
+"""Names in byte order from any server.
+
+1. Servers that keep names in directories (SeaweedFS) list `a/x` before `a-b`; S3 itself sorts by bytes. So one
+   level is listed at a time (`Delimiter=/`), and a directory waits until nothing can come that sorts before it.
+2. In memory are one page for each level and the directories that wait, however many names there are.
+3. A server whose order is neither is refused, rather than believed.
+"""
+
+import heapq
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from core import InputError, Unavailable
+from storage.store import check_name
+
+Page = dict[str, Any]
+
+
+def names(page: Callable[[str, str | None], Page], root: str, prefix: str) -> Iterator[str]:
+    """Names under `root` that begin with `prefix`. `page(prefix, token)` is the reply to one ListObjectsV2 with
+    `/` as its delimiter.
+    """
+    last = b""
+    for name in _level(page, root, prefix):
+        if not _is_name(name):
+            continue
+        if name.encode() < last:
+            raise Unavailable(f"the server lists {name!r} after {last.decode()!r}: in no order that is known")
+        last = name.encode()
+        yield name
+
+
+def _level(page: Callable[[str, str | None], Page], root: str, prefix: str) -> Iterator[str]:
+    waiting: list[tuple[bytes, str]] = []
+    for entry in _entries(page, root, prefix):
+        while waiting and waiting[0][0] < entry.encode():
+            yield from _level(page, root, heapq.heappop(waiting)[1])
+        if not entry.endswith("/"):
+            yield entry
+        elif _is_name(entry.removesuffix("/")):
+            heapq.heappush(waiting, (entry.encode(), entry))
+    while waiting:
+        yield from _level(page, root, heapq.heappop(waiting)[1])
+
+
+def _entries(page: Callable[[str, str | None], Page], root: str, prefix: str) -> Iterator[str]:
+    """Objects and, with a slash at the end, directories; within a page as if the slash were not there, so that
+    a directory never comes after what sorts behind all of its names.
+    """
+    token = None
+    while True:
+        reply = page(root + prefix, token)
+        found = [each["Key"] for each in reply.get("Contents", ())]
+        found += [each["Prefix"] for each in reply.get("CommonPrefixes", ())]
+        yield from sorted(
+            (each.removeprefix(root) for each in found if each != root + prefix or not each.endswith("/")),
+            key=lambda entry: entry.removesuffix("/").encode(),
+        )
+        token = reply.get("NextContinuationToken")
+        if not reply.get("IsTruncated") or not token:
+            return
+
+
+def _is_name(text: str) -> bool:
+    try:
+        check_name(text)
+    except InputError:
+        return False
+    return True

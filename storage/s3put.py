@@ -1,0 +1,229 @@
+"""`put` and `upload`: objects created once, whatever becomes of the replies.
+
+1. The commit is one request on condition that the name is free (`If-None-Match: *`): PutObject, or
+   CompleteMultipartUpload. The server decides who was first.
+2. Every call marks its object with a random text. A name found taken is ours exactly when it bears our mark:
+   an earlier attempt had arrived, and its reply was lost. This holds too where some library or gateway on the
+   way sends a request again by itself.
+3. Every body goes with its SHA-256, which the server checks; the SHA-256 of the whole object is kept in its
+   metadata, against which whole reads are checked.
+4. A server that ignores the condition is found out by trying, once a process. With it: look whether the name
+   is free, put, and read the mark back. A name found taken stays as it is; of several who put one name at the
+   same moment more than one may be told that it was first, and the last one's bytes stay. An object is one
+   writer's, whole, in every case.
+"""
+
+import asyncio
+import base64
+import hashlib
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from core import InputError, Unavailable
+from storage.s3connection import Connection, together
+from storage.s3errors import is_lost, is_missing, is_taken, is_unknown_condition
+
+MARK = "thresher-mark"
+DIGEST = "thresher-sha256"
+FREE = {"IfNoneMatch": "*"}
+PROBES = ".probe/"
+"""Where what we find the server out with lies, under the prefix; `sweep` removes what a kill left."""
+MOST_PARTS = 10_000
+"""S3 API, multipart upload limits."""
+ABORT_S = 10
+STARTS = 3
+"""Uploads begun for one object before giving up. AWS wants a new one after some conflicts."""
+
+
+async def put(connection: Connection, key: str, data: bytes) -> bool:
+    """Create the object in one request. True: created; False: the name was taken."""
+    mark, digest = _mark(), hashlib.sha256(data)
+    arguments = {
+        "Key": key,
+        "Body": data,
+        "ChecksumSHA256": base64.b64encode(digest.digest()).decode(),
+        "Metadata": {MARK: mark, DIGEST: digest.hexdigest()},
+    }
+    conditional = await _honours_put(connection)
+    if not conditional:
+        if await _mark_at(connection, key) is not None:
+            return False
+        await connection.ask("put_object", **arguments)
+        return await _mark_at(connection, key) == mark
+    while True:
+        try:
+            await connection.ask("put_object", **arguments, **FREE)
+        except ClientError as error:
+            if not is_taken(error):
+                raise
+            there = await _mark_at(connection, key)
+            if there is not None:
+                return there == mark
+            # It was deleted since: the name is free again.
+        else:
+            return True
+
+
+async def put_file(connection: Connection, key: str, file: int, size: int) -> bool:
+    """`put` of an open file."""
+    async with connection.memory:
+        return await put(connection, key, await asyncio.to_thread(os.pread, file, size, 0))
+
+
+async def upload(connection: Connection, key: str, file: int, size: int, *, part_bytes: int) -> bool:
+    """Create the object from an open file, in parts. True: created; False: the name was taken.
+
+    Holds at most `PARTS_AT_ONCE` parts in memory, over all uploads of the connection. What it began on the
+    server is aborted unless it is completed.
+    """
+    if await _mark_at(connection, key) is not None:
+        return False
+    conditional = await _honours_completion(connection)
+    digest = await asyncio.to_thread(_digest, file)
+    part_bytes = max(part_bytes, -(-size // MOST_PARTS))
+    for _ in range(STARTS):
+        mark = _mark()
+        begun = await connection.ask(
+            "create_multipart_upload",
+            Key=key,
+            ChecksumAlgorithm="SHA256",
+            Metadata={MARK: mark, DIGEST: digest},
+        )
+        this = {"Key": key, "UploadId": begun["UploadId"]}
+        created = None
+        try:
+            parts = await _send_parts(connection, this, file, size, part_bytes)
+            if not conditional and await _mark_at(connection, key) is not None:
+                return False
+            created = await _complete(connection, this, parts, mark, condition=FREE if conditional else {})
+        finally:
+            if not created:
+                await connection.ask_once("abort_multipart_upload", ABORT_S, **this)
+        if created is not None:
+            return created
+    raise Unavailable(
+        f"{connection.place.uri}: the upload of {key} was ended by others {STARTS} times; run the command again"
+    )
+
+
+async def _send_parts(
+    connection: Connection, this: Mapping[str, Any], file: int, size: int, part_bytes: int
+) -> list[dict[str, Any]]:
+    async def send(number: int) -> dict[str, Any]:
+        async with connection.memory:
+            data, checksum = await asyncio.to_thread(_part, file, (number - 1) * part_bytes, part_bytes)
+            sent = await connection.ask(
+                "upload_part", **this, PartNumber=number, Body=data, ChecksumSHA256=checksum
+            )
+        return {"PartNumber": number, "ETag": sent["ETag"], "ChecksumSHA256": checksum}
+
+    count = max(1, -(-size // part_bytes))
+    return await together(send(number) for number in range(1, count + 1))
+
+
+async def _complete(
+    connection: Connection,
+    this: Mapping[str, Any],
+    parts: list[dict[str, Any]],
+    mark: str,
+    *,
+    condition: Mapping[str, str],
+) -> bool | None:
+    """True: the object is ours; False: another's; None: there is none, and the upload is to be begun anew."""
+    try:
+        await connection.ask(
+            "complete_multipart_upload", **this, MultipartUpload={"Parts": parts}, **condition
+        )
+    except ClientError as error:
+        if not is_taken(error) and not is_lost(error):
+            raise
+    else:
+        if condition:
+            return True
+    there = await _mark_at(connection, this["Key"])
+    return None if there is None else there == mark
+
+
+async def _mark_at(connection: Connection, key: str) -> str | None:
+    """Whose object it is; None: there is none."""
+    try:
+        head = await connection.ask("head_object", Key=key)
+    except ClientError as error:
+        if is_missing(error):
+            return None
+        raise
+    return str(head.get("Metadata", {}).get(MARK, ""))
+
+
+async def _honours_put(connection: Connection) -> bool:
+    """Whether the server keeps to the condition of a PutObject. Raises `InputError` where it keeps no marks."""
+    known = connection.abilities.get("put")
+    if known is None:
+        key = _probe_key(connection)
+        try:
+            await connection.ask("put_object", Key=key, Body=b"", Metadata={MARK: key})
+            if await _mark_at(connection, key) != key:
+                raise InputError(
+                    f"{connection.place.uri}: the server keeps no metadata of objects, which Thresher needs; "
+                    "use another (docs/guides/s3.md)"
+                )
+            known = await _is_refused(connection, "put_object", Key=key, Body=b"")
+        finally:
+            await connection.ask_once("delete_object", ABORT_S, Key=key)
+        connection.abilities["put"] = known
+    return known
+
+
+async def _honours_completion(connection: Connection) -> bool:
+    """Whether the server keeps to the condition of a CompleteMultipartUpload; some do so for PutObject only."""
+    known = connection.abilities.get("complete")
+    if known is not None:
+        return known
+    known = await _honours_put(connection)
+    if known:
+        key = _probe_key(connection)
+        await connection.ask("put_object", Key=key, Body=b"")
+        begun = await connection.ask("create_multipart_upload", Key=key)
+        this = {"Key": key, "UploadId": begun["UploadId"]}
+        try:
+            sent = await connection.ask("upload_part", **this, PartNumber=1, Body=b"probe")
+            parts = {"Parts": [{"PartNumber": 1, "ETag": sent["ETag"]}]}
+            known = await _is_refused(connection, "complete_multipart_upload", **this, MultipartUpload=parts)
+        finally:
+            await connection.ask_once("abort_multipart_upload", ABORT_S, **this)
+            await connection.ask_once("delete_object", ABORT_S, Key=key)
+    connection.abilities["complete"] = known
+    return known
+
+
+async def _is_refused(connection: Connection, operation: str, **arguments: Any) -> bool:
+    """Whether an operation that would overwrite is refused because of its condition."""
+    try:
+        await connection.ask(operation, **arguments, **FREE)
+    except ClientError as error:
+        if is_taken(error):
+            return True
+        if not is_unknown_condition(error) and not is_lost(error):
+            raise
+    return False
+
+
+def _digest(file: int) -> str:
+    with open(file, "rb", closefd=False) as whole:
+        return hashlib.file_digest(whole, "sha256").hexdigest()
+
+
+def _part(file: int, offset: int, length: int) -> tuple[bytes, str]:
+    data = os.pread(file, length, offset)
+    return data, base64.b64encode(hashlib.sha256(data).digest()).decode()
+
+
+def _probe_key(connection: Connection) -> str:
+    return f"{connection.place.prefix}{PROBES}{_mark()}"
+
+
+def _mark() -> str:
+    return os.urandom(16).hex()

@@ -1,0 +1,293 @@
+"""Objects read whole, or by ranges as a seekable file.
+
+1. All reads of one open object are of one object: each carries the entity tag (`If-Match`), so one that was
+   put anew in between is an error and never a mix.
+2. Lengths and ranges are checked at every reply. The SHA-256 kept with the object is checked where all of it is
+   read: by `whole`, which reads again first, and by an open object that is read from its beginning to its end.
+   A part read by itself is as good as the connection: use https, or the checksums inside the formats.
+3. Reading on in order reads ahead, more and more, one block at a time; jumping about brings little.
+4. In memory are two blocks for each open object, and `PARTS_AT_ONCE` for all that `whole` reads.
+"""
+
+import asyncio
+import hashlib
+import io
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from botocore.exceptions import ClientError
+
+from core import CorruptData
+from storage.s3connection import Connection, together
+from storage.s3errors import Damaged, is_empty, is_missing, is_taken
+from storage.s3put import DIGEST
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+FIRST = 256 << 10
+"""Bytes that a jump brings: one round trip's worth on most networks."""
+BLOCK = 8 << 20
+"""Bytes of the largest request, and of the aligned blocks that a cache keeps."""
+BUFFER = 64 << 10
+TRIES = 3
+"""Readings of an object whose checksum is not right, before it is called damaged."""
+
+
+class BlockCache(Protocol):
+    """Keeps blocks of objects on the node. It travels with a pickled `Bucket`."""
+
+    def get(self, key: str, fetch: Callable[[], bytes]) -> bytes:
+        """The block known as `key`, else what `fetch` brings, which is kept. May be called by many threads."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """What is known of an object before its bytes."""
+
+    size: int
+    etag: str
+    digest: str
+    """SHA-256 in hexadecimal digits; empty where another program stored it."""
+
+
+async def head(connection: Connection, key: str) -> Head | None:
+    """What is known of the object; None: there is none."""
+    try:
+        return _head(await connection.ask("head_object", Key=key))
+    except ClientError as error:
+        if is_missing(error):
+            return None
+        raise
+
+
+async def fetch(connection: Connection, key: str, etag: str, first: int, length: int) -> bytes:
+    """`length` bytes from offset `first`. Raises `CorruptData` where the object is gone, or another."""
+
+    async def attempt(client: Any) -> bytes:
+        last = first + length - 1
+        reply = await client.get_object(
+            Bucket=connection.place.bucket, Key=key, Range=f"bytes={first}-{last}", IfMatch=etag
+        )
+        async with reply["Body"] as body:
+            if reply.get("ContentRange", "").partition("/")[0] != f"bytes {first}-{last}":
+                raise Damaged(f"asked for bytes {first}-{last}")
+            return _of_length(await body.read(), length)
+
+    try:
+        return await connection.carry(attempt)
+    except ClientError as error:
+        if is_taken(error) or is_missing(error):
+            raise CorruptData(
+                f"s3://{connection.place.bucket}/{key} was replaced or deleted while it was read; run the command "
+                "again"
+            ) from error
+        raise
+
+
+async def whole(connection: Connection, key: str) -> bytes | None:
+    """All bytes, as they were put; None: there is no such object. Raises `CorruptData` for other bytes."""
+    for _ in range(TRIES):
+        try:
+            known, data = await _beginning(connection, key)
+        except ClientError as error:
+            if is_missing(error):
+                return None
+            raise
+        if known.size > len(data):
+            data = await _in_blocks(connection, key, known, data)
+        found = await asyncio.to_thread(hashlib.sha256, data)
+        if known.digest in ("", found.hexdigest()):
+            return data
+    raise _damaged(connection, key)
+
+
+class Ranges(io.RawIOBase):
+    """An open object. Use it through `reader`, which buffers."""
+
+    def __init__(self, connection: Connection, key: str, known: Head, cache: BlockCache | None) -> None:
+        self._connection = connection
+        self._key = key
+        self._known = known
+        self._cache = cache
+        self._position = 0
+        self._at = 0
+        self._block = b""
+        self._ahead: tuple[int, Future[bytes]] | None = None
+        self._end = -1
+        """Of the last block given out: a request that begins there reads on."""
+        self._window = FIRST
+        self._hash = hashlib.sha256()
+        self._hashed = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def tell(self) -> int:
+        """Offset of the next byte."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Set the offset of the next byte; nothing is read."""
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._known.size}[whence]
+        if base + offset < 0:
+            raise ValueError(f"negative offset {base + offset}")
+        self._position = base + offset
+        return self._position
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        """Fill as much of the buffer as is at hand after one request at most; 0 at the end."""
+        view = memoryview(buffer).cast("B")
+        if self._position >= self._known.size or not view:
+            return 0
+        if not self._at <= self._position < self._at + len(self._block):
+            self._at, self._block = self._bring(len(view))
+        start = self._position - self._at
+        count = min(len(view), len(self._block) - start)
+        view[:count] = memoryview(self._block)[start : start + count]
+        self._check(view[:count])
+        self._position += count
+        return count
+
+    def close(self) -> None:
+        """Give up what was read ahead."""
+        if self._ahead is not None:
+            self._ahead[1].cancel()
+            self._ahead = None
+        self._block = b""
+        super().close()
+
+    def _bring(self, wanted: int) -> tuple[int, bytes]:
+        """The block in which the position lies, and its offset; begins to bring the next where that is likely
+        to be asked for.
+        """
+        reads_on = self._position == self._end or self._ahead_begins_here()
+        self._window = min(self._window * 2, BLOCK) if reads_on else FIRST
+        if self._ahead is not None and self._ahead_begins_here():
+            at, coming = self._ahead
+            self._ahead = None
+            block = self._connection.result(coming)
+        else:
+            if self._ahead is not None:
+                self._ahead[1].cancel()
+                self._ahead = None
+            at, length = self._span(self._position, max(self._window, min(wanted, BLOCK)))
+            block = self._connection.result(self._begin(at, length))
+        self._end = at + len(block)
+        if reads_on and self._end < self._known.size:
+            following, length = self._span(self._end, self._window)
+            self._ahead = following, self._begin(following, length)
+        return at, block
+
+    def _ahead_begins_here(self) -> bool:
+        return self._ahead is not None and self._ahead[0] == self._position
+
+    def _span(self, offset: int, length: int) -> tuple[int, int]:
+        """Offset and length of what is brought for a request; with a cache, of the aligned block."""
+        if self._cache is not None:
+            offset, length = offset - offset % BLOCK, BLOCK
+        return offset, min(length, self._known.size - offset)
+
+    def _begin(self, first: int, length: int) -> Future[bytes]:
+        def work() -> Coroutine[Any, Any, bytes]:
+            return fetch(self._connection, self._key, self._known.etag, first, length)
+
+        cache = self._cache
+        if cache is None:
+            return self._connection.begin(work())
+        etag = self._known.etag.strip('"')
+        name = f"{self._connection.place.bucket}/{self._key}/{etag}/{first}/{length}"
+        return _in_thread(lambda: cache.get(name, lambda: self._connection.run(work())))
+
+    def _check(self, data: memoryview) -> None:
+        """Follow the checksum as long as all is read in order; what is read again changes nothing."""
+        if self._position > self._hashed or not self._known.digest:
+            return
+        self._hash.update(data[self._hashed - self._position :])
+        self._hashed = max(self._hashed, self._position + len(data))
+        if self._hashed == self._known.size and self._hash.hexdigest() != self._known.digest:
+            raise _damaged(self._connection, self._key)
+
+
+def reader(connection: Connection, key: str, known: Head, cache: BlockCache | None) -> io.BufferedReader:
+    """The object as a file."""
+    return io.BufferedReader(Ranges(connection, key, known, cache), BUFFER)
+
+
+async def _beginning(connection: Connection, key: str) -> tuple[Head, bytes]:
+    """The first block, which for most objects is all, in one request."""
+
+    async def attempt(client: Any) -> tuple[Head, bytes]:
+        reply = await client.get_object(Bucket=connection.place.bucket, Key=key, Range=f"bytes=0-{BLOCK - 1}")
+        async with reply["Body"] as body:
+            data = _of_length(await body.read(), int(reply["ContentLength"]))
+        size = reply.get("ContentRange", "").rpartition("/")[2] or len(data)
+        return _head({**reply, "ContentLength": size}), data
+
+    try:
+        return await connection.carry(attempt)
+    except ClientError as error:
+        if not is_empty(error):
+            raise
+    return _head(await connection.ask("head_object", Key=key)), b""
+
+
+async def _in_blocks(connection: Connection, key: str, known: Head, beginning: bytes) -> bytes:
+    """All bytes of a large object whose beginning is there, some blocks at a time."""
+    result = io.BytesIO()
+    result.write(beginning)
+
+    async def bring(first: int) -> None:
+        async with connection.memory:
+            data = await fetch(connection, key, known.etag, first, min(BLOCK, known.size - first))
+            result.seek(first)
+            result.write(data)
+
+    await together(bring(first) for first in range(len(beginning), known.size, BLOCK))
+    return result.getvalue()
+
+
+def _in_thread(work: Callable[[], bytes]) -> Future[bytes]:
+    """Begin `work` in a thread that does not keep the process alive."""
+    future: Future[bytes] = Future()
+
+    def carry() -> None:
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001  it is raised again where the result is asked for
+            future.set_exception(error)
+
+    threading.Thread(target=carry, name="storage block", daemon=True).start()
+    return future
+
+
+def _head(reply: dict[str, Any]) -> Head:
+    return Head(
+        size=int(reply["ContentLength"]),
+        etag=str(reply["ETag"]),
+        digest=str(reply.get("Metadata", {}).get(DIGEST, "")),
+    )
+
+
+def _of_length(data: bytes, length: int) -> bytes:
+    if len(data) != length:
+        raise Damaged(f"{len(data)} bytes instead of {length}")
+    return data
+
+
+def _damaged(connection: Connection, key: str) -> CorruptData:
+    return CorruptData(
+        f"s3://{connection.place.bucket}/{key} is not what was stored: its SHA-256 differs; delete it and run the "
+        "step that makes it again"
+    )

@@ -1,0 +1,105 @@
+"""`Requests`: sends each request as often as `patience` says, and never too many at once.
+
+It belongs to one event loop. The decisions are those of `storage.patience`; here is only what waits and sends.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from botocore.exceptions import ClientError
+
+from core import Unavailable
+from storage.patience import Circuit, Patience, Turn, admit, answered, failed, left_ms, pause_ms, withdrawn
+from storage.s3errors import Trouble, trouble
+
+T = TypeVar("T")
+
+
+def monotonic_ms() -> int:
+    """Milliseconds of a clock that is never set."""
+    return time.monotonic_ns() // 1_000_000
+
+
+class Requests:
+    """The requests to one server. `subject` begins the line that says that it does not answer."""
+
+    def __init__(
+        self,
+        subject: str,
+        patience: Patience,
+        *,
+        at_once: int,
+        now_ms: Callable[[], int] = monotonic_ms,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self.subject = subject
+        self._patience = patience
+        self._slots = asyncio.Semaphore(at_once)
+        self._now_ms = now_ms
+        self._sleep = sleep
+        self._chance = chance
+        self._circuit = Circuit()
+        self._reason = ""
+
+    def waiting_ms(self) -> int | None:
+        """For how long nothing has been answered, since the first failure; None while all is well."""
+        since = self._circuit.since_ms
+        return None if since is None else self._now_ms() - since
+
+    async def carry(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """The result of the first attempt that gets an answer; a definite refusal is raised as it is.
+
+        Raises `Unavailable` at the end of the patience.
+        """
+        since: int | None = None
+        failures = 0
+        while True:
+            async with self._slots:
+                self._circuit, turn = admit(self._circuit, self._now_ms())
+                if turn.wait_ms == 0:
+                    outcome = await self._attempted(attempt, turn)
+                    if not isinstance(outcome, Trouble):
+                        return outcome
+                    failures += 1
+                    pause = pause_ms(self._patience, failures, self._chance(), outcome.wait_ms)
+                else:
+                    pause = turn.wait_ms
+            now = self._now_ms()
+            since = now if since is None else since
+            await self._sleep(min(pause, left_ms(self._patience, since, now)) / 1000)
+            if left_ms(self._patience, since, self._now_ms()) == 0:
+                raise Unavailable(
+                    f"{self.subject} has not answered for {self._patience.total_ms // 1000} s ({self._reason}); "
+                    "see to it and run the command again"
+                )
+
+    async def _attempted(self, attempt: Callable[[], Awaitable[T]], turn: Turn) -> T | Trouble:
+        try:
+            # A server that sends a byte now and then would else hold the request for ever.
+            async with asyncio.timeout(self._patience.total_ms / 1000):
+                result = await attempt()
+        except Exception as error:
+            found = trouble(error)
+            if found is None:
+                is_answer = isinstance(error, ClientError)
+                self._circuit = answered(self._circuit) if is_answer else withdrawn(self._circuit, turn)
+                raise
+            self._reason = found.reason
+            self._circuit = failed(
+                self._circuit,
+                self._patience,
+                turn,
+                self._now_ms(),
+                chance=self._chance(),
+                at_least_ms=found.wait_ms,
+            )
+            return found
+        except BaseException:
+            self._circuit = withdrawn(self._circuit, turn)
+            raise
+        self._circuit = answered(self._circuit)
+        return result

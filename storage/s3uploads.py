@@ -1,0 +1,65 @@
+"""Uploads in parts that nobody completed: they are visible to nobody and cost room until they are aborted."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from storage.s3connection import Connection, together
+from storage.s3errors import is_lost
+
+
+async def abort_uploads(connection: Connection, prefix: str, age_ms: int) -> int:
+    """Abort the uploads under the prefix that were begun longer ago, by the server's clock; returns how many."""
+    count = 0
+    async for page, now in _pages(connection, prefix):
+        old = [each for each in page if _age_ms(each["Initiated"], now) >= age_ms]
+        await together(_abort(connection, each["Key"], each["UploadId"]) for each in old)
+        count += len(old)
+    return count
+
+
+async def delete_all(connection: Connection, prefix: str, age_ms: int = 0) -> int:
+    """Delete the objects under the prefix that were put longer ago, whatever their names; returns how many."""
+    count = 0
+    more: dict[str, str] = {}
+    while True:
+        page = await connection.ask("list_objects_v2", Prefix=prefix, **more)
+        now = _server_time(page)
+        old = [
+            each["Key"] for each in page.get("Contents", ()) if _age_ms(each["LastModified"], now) >= age_ms
+        ]
+        await together(connection.ask("delete_object", Key=key) for key in old)
+        count += len(old)
+        if not page.get("IsTruncated"):
+            return count
+        more = {"ContinuationToken": page["NextContinuationToken"]}
+
+
+async def _pages(connection: Connection, prefix: str) -> AsyncIterator[tuple[list[dict[str, Any]], datetime]]:
+    more: dict[str, str] = {}
+    while True:
+        page = await connection.ask("list_multipart_uploads", Prefix=prefix, **more)
+        yield page.get("Uploads", []), _server_time(page)
+        if not page.get("IsTruncated"):
+            return
+        more = {"KeyMarker": page["NextKeyMarker"], "UploadIdMarker": page["NextUploadIdMarker"]}
+
+
+async def _abort(connection: Connection, key: str, upload: str) -> None:
+    try:
+        await connection.ask("abort_multipart_upload", Key=key, UploadId=upload)
+    except ClientError as error:
+        if not is_lost(error):  # another sweeper was quicker
+            raise
+
+
+def _age_ms(then: datetime, now: datetime) -> int:
+    return int((now - then).total_seconds() * 1000)
+
+
+def _server_time(reply: dict[str, Any]) -> datetime:
+    date = reply["ResponseMetadata"]["HTTPHeaders"].get("date")
+    return parsedate_to_datetime(date) if date else datetime.now(UTC)

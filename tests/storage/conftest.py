@@ -1,0 +1,50 @@
+"""The S3 server of this test process: started when the first test asks for it, killed at the end."""
+
+import os
+
+import pytest
+
+from storage.bucket import Bucket
+from storage.patience import Patience
+from tests.storage.proxy import proxied
+from tests.storage.s3server import BUCKET, KEYS, serving
+
+QUICK = Patience(total_ms=60_000, first_ms=5, longest_ms=200)
+"""As patient as the tests need, and no slower."""
+SMALLEST_PART = 5 << 20
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as environment:
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            environment.delenv(name)
+        for name, value in {**KEYS, "AWS_REGION": "us-east-1", "AWS_CONFIG_FILE": os.devnull}.items():
+            environment.setenv(name, value)
+        with serving(tmp_path_factory.mktemp("s3")) as server:
+            yield server
+
+
+@pytest.fixture
+def proxy(server):
+    with proxied(server.port) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def bucket_at(server):
+    """Makes buckets under a prefix of this test's own, closed at its end."""
+    made = []
+    prefix = f"t{os.urandom(6).hex()}"
+
+    def make(endpoint=server.endpoint, **more):
+        made.append(
+            Bucket(
+                BUCKET, prefix, endpoint=endpoint, **{"patience": QUICK, "part_bytes": SMALLEST_PART, **more}
+            )
+        )
+        return made[-1]
+
+    yield make
+    for bucket in made:
+        bucket.close()

@@ -1,0 +1,212 @@
+"""When a failing server is asked again: the decisions, and a whole outage in simulated time."""
+
+import asyncio
+
+import pytest
+from botocore.exceptions import ClientError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import Unavailable
+from storage.patience import (
+    POLL_MS,
+    Circuit,
+    Patience,
+    Turn,
+    admit,
+    answered,
+    failed,
+    left_ms,
+    pause_ms,
+    withdrawn,
+)
+from storage.s3requests import Requests
+
+PATIENCE = Patience(total_ms=60_000, first_ms=100, longest_ms=10_000, trip=3)
+chances = st.floats(0, 1, exclude_max=True)
+
+
+def after_failures(count, *, now_ms=0, chance=0.0, at_least_ms=0):
+    circuit = Circuit()
+    for _ in range(count):
+        circuit = failed(circuit, PATIENCE, Turn(), now_ms, chance=chance, at_least_ms=at_least_ms)
+    return circuit
+
+
+@given(failures=st.integers(1, 1000), chance=chances, asked=st.integers(0, 100_000))
+def test_a_pause_lies_between_what_the_server_asked_and_a_ceiling_that_doubles(failures, chance, asked):
+    pause = pause_ms(PATIENCE, failures, chance, asked)
+    assert asked <= pause <= max(asked, min(10_000, 100 * 2 ** min(failures - 1, 20)))
+
+
+def test_a_few_failures_stop_nobody():
+    circuit = after_failures(PATIENCE.trip - 1)
+    assert admit(circuit, 0) == (circuit, Turn())
+
+
+def test_failures_in_a_row_stop_all_until_the_pause_is_over():
+    circuit = after_failures(PATIENCE.trip, now_ms=1000)
+    assert admit(circuit, 1000) == (circuit, Turn(wait_ms=50))
+    _, turn = admit(circuit, 1050)
+    assert turn == Turn(probe=True)
+
+
+def test_then_one_probe_goes_and_the_others_wait_for_its_outcome():
+    circuit, probe = admit(after_failures(PATIENCE.trip), 50)
+    assert admit(circuit, 60) == (circuit, Turn(wait_ms=POLL_MS))
+    assert admit(withdrawn(circuit, probe), 60)[1] == probe
+    later = failed(circuit, PATIENCE, probe, 60, chance=0.0)
+    assert admit(later, 60)[1] == Turn(wait_ms=100)
+    assert answered(later) == Circuit()
+
+
+def test_the_server_may_ask_for_a_longer_rest():
+    circuit = after_failures(PATIENCE.trip, at_least_ms=30_000)
+    assert admit(circuit, 0)[1] == Turn(wait_ms=30_000)
+
+
+def test_a_straggler_that_fails_leaves_the_probe_alone():
+    circuit, _ = admit(after_failures(PATIENCE.trip), 50)
+    assert failed(circuit, PATIENCE, Turn(), 60, chance=0.0).probing
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["ask", "fail", "answer", "withdraw"]), st.integers(0, 20_000), chances)
+    )
+)
+def test_never_two_probes_and_never_stuck(events):
+    circuit, now, out = Circuit(), 0, []
+    for event, later, chance in events:
+        now += later
+        if event == "ask":
+            circuit, turn = admit(circuit, now)
+            if turn.wait_ms == 0:
+                out.append(turn)
+            assert turn.wait_ms <= PATIENCE.longest_ms
+        elif out:
+            turn = out.pop(0)
+            if event == "fail":
+                circuit = failed(circuit, PATIENCE, turn, now, chance=chance)
+            elif event == "answer":
+                circuit = answered(circuit)
+                out = [Turn() if each.probe else each for each in out]
+            else:
+                circuit = withdrawn(circuit, turn)
+        assert sum(turn.probe for turn in out) == circuit.probing
+        assert (circuit.since_ms is None) == (circuit.failures == 0)
+    for turn in out:
+        circuit = withdrawn(circuit, turn)
+    assert admit(circuit, now + PATIENCE.longest_ms)[1].wait_ms == 0
+
+
+@given(since=st.none() | st.integers(0, 10**6), now=st.integers(10**6, 10**7))
+def test_the_patience_runs_from_the_first_trouble(since, now):
+    left = left_ms(PATIENCE, since, now)
+    assert left == (60_000 if since is None else max(0, 60_000 - (now - since)))
+
+
+class Server:
+    """Answers but for one stretch of simulated time; counts what it is asked."""
+
+    def __init__(self, down_from, down_to):
+        self.now, self.down, self.asked = 0, range(down_from, down_to), []
+
+    async def sleep(self, seconds):
+        self.now += max(1, round(seconds * 1000))
+        await asyncio.sleep(0)
+
+    async def attempt(self):
+        self.asked.append(self.now)
+        await asyncio.sleep(0)
+        if self.now in self.down:
+            raise ConnectionResetError
+        return "done"
+
+    def requests(self):
+        return Requests(
+            "s3://b at http://h",
+            PATIENCE,
+            at_once=16,
+            now_ms=lambda: self.now,
+            sleep=self.sleep,
+            chance=lambda: 0.5,
+        )
+
+
+async def test_an_outage_is_ridden_out_and_hardly_asked():
+    server = Server(0, 40_000)
+    requests = server.requests()
+    assert await asyncio.gather(*(requests.carry(server.attempt) for _ in range(8))) == ["done"] * 8
+    assert len([at for at in server.asked if at in server.down]) < 30
+    assert requests.waiting_ms() is None
+
+
+async def test_patience_ends_in_one_line_that_names_the_server():
+    server = Server(0, 10**9)
+    requests = server.requests()
+    with pytest.raises(
+        Unavailable, match=r"^s3://b at http://h has not answered for 60 s \(connection lost\); see to it"
+    ):
+        await requests.carry(server.attempt)
+    assert PATIENCE.total_ms <= server.now <= PATIENCE.total_ms + 2
+    assert requests.waiting_ms() >= PATIENCE.total_ms
+
+
+def refused(status, code, **headers):
+    return ClientError(
+        {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status, "HTTPHeaders": headers}},
+        "Op",
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(403, "AccessDenied"), (404, "NoSuchKey"), (412, "PreconditionFailed")]
+)
+async def test_a_definite_answer_is_not_asked_again(status, code):
+    server, asked = Server(0, 0), []
+
+    async def attempt():
+        asked.append(1)
+        raise refused(status, code)
+
+    with pytest.raises(ClientError):
+        await server.requests().carry(attempt)
+    assert asked == [1]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"retry-after": "7"},
+        {"retry-after": "Sat, 21 Nov 2026 08:00:07 GMT", "date": "Sat, 21 Nov 2026 08:00:00 GMT"},
+    ],
+)
+async def test_retry_after_is_honoured_in_both_forms(headers):
+    server = Server(0, 0)
+    answers = [refused(429, "TooManyRequests", **headers)]
+
+    async def attempt():
+        if answers:
+            raise answers.pop()
+        return server.now
+
+    assert await server.requests().carry(attempt) == 7000
+
+
+async def test_a_request_called_off_frees_its_place_and_the_probe():
+    server = Server(0, 10**9)
+    requests = server.requests()
+
+    async def endless():
+        await asyncio.Event().wait()
+
+    for _ in range(40):
+        task = asyncio.ensure_future(requests.carry(endless))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    server.down = range(0)
+    assert await requests.carry(server.attempt) == "done"
