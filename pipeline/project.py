@@ -53,7 +53,7 @@ class Project:
 
     @cached_property
     def cache(self) -> Cache | None:
-        """This machine's cache of what is read from object storage; None where it is switched off."""
+        """The machine's cache of what is read from object storage; None where it is switched off."""
         size = self.config.project.cache_bytes
         return Cache(default_directory(), size) if size else None
 
