@@ -357,7 +357,7 @@ def test_an_upload_given_up_is_aborted(server, bucket_at, proxy, large):
     assert uploads(server, bucket) == []
 
 
-def test_a_server_killed_and_started_again_is_ridden_out(tmp_path):
+def test_a_server_killed_and_started_again_is_ridden_out(keys, tmp_path):
     with serving(tmp_path / "s3") as server:
         bucket = Bucket(BUCKET, "p", endpoint=server.endpoint, patience=QUICK)
         acknowledged, stop = {}, threading.Event()
@@ -372,12 +372,10 @@ def test_a_server_killed_and_started_again_is_ridden_out(tmp_path):
 
         with ThreadPoolExecutor(4) as pool:
             writers = [pool.submit(write, each) for each in range(4)]
-            for _ in range(2):
-                before = len(acknowledged)
-                while len(acknowledged) < before + 20:
-                    time.sleep(0.01)
-                server.kill()
-                server.start()
+            while len(acknowledged) < 20 and not any(writer.done() for writer in writers):
+                time.sleep(0.01)
+            server.kill()
+            server.start()
             stop.set()
             for writer in writers:
                 writer.result()
