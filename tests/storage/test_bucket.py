@@ -88,6 +88,7 @@ def test_a_put_that_comes_second_after_a_lost_request_is_told_so(bucket, bucket_
     assert bucket.read("name") == b"other"
 
 
+@pytest.mark.parametrize("fault", [LoseReply(), CorruptRequest()], ids=repr)
 @pytest.mark.parametrize(
     ("method", "path"),
     [
@@ -98,9 +99,9 @@ def test_a_put_that_comes_second_after_a_lost_request_is_told_so(bucket, bucket_
         ("HEAD", ""),
     ],
 )
-def test_an_upload_loses_any_reply(server, bucket, bucket_at, proxy, large, method, path):
+def test_an_upload_bears_any_fault(server, bucket, bucket_at, proxy, large, fault, method, path):
     bucket.adopt(large, "first large")
-    proxy.plan = scripted(LoseReply(), method=method, path=path)
+    proxy.plan = scripted(fault, method=method, path=path)
     assert bucket.adopt(large, "name") is True
     proxy.plan = scripted()
     assert bucket_at().adopt(large, "name") is False
@@ -322,6 +323,15 @@ def test_a_forked_process_makes_its_own_connection(bucket_at):
             os._exit(0 if done else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert bucket.read("child") == b"y"
+
+
+def test_an_open_object_ends_with_its_bucket(bucket, large):
+    bucket.adopt(large, "name")
+    file = bucket.open("name")
+    bucket.close()
+    with pytest.raises(ValueError, match="was closed"):
+        file.read()
+    assert bucket.read("name") == large.read_bytes()
 
 
 def adopt(bucket, path):
