@@ -63,6 +63,7 @@ class Connection:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pid = os.getpid()
+        self._closed = False
         self._requests = Requests(place.uri, patience, at_once=AT_ONCE)
         self._stack = AsyncExitStack()
         self._client: Any = None
@@ -86,7 +87,10 @@ class Connection:
             raise
 
     def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Begin `work` and return at once."""
+        """Begin `work` and return at once. Raises `ValueError` after `close`, and in another process."""
+        if self._closed or self._pid != os.getpid():
+            work.close()
+            raise ValueError(f"the connection to {self.place.uri} was closed, or came over a fork: open anew")
         return asyncio.run_coroutine_threadsafe(work, self._running())
 
     def waiting_ms(self) -> int | None:
@@ -125,7 +129,7 @@ class Connection:
         if self._pid != os.getpid():
             return
         with self._lock:
-            loop, self._loop = self._loop, None
+            loop, self._loop, self._closed = self._loop, None, True
         if loop is not None:
             with suppress(TimeoutError):
                 asyncio.run_coroutine_threadsafe(self._end(), loop).result(CLOSE_S)

@@ -136,6 +136,11 @@ def is_lost(error: ClientError) -> bool:
     return code(error) == "NoSuchUpload"
 
 
+def is_misread(error: ClientError) -> bool:
+    """Whether the list of an upload's parts is not what the server has; no checksum goes with that list."""
+    return code(error) in ("InvalidPart", "InvalidPartOrder", "MalformedXML")
+
+
 def is_taken(error: ClientError) -> bool:
     """Whether a precondition did not hold: the name is taken, or the object is another now."""
     return status(error) == 412

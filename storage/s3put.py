@@ -24,7 +24,7 @@ from botocore.exceptions import ClientError
 
 from core import InputError, Unavailable
 from storage.s3connection import Connection, together
-from storage.s3errors import is_lost, is_missing, is_taken, is_unknown_condition
+from storage.s3errors import is_lost, is_misread, is_missing, is_taken, is_unknown_condition
 
 MARK = "thresher-mark"
 DIGEST = "thresher-sha256"
@@ -35,7 +35,7 @@ MOST_PARTS = 10_000
 """S3 API, multipart upload limits."""
 ABORT_S = 10
 STARTS = 3
-"""Uploads begun for one object before giving up. AWS wants a new one after some conflicts."""
+"""How often a put begins anew: its name was freed meanwhile, or AWS ended its upload for a conflict."""
 
 
 async def put(connection: Connection, key: str, data: bytes) -> bool:
@@ -53,7 +53,7 @@ async def put(connection: Connection, key: str, data: bytes) -> bool:
             return False
         await connection.ask("put_object", **arguments)
         return await _mark_at(connection, key) == mark
-    while True:
+    for _ in range(STARTS):
         try:
             await connection.ask("put_object", **arguments, **FREE)
         except ClientError as error:
@@ -65,6 +65,7 @@ async def put(connection: Connection, key: str, data: bytes) -> bool:
             # It was deleted since: the name is free again.
         else:
             return True
+    raise _never_ends(connection, key)
 
 
 async def put_file(connection: Connection, key: str, file: int, size: int) -> bool:
@@ -104,9 +105,7 @@ async def upload(connection: Connection, key: str, file: int, size: int, *, part
                 await connection.ask_once("abort_multipart_upload", ABORT_S, **this)
         if created is not None:
             return created
-    raise Unavailable(
-        f"{connection.place.uri}: the upload of {key} was ended by others {STARTS} times; run the command again"
-    )
+    raise _never_ends(connection, key)
 
 
 async def _send_parts(
@@ -138,7 +137,7 @@ async def _complete(
             "complete_multipart_upload", **this, MultipartUpload={"Parts": parts}, **condition
         )
     except ClientError as error:
-        if not is_taken(error) and not is_lost(error):
+        if not is_taken(error) and not is_lost(error) and not is_misread(error):
             raise
     else:
         if condition:
@@ -219,6 +218,13 @@ def _digest(file: int) -> str:
 def _part(file: int, offset: int, length: int) -> tuple[bytes, str]:
     data = os.pread(file, length, offset)
     return data, base64.b64encode(hashlib.sha256(data).digest()).decode()
+
+
+def _never_ends(connection: Connection, key: str) -> Unavailable:
+    return Unavailable(
+        f"{connection.place.uri}: others took and freed the name {key} {STARTS} times while it was put; run the "
+        "command again"
+    )
 
 
 def _probe_key(connection: Connection) -> str:

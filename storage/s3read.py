@@ -106,6 +106,14 @@ async def whole(connection: Connection, key: str) -> bytes | None:
     raise _damaged(connection, key)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Coming:
+    """A block on its way, and the offsets of its bytes."""
+
+    span: range
+    coming: Future[bytes]
+
+
 class Ranges(io.RawIOBase):
     """An open object. Use it through `reader`, which buffers."""
 
@@ -117,7 +125,7 @@ class Ranges(io.RawIOBase):
         self._position = 0
         self._at = 0
         self._block = b""
-        self._ahead: tuple[int, Future[bytes]] | None = None
+        self._ahead: _Coming | None = None
         self._end = -1
         """Of the last block given out: a request that begins there reads on."""
         self._window = FIRST
@@ -161,7 +169,7 @@ class Ranges(io.RawIOBase):
     def close(self) -> None:
         """Give up what was read ahead."""
         if self._ahead is not None:
-            self._ahead[1].cancel()
+            self._ahead.coming.cancel()
             self._ahead = None
         self._block = b""
         super().close()
@@ -170,43 +178,37 @@ class Ranges(io.RawIOBase):
         """The block in which the position lies, and its offset; begins to bring the next where that is likely
         to be asked for.
         """
-        reads_on = self._position == self._end or self._ahead_begins_here()
+        ahead, self._ahead = self._ahead, None
+        is_there = ahead is not None and self._position in ahead.span
+        reads_on = is_there or self._position == self._end
         self._window = min(self._window * 2, BLOCK) if reads_on else FIRST
-        if self._ahead is not None and self._ahead_begins_here():
-            at, coming = self._ahead
-            self._ahead = None
-            block = self._connection.result(coming)
-        else:
-            if self._ahead is not None:
-                self._ahead[1].cancel()
-                self._ahead = None
-            at, length = self._span(self._position, max(self._window, min(wanted, BLOCK)))
-            block = self._connection.result(self._begin(at, length))
-        self._end = at + len(block)
+        if ahead is None or not is_there:
+            if ahead is not None:
+                ahead.coming.cancel()
+            ahead = self._begin(self._position, max(self._window, min(wanted, BLOCK)))
+        block = self._connection.result(ahead.coming)
+        self._end = ahead.span.stop
         if reads_on and self._end < self._known.size:
-            following, length = self._span(self._end, self._window)
-            self._ahead = following, self._begin(following, length)
-        return at, block
+            self._ahead = self._begin(self._end, self._window)
+        return ahead.span.start, block
 
-    def _ahead_begins_here(self) -> bool:
-        return self._ahead is not None and self._ahead[0] == self._position
-
-    def _span(self, offset: int, length: int) -> tuple[int, int]:
-        """Offset and length of what is brought for a request; with a cache, of the aligned block."""
+    def _begin(self, first: int, length: int) -> _Coming:
+        """Begin to bring that much from there; with a cache, the aligned block."""
         if self._cache is not None:
-            offset, length = offset - offset % BLOCK, BLOCK
-        return offset, min(length, self._known.size - offset)
+            first, length = first - first % BLOCK, BLOCK
+        length = min(length, self._known.size - first)
 
-    def _begin(self, first: int, length: int) -> Future[bytes]:
         def work() -> Coroutine[Any, Any, bytes]:
             return fetch(self._connection, self._key, self._known.etag, first, length)
 
         cache = self._cache
         if cache is None:
-            return self._connection.begin(work())
-        etag = self._known.etag.strip('"')
-        name = f"{self._connection.place.bucket}/{self._key}/{etag}/{first}/{length}"
-        return _in_thread(lambda: cache.get(name, lambda: self._connection.run(work())))
+            coming = self._connection.begin(work())
+        else:
+            etag = self._known.etag.strip('"')
+            name = f"{self._connection.place.bucket}/{self._key}/{etag}/{first}/{length}"
+            coming = _in_thread(lambda: cache.get(name, lambda: self._connection.run(work())))
+        return _Coming(span=range(first, first + length), coming=coming)
 
     def _check(self, data: memoryview) -> None:
         """Follow the checksum as long as all is read in order; what is read again changes nothing."""

@@ -15,14 +15,20 @@ SMALLEST_PART = 5 << 20
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory):
+def keys():
+    """The keys of the servers that tests start, as the AWS_* variables, and nothing else of their kind."""
     with pytest.MonkeyPatch.context() as environment:
         for name in [name for name in os.environ if name.startswith("AWS_")]:
             environment.delenv(name)
         for name, value in {**KEYS, "AWS_REGION": "us-east-1", "AWS_CONFIG_FILE": os.devnull}.items():
             environment.setenv(name, value)
-        with serving(tmp_path_factory.mktemp("s3")) as server:
-            yield server
+        yield
+
+
+@pytest.fixture(scope="session")
+def server(keys, tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("s3")) as server:
+        yield server
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ class Request:
 
     method: str
     path: str
+    is_conditional: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,12 @@ class Delay:
     seconds: float
 
 
-Fault = Answer | LoseRequest | LoseReply | CutReply | CorruptReply | CorruptRequest | Delay
+@dataclass(frozen=True)
+class DropCondition:
+    """Pass the request on without its If-None-Match, as to a server that does not know it."""
+
+
+Fault = DropCondition | Answer | LoseRequest | LoseReply | CutReply | CorruptReply | CorruptRequest | Delay
 Plan = Callable[[Request], Fault | None]
 
 
@@ -149,7 +155,7 @@ class Proxy:
         head = await reader.readuntil(b"\r\n\r\n")
         method, path, _ = head.split(b"\r\n", 1)[0].decode().split(" ")
         body = await reader.readexactly(length(head) or 0)
-        request = Request(method=method, path=path)
+        request = Request(method=method, path=path, is_conditional=b"\r\nif-none-match:" in head.lower())
         self.seen.append(request)
         fault = self.plan(request)
         match fault:
@@ -162,6 +168,10 @@ class Proxy:
                 return True
             case CorruptRequest():
                 body = flipped(body)
+            case DropCondition():
+                head = b"\r\n".join(
+                    line for line in head.split(b"\r\n") if not line.lower().startswith(b"if-none-match:")
+                )
             case Delay():
                 await asyncio.sleep(fault.seconds)
         reply_head, reply = await self._ask(head, body, is_head=method == "HEAD")

@@ -88,6 +88,7 @@ def test_a_put_that_comes_second_after_a_lost_request_is_told_so(bucket, bucket_
     assert bucket.read("name") == b"other"
 
 
+@pytest.mark.parametrize("fault", [LoseReply(), CorruptRequest()], ids=repr)
 @pytest.mark.parametrize(
     ("method", "path"),
     [
@@ -98,9 +99,9 @@ def test_a_put_that_comes_second_after_a_lost_request_is_told_so(bucket, bucket_
         ("HEAD", ""),
     ],
 )
-def test_an_upload_loses_any_reply(server, bucket, bucket_at, proxy, large, method, path):
+def test_an_upload_bears_any_fault(server, bucket, bucket_at, proxy, large, fault, method, path):
     bucket.adopt(large, "first large")
-    proxy.plan = scripted(LoseReply(), method=method, path=path)
+    proxy.plan = scripted(fault, method=method, path=path)
     assert bucket.adopt(large, "name") is True
     proxy.plan = scripted()
     assert bucket_at().adopt(large, "name") is False
@@ -324,6 +325,15 @@ def test_a_forked_process_makes_its_own_connection(bucket_at):
     assert bucket.read("child") == b"y"
 
 
+def test_an_open_object_ends_with_its_bucket(bucket, large):
+    bucket.adopt(large, "name")
+    file = bucket.open("name")
+    bucket.close()
+    with pytest.raises(ValueError, match="was closed"):
+        file.read()
+    assert bucket.read("name") == large.read_bytes()
+
+
 def adopt(bucket, path):
     bucket.adopt(Path(path), "name")
 
@@ -357,7 +367,7 @@ def test_an_upload_given_up_is_aborted(server, bucket_at, proxy, large):
     assert uploads(server, bucket) == []
 
 
-def test_a_server_killed_and_started_again_is_ridden_out(tmp_path):
+def test_a_server_killed_and_started_again_is_ridden_out(keys, tmp_path):
     with serving(tmp_path / "s3") as server:
         bucket = Bucket(BUCKET, "p", endpoint=server.endpoint, patience=QUICK)
         acknowledged, stop = {}, threading.Event()
@@ -372,12 +382,10 @@ def test_a_server_killed_and_started_again_is_ridden_out(tmp_path):
 
         with ThreadPoolExecutor(4) as pool:
             writers = [pool.submit(write, each) for each in range(4)]
-            for _ in range(2):
-                before = len(acknowledged)
-                while len(acknowledged) < before + 20:
-                    time.sleep(0.01)
-                server.kill()
-                server.start()
+            while len(acknowledged) < 20 and not any(writer.done() for writer in writers):
+                time.sleep(0.01)
+            server.kill()
+            server.start()
             stop.set()
             for writer in writers:
                 writer.result()

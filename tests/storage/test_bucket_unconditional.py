@@ -1,0 +1,87 @@
+"""A server that does not know conditional puts: found out by trying, and what is still promised there."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from storage.bucket import Bucket
+from tests.storage.conftest import QUICK, SMALLEST_PART
+from tests.storage.proxy import Answer, DropCondition, LoseReply, proxied, scripted
+from tests.storage.s3server import BUCKET, serving
+
+LARGE = 2 * SMALLEST_PART + 1000
+
+
+@pytest.fixture(scope="module")
+def proxy(keys, tmp_path_factory):
+    """To a server that checks no signatures, for the header that is taken away was signed."""
+    with serving(tmp_path_factory.mktemp("s3"), is_open=True) as server, proxied(server.port) as proxy:
+        yield proxy
+
+
+@pytest.fixture(params=["drops the condition", "keeps it for single puts only", "refuses the condition"])
+def bucket(request, proxy):
+    def drop(each):
+        return DropCondition()
+
+    def drop_on_completion(each):
+        return DropCondition() if each.method == "POST" else None
+
+    kinds = {
+        "drops the condition": drop,
+        "keeps it for single puts only": drop_on_completion,
+        "refuses the condition": refusing(proxy),
+    }
+    proxy.plan = kinds[request.param]
+    bucket = Bucket(
+        BUCKET, os.urandom(6).hex(), endpoint=proxy.endpoint, patience=QUICK, part_bytes=SMALLEST_PART
+    )
+    yield bucket
+    bucket.close()
+
+
+def refusing(proxy):
+    return lambda request: Answer(501, "NotImplemented") if request.is_conditional else None
+
+
+@pytest.fixture
+def large(tmp_path):
+    path = tmp_path / "large"
+    path.write_bytes(os.urandom(LARGE))
+    return path
+
+
+def test_a_name_found_taken_stays_as_it_is(bucket, large):
+    assert bucket.put("name", b"first") is True
+    assert bucket.put("name", b"second") is False
+    assert bucket.read("name") == b"first"
+    assert bucket.adopt(large, "name") is False
+    assert bucket.adopt(large, "large") is True
+    assert bucket.adopt(large, "large") is False
+    assert bucket.put("large", b"second") is False
+    assert bucket.read("large") == large.read_bytes()
+
+
+def test_of_many_at_once_somebody_is_first_and_one_object_is_there_whole(bucket):
+    contents = [bytes([number]) * 10_000 for number in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        created = list(pool.map(lambda data: bucket.put("name", data), contents))
+    assert any(created)
+    there = bucket.read("name")
+    assert there in contents
+    assert created[contents.index(there)]
+
+
+def test_a_lost_reply_is_no_second_writer(bucket, proxy, large):
+    bucket.put("first", b"")
+    bucket.adopt(large, "first large")
+    usual, losing = proxy.plan, scripted(LoseReply(), path="/name")
+    proxy.plan = lambda request: (losing(request) if request.method != "HEAD" else None) or usual(request)
+    assert bucket.put("name", b"mine") is True
+    assert bucket.read("name") == b"mine"
+
+
+def test_probes_leave_nothing(bucket):
+    bucket.put("name", b"")
+    assert list(bucket.within(".probe").list()) == []
