@@ -1,6 +1,8 @@
 """The catalog says what the storage says, and nothing is lost with it: on SQLite and on PostgreSQL alike."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,10 +12,14 @@ from core import CorruptData
 from storage import run as runs
 from storage.catalog import Catalog, Contents
 from storage.catalog.refresh import differences
+from storage.catalog.tables import TABLES, Mirrored
 from storage.files import Files
 from storage.manifest import Manifest, Output, fingerprint, manifest_name, seal
 from tests.storage.postgres import postgres_server  # noqa: F401 - a fixture
 from tests.storage.sealing import put, ran, rows, sealed, some
+
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "catalog.md"
+QUESTIONS = re.findall(r"```sql\n(.*?)```", GUIDE.read_text(), re.DOTALL)
 
 
 @pytest.fixture
@@ -109,6 +115,33 @@ def test_runs_come_in_order_with_their_costs(store, catalog):
     assert (run.outcome, run.message, run.sources, run.version) == ("failed", "no room", ["main"], 1)
     assert (cost.quarantined, cost.bytes_read, cost.peak_rss) == (1, 1 << 40, 1 << 30)
     assert len(catalog.runs()) == 3
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_questions_of_the_guide_are_answered(store, catalog, question):
+    some(store)
+    catalog.refresh(store)
+    with catalog._database.reading() as session:
+        assert session.connection().exec_driver_sql(question).fetchall()
+
+
+def test_the_guide_finds_what_was_not_processed(store, catalog):
+    some(store)
+    put(store, "process@1", "main/part-2-000000000000", {"keep": 1})
+    put(store, "process@1", "cc/part-10-000000000000", {"keep": 1})
+    catalog.refresh(store)
+    (question,) = (each for each in QUESTIONS if "NOT EXISTS" in each)
+    with catalog._database.reading() as session:
+        found = session.connection().exec_driver_sql(question).scalars().all()
+    assert sorted(found) == ["warc/cc/1.warc.gz", "warc/main/1.warc.gz"]
+
+
+def test_the_guide_names_every_table_and_column():
+    said = GUIDE.read_text()
+    for table in TABLES:
+        assert f"`{table.__tablename__}`" in said
+        if table is not Mirrored:
+            assert not [name for name in table.model_fields if f"`{name}`" not in said]
 
 
 def test_a_new_catalog_is_empty(store, catalog):
