@@ -18,9 +18,12 @@ REFERENCE = Path(__file__).parent / "reference"
 def commands() -> str:
     """Every command with its help, as `--help` says it at 100 columns."""
     names = [info.name or info.callback.__name__ for info in app.registered_commands if info.callback]
+    for group in app.registered_groups:
+        assert group.typer_instance is not None
+        names += [f"{group.name} {info.name}" for info in group.typer_instance.registered_commands]
     parts = ["# Commands\n", "Generated from the code by `make docs`.\n", _help()]
     for name in sorted(names):
-        parts += [f"## {name}\n", _help(name)]
+        parts += [f"## {name}\n", _help(*name.split())]
     return "\n".join(parts)
 
 

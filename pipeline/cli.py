@@ -410,6 +410,31 @@ def verify_command(
         raise typer.Exit(1)
 
 
+catalog_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(catalog_app, name="catalog", help="The catalog, which is only a cache of the storage.")
+
+
+@catalog_app.command(name="rebuild")
+def rebuild_command(project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
+    """Make the catalog again from storage alone.
+
+    Who reads it meanwhile sees the old one; killed, it is as it was.
+
+    \b
+    Example:
+      thresher catalog rebuild
+    """
+    from pipeline import catalog
+    from pipeline.project import Project
+
+    found = catalog.rebuild(Project.at(project))
+    line = (
+        f"read {found.manifests:,} manifests and {found.runs:,} runs; they tell of {found.files:,} archive files "
+        f"of {found.sources:,} sources"
+    )
+    say(as_json, asdict(found), line)
+
+
 def main() -> NoReturn:
     """Run a command; turn every error into its line and its exit code."""
     run_command(app)

@@ -1,0 +1,130 @@
+"""A catalog in the schema `thresher` of a PostgreSQL database, used by many machines.
+
+Nothing outside that schema is touched, and in it only the tables that are ours. Every transaction sets its own
+search path and takes its own advisory lock, so a pooler between us and the server changes nothing.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import URL, Connection, create_engine, text
+from sqlalchemy.exc import DBAPIError
+from sqlmodel import Session
+
+from core import InputError, ThresherError, Unavailable
+from storage.catalog.database import BUSY_S, VERSION_TABLE, Damaged, first_line, session_of
+from storage.catalog.tables import TABLE_NAMES
+
+SCHEMA = "thresher"
+WRITER, REPAIRER = 0x54485253, 0x54485254
+"""Keys of our advisory locks, which are a database's own: "THRS" and the next."""
+CONNECT_S = 10
+ALIVE = {
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+}
+"""A server that left without a word is noticed after a minute (libpq's own default: two hours)."""
+NO_PRIVILEGE = "42501"
+LOCK_TIMEOUT = "55P03"
+# Codes: https://www.postgresql.org/docs/current/errcodes-appendix.html
+
+
+class Postgres:
+    """The catalog in the database at `url`, whose driver is psycopg 3."""
+
+    __slots__ = ("_engine", "_name")
+
+    shared = True
+
+    def __init__(self, url: URL) -> None:
+        """Raises `InputError` where the driver is not installed. Connects to nothing yet."""
+        port = f":{url.port}" if url.port else ""
+        self._name = f"postgresql://{url.host or ''}{port}/{url.database or ''}"
+        try:
+            self._engine = create_engine(
+                url,
+                # What the server closed in the meantime is replaced before it is used.
+                pool_pre_ping=True,
+                isolation_level="READ COMMITTED",
+                connect_args={"connect_timeout": CONNECT_S, "application_name": "thresher", **ALIVE},
+            )
+        except ImportError:
+            raise InputError(
+                f"project.catalog = \"{self}\" needs psycopg: pip install 'thresher[postgres]'"
+            ) from None
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """See `Database`."""
+        with session_of(self._engine, self._told) as session:
+            session.connection().execute(text(f"SET LOCAL search_path TO {SCHEMA}"))
+            yield session
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """See `Database`."""
+        with self.reading() as session:
+            _lock(session.connection(), WRITER)
+            yield session
+            session.commit()
+
+    @contextmanager
+    def alone(self) -> "Iterator[Postgres]":
+        """See `Database`. Refreshes that are under way go on."""
+        with self.reading() as session:
+            _lock(session.connection(), REPAIRER)
+            yield self
+
+    def tables(self, connection: Connection) -> frozenset[str]:
+        """See `Database`."""
+        found = connection.execute(
+            text("SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(:schema)"),
+            {"schema": SCHEMA},
+        )
+        names = frozenset(found.scalars())
+        if names and VERSION_TABLE not in names:
+            raise InputError(
+                f"{self} has a schema {SCHEMA} of another program; let project.catalog name another database"
+            )
+        return names
+
+    def claim(self, connection: Connection) -> None:
+        """See `Database`. A schema that was made for us is taken as it is."""
+        if connection.execute(text("SELECT to_regnamespace(:schema)"), {"schema": SCHEMA}).scalar() is None:
+            connection.execute(text(f"CREATE SCHEMA {SCHEMA}"))
+
+    def clear(self) -> None:
+        """Drop our tables. Where somebody's view rests on one, the server says so and nothing is dropped.
+
+        The schema stays ours: what others keep in it by now stays too.
+        """
+        with self.writing() as session:
+            for name in sorted({*TABLE_NAMES, VERSION_TABLE}):
+                session.connection().execute(text(f"DROP TABLE IF EXISTS {name}"))
+            # As Alembic makes it, and empty.
+            session.connection().execute(
+                text(f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) PRIMARY KEY)")
+            )
+
+    def _told(self, error: DBAPIError) -> ThresherError:
+        state = getattr(error.orig, "sqlstate", None) or ""
+        if state == LOCK_TIMEOUT:
+            return Unavailable(
+                f"the catalog {self} has been kept busy by another command for {BUSY_S} s; run this one again "
+                "when that has ended"
+            )
+        # Syntax and names, integrity: the tables are not as we made them.
+        if state != NO_PRIVILEGE and state.startswith(("42", "23")):
+            return Damaged(f"the catalog {self} is damaged; run the command again ({first_line(error)})")
+        return Unavailable(
+            f"the catalog {self} cannot be used: {first_line(error)}; see to the server and run the command again"
+        )
+
+    def __str__(self) -> str:
+        return self._name
+
+
+def _lock(connection: Connection, key: int) -> None:
+    connection.execute(text(f"SET LOCAL lock_timeout = '{BUSY_S}s'"))
+    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})

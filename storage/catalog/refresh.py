@@ -1,0 +1,178 @@
+"""Makes the catalog's rows agree with the storage, within one transaction.
+
+Names come sorted from storage and from the tables, and are compared as two streams: what is new, gone or put
+anew is copied, forgotten or both, a batch at a time. No list of all names is ever held.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import case, delete, func, insert, select
+from sqlmodel import Session, SQLModel, col
+
+from core import CorruptData
+from storage.catalog.rows import of_manifest, of_run
+from storage.catalog.tables import TABLES, ArchiveFile, Cost, Mirrored, Run, SealedPart, Source
+from storage.store import Store
+
+BATCH = 500
+"""Names that are copied or forgotten with one statement a table."""
+PAGE = 1000
+"""Names that are asked of a table at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """How many of each the catalog knows."""
+
+    manifests: int
+    runs: int
+    files: int
+    sources: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Copied:
+    """One kind of stored object and the rows it becomes."""
+
+    prefix: str
+    name: Any
+    """Column of its name in storage, and of its stamp."""
+    stamp: Any
+    owned: tuple[Any, ...]
+    """Column of its name in every table that has rows of it."""
+    rows: Callable[[Store, str, str], list[SQLModel]]
+    """From storage, name and stamp."""
+
+
+def refresh(session: Session, store: Store) -> None:
+    """Copy what is new in the storage, forget what is gone. Raises `CorruptData` for a damaged Manifest."""
+    if session.execute(select(col(Mirrored.storage))).scalar() != store.uri:
+        forget_all(session)
+        session.add(Mirrored(storage=store.uri))
+    if _agree(session, store, _MANIFESTS):
+        _add_up_sources(session)
+    _agree(session, store, _RUNS)
+
+
+def forget_all(session: Session) -> None:
+    """Empty every table."""
+    for table in TABLES:
+        session.execute(delete(table))
+
+
+def contents(session: Session) -> Contents:
+    """Count the rows."""
+
+    def count(table: type[SQLModel]) -> int:
+        return int(session.execute(select(func.count()).select_from(table)).scalar_one())
+
+    return Contents(
+        manifests=count(SealedPart), runs=count(Run), files=count(ArchiveFile), sources=count(Source)
+    )
+
+
+def differences(
+    stored: Iterator[tuple[str, str]], known: Iterator[tuple[str, str]]
+) -> Iterator[tuple[str, str | None]]:
+    """Names that are not known with the stamp they have, with it, and known ones that are gone, with None.
+
+    Both streams are of names, sorted, each once, with their stamps; the result is sorted too.
+    """
+    old = next(known, None)
+    for name, stamp in stored:
+        while old is not None and old[0] < name:
+            yield old[0], None
+            old = next(known, None)
+        if old is None or old[0] != name:
+            yield name, stamp
+            continue
+        if old[1] != stamp:
+            yield name, stamp
+        old = next(known, None)
+    while old is not None:
+        yield old[0], None
+        old = next(known, None)
+
+
+def _agree(session: Session, store: Store, copied: _Copied) -> bool:
+    """Whether anything had to be changed."""
+    found = differences(_stored(store, copied.prefix), _known(session, copied))
+    changed = False
+    while batch := list(islice(found, BATCH)):
+        changed = True
+        for column in copied.owned:
+            session.execute(delete(column.class_).where(column.in_([name for name, _ in batch])))
+        for name, stamp in batch:
+            if stamp is not None:
+                session.add_all(_rows(store, copied, name, stamp))
+        session.flush()
+        session.expunge_all()
+    return changed
+
+
+def _stored(store: Store, prefix: str) -> Iterator[tuple[str, str]]:
+    for name in store.list(prefix):
+        try:
+            stamp = store.stamp(name)
+        except CorruptData:  # deleted since it was listed
+            continue
+        yield name, stamp
+
+
+def _known(session: Session, copied: _Copied) -> Iterator[tuple[str, str]]:
+    # Page by page, each begun behind the last name: what is written meanwhile lies before it.
+    after = ""
+    while True:
+        page = session.execute(
+            select(copied.name, copied.stamp).where(copied.name > after).order_by(copied.name).limit(PAGE)
+        ).all()
+        yield from ((name, stamp) for name, stamp in page)
+        if len(page) < PAGE:
+            return
+        after = page[-1][0]
+
+
+def _rows(store: Store, copied: _Copied, name: str, stamp: str) -> list[SQLModel]:
+    try:
+        return copied.rows(store, name, stamp)
+    except CorruptData:
+        if store.exists(name):
+            raise
+        return []  # deleted since it was listed
+
+
+def _add_up_sources(session: Session) -> None:
+    kinds = func.min(col(ArchiveFile.kind)), func.max(col(ArchiveFile.kind))
+    session.execute(delete(Source))
+    session.execute(
+        insert(Source).from_select(
+            ["name", "kind", "files", "bytes", "records", "responses"],
+            select(
+                col(ArchiveFile.source),
+                case((kinds[0] == kinds[1], kinds[0]), else_="mixed"),
+                func.count(),
+                func.sum(col(ArchiveFile.bytes)),
+                func.sum(col(ArchiveFile.records)),
+                func.sum(col(ArchiveFile.responses)),
+            ).group_by(col(ArchiveFile.source)),
+        )
+    )
+
+
+_MANIFESTS = _Copied(
+    prefix="manifests/",
+    name=col(SealedPart.manifest),
+    stamp=col(SealedPart.stamp),
+    owned=(col(SealedPart.manifest), col(ArchiveFile.manifest)),
+    rows=of_manifest,
+)
+_RUNS = _Copied(
+    prefix="runs/",
+    name=col(Run.name),
+    stamp=col(Run.stamp),
+    owned=(col(Run.name), col(Cost.run)),
+    rows=of_run,
+)

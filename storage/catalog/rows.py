@@ -1,0 +1,97 @@
+"""What a stored object becomes: the rows of one Manifest, or of one run."""
+
+from collections.abc import Iterator
+
+from sqlmodel import SQLModel
+
+from core import CorruptData
+from storage import run as runs
+from storage.catalog.tables import ArchiveFile, Cost, Run, SealedPart
+from storage.manifest import Manifest, load
+from storage.store import Store
+
+INDEX = ".cdxj.gz"
+"""How the name of an archive file's index ends."""
+
+
+def of_manifest(store: Store, name: str, stamp: str) -> list[SQLModel]:
+    """Its part, and the WARC files that it seals. Raises `CorruptData` where it is missing or damaged."""
+    manifest = load(store, name)
+    step, _, version = manifest.step.partition("@")
+    source = _text(manifest.part.partition("/")[0])
+    sealed = SealedPart(
+        manifest=name,
+        stamp=stamp,
+        step=_text(step),
+        version=int(version) if version.isdecimal() and len(version) < 10 else 0,
+        part=_text(manifest.part),
+        source=source,
+        fingerprint=manifest.fingerprint,
+        counts=dict(manifest.counts),
+        bytes=_number(name, sum(output.bytes for output in manifest.outputs)),
+        rows=_number(name, sum(output.rows for output in manifest.outputs)),
+    )
+    return [sealed, *(_archive_files(name, source, manifest) if step == "archive" else ())]
+
+
+def _archive_files(name: str, source: str, manifest: Manifest) -> Iterator[ArchiveFile]:
+    for output in manifest.outputs:
+        if not output.name.endswith(INDEX):
+            yield ArchiveFile(
+                manifest=name,
+                name=_text(output.name),
+                source=source,
+                kind="ingest" if "ingested" in manifest.recipe else "crawl",
+                bytes=_number(name, output.bytes),
+                records=_number(name, output.rows),
+                responses=_number(name, manifest.counts.get("response", 0)),
+                sha256=_text(output.sha256),
+            )
+
+
+def of_run(store: Store, name: str, stamp: str) -> list[SQLModel]:
+    """The run and its cost; nothing of a damaged one."""
+    try:
+        run = runs.load(store, name)
+    except CorruptData:  # nothing depends on it; it is looked at again by the next refresh
+        return []
+    return [
+        Run(
+            name=name,
+            stamp=stamp,
+            id=run.id,
+            step=run.step,
+            version=run.version,
+            started_ms=run.started_ms,
+            ended_ms=run.ended_ms,
+            host=_text(run.host),
+            engine=_text(run.engine),
+            sources=list(run.sources),
+            outcome=run.outcome,
+            message=_text(run.message),
+        ),
+        Cost(
+            run=name,
+            cpu_s=run.cpu_s,
+            wall_s=run.wall_s,
+            worker_s=run.worker_s,
+            bytes_read=run.bytes_read,
+            bytes_written=run.bytes_written,
+            peak_rss=run.peak_rss,
+            made=run.made,
+            already=run.already,
+            redone=run.redone,
+            quarantined=run.quarantined,
+        ),
+    ]
+
+
+def _text(value: str) -> str:
+    """Without what a database's text cannot hold: NUL, and halves of characters."""
+    return value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
+
+
+def _number(name: str, value: int) -> int:
+    if not 0 <= value < 1 << 63:
+        raise CorruptData(f"{name} counts {value}, which cannot be; delete it and run its step again")
+    return value

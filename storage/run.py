@@ -1,0 +1,157 @@
+"""`Run`: what one run of one step did and cost, kept in storage beside what it made.
+
+1. A run is put once, when it has ended, under `runs/<step>/<day it began, UTC>/<id>.json`.
+2. It decides nothing: no part depends on it, and one that is damaged or deleted is a line less in a report.
+3. Clocks and machines are here, so that Manifests need none.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from typing import Any, Literal, get_args
+
+from core import CorruptData, InputError
+from storage.store import Store
+
+FORMAT = "thresher-run@1"
+Outcome = Literal["done", "failed", "interrupted"]
+PART_OF_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+LAST_MS = 253_402_300_799_999
+"""The end of the year 9999, where days have their last name of eight digits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One engine run of one step."""
+
+    id: str
+    """Differs from that of every other run of the step."""
+    step: str
+    """Name without version."""
+    version: int
+    started_ms: int
+    """Since 1970, as are all times."""
+    ended_ms: int
+    host: str
+    engine: str
+    """`local`, `ray`."""
+    sources: tuple[str, ...]
+    made: int
+    """Parts sealed by this run."""
+    already: int
+    """Parts that were sealed before."""
+    redone: int
+    """Attempts lost with a worker process or a node, and made again."""
+    quarantined: int
+    """Parts given up; what entered them is missing from the outputs."""
+    cpu_s: float
+    """Of all processes, user and system."""
+    wall_s: float
+    worker_s: float
+    """Seconds that workers were held, added up."""
+    bytes_read: int
+    """From storage."""
+    bytes_written: int
+    """To storage."""
+    peak_rss: int
+    """Bytes of the largest process; 0 where it was not measured."""
+    outcome: Outcome
+    message: str = ""
+    """Why it failed, in one line."""
+
+
+def run_name(run: Run) -> str:
+    """Where it lies: `runs/process/20260102/4f1c.json`."""
+    day = datetime.fromtimestamp(run.started_ms / 1000, UTC)
+    return f"runs/{run.step}/{day:%Y%m%d}/{run.id}.json"
+
+
+def put(store: Store, run: Run) -> bool:
+    """Keep the run, durably. True: kept now; False: a run of that id is kept already, and stays as it was.
+
+    Raises `InputError` where a field is not what `Run` says.
+    """
+    wrong = _wrong(run)
+    if wrong:
+        raise InputError(f"run {run.id!r} cannot be kept: {wrong}")
+    body = {"format": FORMAT, **asdict(run)}
+    return store.put(
+        run_name(run), (json.dumps(body, sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
+    )
+
+
+def load(store: Store, name: str) -> Run:
+    """The run stored under `name`. Raises `CorruptData` where it is missing or is none."""
+    try:
+        run = _from_json(json.loads(store.read(name)))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        detail = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise CorruptData(f"{name} is no run ({detail}); it may be deleted") from error
+    if run_name(run) != name:
+        raise CorruptData(f"{name} is no run (it is of {run_name(run)}); it may be deleted")
+    return run
+
+
+def runs(store: Store, step: str = "") -> Iterator[Run]:
+    """All runs of a step, or of every step, in the order of their names. Damaged ones are passed over."""
+    for name in store.list(f"runs/{step}/" if step else "runs/"):
+        try:
+            run = load(store, name)
+        except CorruptData:
+            continue
+        yield run
+
+
+def _from_json(body: Any) -> Run:
+    if body.pop("format") != FORMAT:
+        raise ValueError(f"its format is not {FORMAT!r}")
+    run = Run(**{**body, "sources": tuple(body["sources"])})
+    wrong = _wrong(run)
+    if wrong:
+        raise ValueError(wrong)
+    return run
+
+
+def _wrong(run: Run) -> str:
+    """The first field that is not what it should be; empty where all are."""
+    for field in fields(run):
+        value = getattr(run, field.name)
+        if not _FITS[field.type](value):
+            return f"{field.name} is {str(value)[:100]!r}"
+    if not all(PART_OF_NAME.fullmatch(name) for name in (run.id, run.step)):
+        return f"id {run.id[:100]!r} or step {run.step[:100]!r} cannot be part of a name"
+    if run.started_ms > LAST_MS:
+        return f"started_ms is {run.started_ms}"
+    return ""
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < 1 << 63
+
+
+def _is_seconds(value: object) -> bool:
+    return type(value) in {int, float} and 0 <= value < math.inf  # type: ignore[operator]
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, tuple) and all(isinstance(each, str) for each in value)
+
+
+def _is_outcome(value: object) -> bool:
+    return value in get_args(Outcome)
+
+
+_FITS: dict[Any, Any] = {
+    int: _is_count,
+    float: _is_seconds,
+    str: _is_text,
+    tuple[str, ...]: _are_texts,
+    Outcome: _is_outcome,
+}

@@ -1,0 +1,53 @@
+"""`thresher catalog rebuild`: what was read is told, and what the catalog said before does not matter."""
+
+import json
+import sqlite3
+
+import pytest
+from typer.testing import CliRunner
+
+from core import InputError
+from pipeline.cli import app
+from pipeline.project import Project
+from tests.storage.sealing import some
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "thresher.toml").write_text('[project]\ncontact = "mailto:test@example.org"\n')
+    some(Project.at(tmp_path).store)
+    return tmp_path
+
+
+def thresher(*words):
+    return CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+
+
+def test_it_tells_what_was_read(project):
+    said = thresher("catalog", "rebuild", "--project", project)
+    assert said.output == "read 4 manifests and 2 runs; they tell of 3 archive files of 2 sources\n"
+    said = thresher("catalog", "rebuild", "--project", project, "--json")
+    assert json.loads(said.output) == {"manifests": 4, "runs": 2, "files": 3, "sources": 2}
+
+
+def test_what_the_catalog_said_before_does_not_matter(project):
+    opened = Project.at(project)
+    assert opened.catalog.totals("archive", "main") == {"response": 5, "request": 2}
+    connection = sqlite3.connect(project / "catalog.db")
+    with connection:
+        connection.execute("UPDATE sealedpart SET counts = '{\"response\": 1}'")
+    connection.close()
+    thresher("catalog", "rebuild", "--project", project)
+    assert opened.catalog.totals("archive", "main") == {"response": 5, "request": 2}
+
+
+def test_a_wrong_address_is_one_line(project):
+    with (project / "thresher.toml").open("a") as file:
+        file.write('catalog = "mysql://me:secret@db/x"\n')
+    with pytest.raises(InputError, match=r"\Aproject.catalog = [^\n]*\Z") as caught:
+        thresher("catalog", "rebuild", "--project", project)
+    assert "secret" not in str(caught.value)
+
+
+def test_the_group_alone_says_what_it_can(project):
+    assert "rebuild" in thresher("catalog").output

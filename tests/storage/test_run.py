@@ -1,0 +1,147 @@
+"""A run is kept once, read back equal, and harms nobody when it is damaged."""
+
+import json
+from dataclasses import fields, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import CorruptData, InputError
+from storage import run as runs
+from storage.files import Files
+from tests.storage.sealing import ran
+
+NAME = "runs/process/20231114/run-1.json"
+GOLDEN = b"""{
+ "already": 2,
+ "bytes_read": 1099511627776,
+ "bytes_written": 10,
+ "cpu_s": 1.5,
+ "ended_ms": 1700000002001,
+ "engine": "local",
+ "format": "thresher-run@1",
+ "host": "here",
+ "id": "run-1",
+ "made": 1,
+ "message": "",
+ "outcome": "done",
+ "peak_rss": 1073741824,
+ "quarantined": 0,
+ "redone": 0,
+ "sources": [
+  "main"
+ ],
+ "started_ms": 1700000000001,
+ "step": "process",
+ "version": 1,
+ "wall_s": 2.0,
+ "worker_s": 4.0
+}
+"""
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Files(tmp_path / "data")
+
+
+def test_the_stored_bytes_are_these(store):
+    assert runs.put(store, ran(1))
+    assert store.read(NAME) == GOLDEN
+
+
+def test_what_was_put_is_loaded_equal(store):
+    runs.put(store, ran(1))
+    assert runs.load(store, NAME) == ran(1)
+
+
+def test_a_run_lies_under_the_day_on_which_it_began_in_utc():
+    assert runs.run_name(ran(1, started_ms=0)) == "runs/process/19700101/run-1.json"
+    assert runs.run_name(ran(1, started_ms=runs.LAST_MS)) == "runs/process/99991231/run-1.json"
+
+
+def test_the_first_of_an_id_stays(store):
+    assert runs.put(store, ran(1))
+    assert not runs.put(store, ran(1, made=99))
+    assert runs.load(store, NAME).made == 1
+
+
+def test_runs_come_by_name_and_by_step(store):
+    for run in (ran(2), ran(1), ran(3, "dedup"), ran(4, started_ms=0)):
+        runs.put(store, run)
+    assert [run.id for run in runs.runs(store)] == ["run-3", "run-4", "run-1", "run-2"]
+    assert [run.id for run in runs.runs(store, "process")] == ["run-4", "run-1", "run-2"]
+    assert list(runs.runs(store, "proc")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        (NAME, b""),
+        (NAME, b"{}"),
+        (NAME, b"[]"),
+        (NAME, b"\xff"),
+        (NAME, b"[" * 100_000),
+        (NAME, GOLDEN[:-3]),
+        (NAME, GOLDEN.replace(b"run@1", b"run@2")),
+        (NAME, GOLDEN.replace(b'"made": 1', b'"made": -1')),
+        (NAME, GOLDEN.replace(b'"made": 1', b'"made": true')),
+        (NAME, GOLDEN.replace(b'"made": 1', b'"made": 9223372036854775808')),
+        (NAME, GOLDEN.replace(b"1.5", b"NaN")),
+        (NAME, GOLDEN.replace(b"1.5", b"1e999")),
+        (NAME, GOLDEN.replace(b'"done"', b'"well"')),
+        (NAME, GOLDEN.replace(b'"done"', b"[]")),
+        (NAME, GOLDEN.replace(b'"host": "here"', b'"host": null')),
+        (NAME, GOLDEN.replace(b' "host": "here",\n', b"")),
+        (NAME, GOLDEN.replace(b'"host"', b'"guest"')),
+        (NAME, GOLDEN.replace(b"1700000000001", b"999999999999999999")),
+        ("runs/process/20231114/run-9.json", GOLDEN),
+        ("runs/process/readme.txt", b"hello"),
+    ],
+)
+def test_a_damaged_run_is_named_and_passed_over(store, name, data):
+    store.put(name, data)
+    runs.put(store, ran(2))
+    assert [run.id for run in runs.runs(store)] == ["run-2"]
+    with pytest.raises(CorruptData, match=rf"\A{name} is no run [^\n]*it may be deleted\Z"):
+        runs.load(store, name)
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(runs.Run)])
+def test_a_field_of_another_kind_is_refused_by_name(store, field):
+    with pytest.raises(InputError, match=field):
+        runs.put(store, replace(ran(1), **{field: object()}))
+    assert list(store.list()) == []
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"id": "a/b"}, {"id": ""}, {"id": ".x"}, {"step": "../x"}, {"step": "a@1"}]
+)
+def test_what_cannot_be_a_name_is_refused(store, wrong):
+    with pytest.raises(InputError, match="cannot be part of a name"):
+        runs.put(store, replace(ran(1), **wrong))
+
+
+@given(
+    st.lists(st.text(), max_size=3).map(tuple),
+    st.text(),
+    st.floats(min_value=0, allow_nan=False, allow_infinity=False),
+    st.integers(0, (1 << 63) - 1),
+    st.integers(0, runs.LAST_MS),
+    st.sampled_from(["done", "failed", "interrupted"]),
+)
+def test_any_run_round_trips(tmp_path_factory, sources, message, seconds, count, started, outcome):
+    store = Files(tmp_path_factory.mktemp("root"))
+    run = ran(
+        1,
+        sources=sources,
+        message=message,
+        cpu_s=seconds,
+        made=count,
+        started_ms=started,
+        outcome=outcome,
+    )
+    assert runs.put(store, run)
+    assert list(runs.runs(store)) == [run]
+    assert json.loads(store.read(runs.run_name(run)))["id"] == "run-1"
