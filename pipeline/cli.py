@@ -201,7 +201,7 @@ def process(
             forget(opened.store, name)
     for name in chosen if retry else ():
         release(opened.store, NAME, name)
-    with opened.crew(workers or _cores()) as crew:
+    with opened.crew(workers) as crew:
         ran = recipe.process_sources(opened, chosen, crew, stderr_progress())
     say(as_json, asdict(ran), _ran_line(ran))
     for each in ran.quarantined:
@@ -252,7 +252,7 @@ def export(
 
     opened = Project.at(project)
     vocabulary = load_tokenizer(tokenizer)
-    with opened.crew(workers or _cores()) as crew:
+    with opened.crew(workers) as crew:
         dataset, _ = recipe.export_dataset(
             opened, _sources(opened, names), out, vocabulary, crew, stderr_progress()
         )

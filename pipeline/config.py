@@ -31,6 +31,13 @@ class ProjectConfig:
     storage: str = "file:data"
     redis: str = "embedded"
     catalog: str = "sqlite:catalog.db"
+    engine: str = "local"
+
+    @property
+    def cluster(self) -> str | None:
+        """`HOST:PORT` of the Ray cluster that does the work, empty for the one at hand; None for this machine."""
+        kind, _, address = self.engine.partition(":")
+        return address if kind == "ray" else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +201,10 @@ def _check(path: Path, config: Config) -> None:
             f"dedup.near = {config.dedup.near!r}: bands x rows must not be more than the {PERMUTATIONS} of a signature",
         ),
         (
+            re.fullmatch(r"local|ray|ray:[^/:\s]+:\d{1,5}", config.project.engine),
+            f"project.engine must be 'local', 'ray' or 'ray:HOST:PORT', not {config.project.engine!r}",
+        ),
+        (
             not config.project.contact or _is_contact(config.project.contact),
             f"project.contact must be mailto:you@example.org or https://..., not {config.project.contact!r}",
         ),
@@ -230,6 +241,7 @@ contact = ""                    # required to crawl: "mailto:you@example.org" or
 # storage = "file:data"         # where WARCs, documents and manifests are kept
 # redis   = "embedded"          # or "redis://host:6379/0", "rediss://..."
 # catalog = "sqlite:catalog.db" # a cache; may be deleted at any time
+# engine  = "local"             # or "ray" (the cluster of RAY_ADDRESS or of this machine), "ray:HOST:PORT"
 
 [crawler]
 # min_delay = 1.0               # seconds between two requests to one host, whatever the number of workers

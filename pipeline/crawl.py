@@ -18,8 +18,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 from core import InputError, ThresherError
@@ -27,13 +27,13 @@ from crawler.replay import recover
 from crawler.worker import WorkerConfig, run_worker
 from frontier import Frontier, Stats
 from frontier.connect import connect
+from pipeline.berth import Berth, Place, told
 from pipeline.progress import Progress
 from pipeline.project import Project
 
 POLL_S = 0.5
 REPLACEMENTS = 5
 """Workers that may die without a word in one run before the run is given up."""
-SPAWN = multiprocessing.get_context("spawn")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +57,6 @@ class Crawled:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Worker:
-    process: SpawnProcess
-    complaint: Connection
-
-
-@dataclass(slots=True, kw_only=True)
 class _Interrupts:
     """How often the user asked to stop."""
 
@@ -77,12 +71,12 @@ class _Interrupts:
 def crawl(project: Project, name: str, limits: Limits, progress: Progress) -> Crawled:
     """Crawl until the frontier drains, a limit is reached or a signal asks for an end."""
     contact = project.config.contact
-    with project.frontier_address() as address:
-        return asyncio.run(_crawl(project, name, contact, address, limits, progress))
+    with project.frontier_address() as address, project.berths() as place:
+        return asyncio.run(_crawl(project, name, contact, address, place, limits, progress))
 
 
 async def _crawl(
-    project: Project, name: str, contact: str, address: str, limits: Limits, progress: Progress
+    project: Project, name: str, contact: str, address: str, place: Place, limits: Limits, progress: Progress
 ) -> Crawled:
     redis = await connect(address)
     frontier = Frontier(redis, name)
@@ -98,7 +92,8 @@ async def _crawl(
         goal = None if limits.max_pages is None else already + limits.max_pages
         config = _worker_config(project, name, contact, address, goal, limits.max_time_s)
         with _interrupts() as interrupts:
-            await _watch(project, frontier, name, config, limits.workers, interrupts, progress)
+            start = partial(_start, project, config, place)
+            await _watch(project, frontier, name, start, limits.workers, interrupts, progress)
         return Crawled(stats=await frontier.stats(), interrupted=interrupts.count > 0)
     finally:
         await redis.aclose()
@@ -108,12 +103,12 @@ async def _watch(
     project: Project,
     frontier: Frontier,
     name: str,
-    config: Callable[[str], WorkerConfig],
+    start: Callable[[], Berth],
     workers: int,
     interrupts: _Interrupts,
     progress: Progress,
 ) -> None:
-    running = [_start(project, config) for _ in range(workers)]
+    running = [start() for _ in range(workers)]
     replaced = shown = 0
     progress.start("crawl", total=None)
     error: ThresherError | None = None
@@ -127,27 +122,25 @@ async def _watch(
             settled = sum(stats.outcomes.values())
             progress.advance(_note(stats), by=settled - shown)
             shown = settled
-            for worker in [worker for worker in running if not worker.process.is_alive()]:
+            for worker, left in [(worker, left) for worker in running if (left := worker.left()) is not None]:
                 running.remove(worker)
-                said = _complaint(worker)
-                if said is not None:
-                    error = error or said
+                if left.said is not None:
+                    error = error or left.said
                     _signal(running, signal.SIGTERM)
-                elif worker.process.exitcode and not interrupts.count and error is None:
+                elif left.exitcode != 0 and not interrupts.count and error is None:
                     replaced += 1
                     if replaced > REPLACEMENTS:
-                        code = worker.process.exitcode
                         error = ThresherError(
-                            f"crawl {name}: {replaced} workers died, the last with exit code {code}"
+                            f"crawl {name}: {replaced} workers died, the last with exit code {left.exitcode}"
                         )
                         _signal(running, signal.SIGTERM)
                         continue
                     await _take_up(project, frontier, name)
-                    running.append(_start(project, config))
+                    running.append(start())
     finally:
         _signal(running, signal.SIGTERM)
         for worker in running:
-            worker.process.join()
+            worker.wait()
         progress.done()
     if error is not None:
         raise error
@@ -199,15 +192,10 @@ def _worker_config(
     return config
 
 
-def _start(project: Project, config: Callable[[str], WorkerConfig]) -> _Worker:
+def _start(project: Project, config: Callable[[str], WorkerConfig], place: Place) -> Berth:
     name = os.urandom(4).hex()
-    here, there = SPAWN.Pipe(duplex=False)
-    told = config(name)
-    lock = _lock_path(project.state, told.crawl, name)
-    process = SPAWN.Process(target=_work, args=(told, lock, there), name=f"crawl-{name}")
-    process.start()
-    there.close()
-    return _Worker(process=process, complaint=here)
+    worker = config(name)
+    return place(told(_work, worker, _lock_path(project.state, worker.crawl, name)))
 
 
 def _work(config: WorkerConfig, lock: Path, complaint: Connection) -> None:
@@ -227,15 +215,6 @@ def _work(config: WorkerConfig, lock: Path, complaint: Connection) -> None:
             complaint.send(ThresherError(f"crawl {config.crawl}: {error}"))
         finally:
             lock.unlink(missing_ok=True)
-
-
-def _complaint(worker: _Worker) -> ThresherError | None:
-    """What a worker that has ended said of it; None for one that said nothing."""
-    try:
-        said: ThresherError = worker.complaint.recv()
-    except EOFError:
-        return None
-    return said
 
 
 def _drain_with_parent() -> None:
@@ -260,10 +239,9 @@ def _alive(path: Path) -> bool:
     return False
 
 
-def _signal(workers: list[_Worker], signum: signal.Signals) -> None:
+def _signal(workers: list[Berth], signum: signal.Signals) -> None:
     for worker in workers:
-        if worker.process.is_alive() and worker.process.pid is not None:
-            os.kill(worker.process.pid, signum)
+        worker.signal(signum)
 
 
 @contextmanager
