@@ -9,6 +9,7 @@
 
 import multiprocessing
 import os
+import pickle
 import resource
 import signal
 import threading
@@ -45,15 +46,15 @@ class Cell:
         """Of the worker process, where there is one."""
         return None if self._process is None else self._process.pid
 
-    def make(self, task: Task) -> Ended:
-        """Have one part made. Blocks until it is sealed, or something went wrong.
+    def make(self, task: Task | bytes) -> Ended:
+        """Have one part made, told by a task or a pickled one. Blocks until it is sealed, or something went wrong.
 
         Raises `ThresherError` where no process can be begun.
         """
         self._mark.value = NOWHERE
         try:
             pipe = self._pipe or self._begin()
-            pipe.send(task)
+            pipe.send_bytes(task if isinstance(task, bytes) else pickle.dumps(task))
             ended: Ended = pipe.recv()
         except (EOFError, OSError):
             return self._buried()

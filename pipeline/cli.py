@@ -207,7 +207,7 @@ def process(
             forget(opened.store, name)
     for name in chosen if retry else ():
         release(opened.store, NAME, name)
-    with opened.crew(workers or _cores()) as crew:
+    with opened.crew(workers) as crew:
         made = follow_sources if follow else recipe.process_sources
         ran = made(opened, chosen, crew, stderr_progress())
     say(as_json, asdict(ran), _ran_line(ran))
@@ -259,7 +259,7 @@ def export(
 
     opened = Project.at(project)
     vocabulary = load_tokenizer(tokenizer)
-    with opened.crew(workers or _cores()) as crew:
+    with opened.crew(workers) as crew:
         dataset, _ = recipe.export_dataset(
             opened, _sources(opened, names), out, vocabulary, crew, stderr_progress()
         )

@@ -32,11 +32,18 @@ class ProjectConfig:
     redis: str = "embedded"
     catalog: str = "sqlite:catalog.db"
     cache: str = "10GiB"
+    engine: str = "local"
 
     @property
     def cache_bytes(self) -> int:
         """`cache` in bytes; 0 where there is to be none."""
         return size(self.cache)
+
+    @property
+    def cluster(self) -> str | None:
+        """`HOST:PORT` of the Ray cluster that does the work, empty for the one at hand; None for this machine."""
+        kind, _, address = self.engine.partition(":")
+        return address if kind == "ray" else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +213,10 @@ def _check(path: Path, config: Config) -> None:
             f"dedup.near = {config.dedup.near!r}: bands x rows must not be more than the {PERMUTATIONS} of a signature",
         ),
         (
+            re.fullmatch(r"local|ray|ray:[^/:\s]+:\d{1,5}", config.project.engine),
+            f"project.engine must be 'local', 'ray' or 'ray:HOST:PORT', not {config.project.engine!r}",
+        ),
+        (
             not config.project.contact or _is_contact(config.project.contact),
             f"project.contact must be mailto:you@example.org or https://..., not {config.project.contact!r}",
         ),
@@ -249,6 +260,7 @@ contact = ""                    # required to crawl: "mailto:you@example.org" or
 # cache   = "10GiB"             # of this machine, for what is read from s3: storage; "0" for none
 # redis   = "embedded"          # or "redis://host:6379/0", "rediss://..."
 # catalog = "sqlite:catalog.db" # a cache; may be deleted at any time
+# engine  = "local"             # or "ray" (the cluster of RAY_ADDRESS or of this machine), "ray:HOST:PORT"
 
 [crawler]
 # min_delay = 1.0               # seconds between two requests to one host, whatever the number of workers

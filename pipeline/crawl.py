@@ -19,10 +19,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 from core import InputError, ThresherError
@@ -32,6 +32,7 @@ from crawler.worker import WorkerConfig, run_worker
 from frontier import Frontier, Stats
 from frontier.connect import connect
 from pipeline import lives
+from pipeline.berth import Berth, Left, Place, told
 from pipeline.progress import Progress
 from pipeline.project import Project
 
@@ -40,7 +41,6 @@ REPLACEMENTS = 5
 """Workers that may die without a word in one run before the run is given up."""
 GIVEN_UP = 75
 """Exit code of a worker that others may have taken for dead (EX_TEMPFAIL of sysexits.h)."""
-SPAWN = multiprocessing.get_context("spawn")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +66,7 @@ class Crawled:
 @dataclass(slots=True, kw_only=True)
 class _Worker:
     name: str
-    process: SpawnProcess
-    complaint: Connection
+    berth: Berth
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,12 +84,12 @@ class _Interrupts:
 def crawl(project: Project, name: str, limits: Limits, progress: Progress) -> Crawled:
     """Crawl until the frontier drains, a limit is reached or a signal asks for an end."""
     contact = project.config.contact
-    with project.frontier_address() as address:
-        return asyncio.run(_crawl(project, name, contact, address, limits, progress))
+    with project.frontier_address() as address, project.berths() as place:
+        return asyncio.run(_crawl(project, name, contact, address, place, limits, progress))
 
 
 async def _crawl(
-    project: Project, name: str, contact: str, address: str, limits: Limits, progress: Progress
+    project: Project, name: str, contact: str, address: str, place: Place, limits: Limits, progress: Progress
 ) -> Crawled:
     redis = await connect(address)
     frontier = Frontier(redis, name)
@@ -106,7 +105,8 @@ async def _crawl(
         goal = None if limits.max_pages is None else already + limits.max_pages
         config = _worker_config(project, name, contact, address, goal, limits.max_time_s)
         with _interrupts() as interrupts:
-            await _watch(project, frontier, name, config, limits.workers, interrupts, progress)
+            start = partial(_start, project, config, place)
+            await _watch(project, frontier, name, start, limits.workers, interrupts, progress)
         return Crawled(stats=await frontier.stats(), interrupted=interrupts.count > 0)
     finally:
         await redis.aclose()
@@ -116,12 +116,12 @@ async def _watch(
     project: Project,
     frontier: Frontier,
     name: str,
-    config: Callable[[str], WorkerConfig],
+    start: Callable[[], _Worker],
     workers: int,
     interrupts: _Interrupts,
     progress: Progress,
 ) -> None:
-    running = [_start(project, config) for _ in range(workers)]
+    running = [start() for _ in range(workers)]
     ended: set[str] = set()
     taken_up = time.monotonic()
     replaced = shown = 0
@@ -140,31 +140,36 @@ async def _watch(
             if time.monotonic() - taken_up >= lives.TTL_S:
                 await _take_up(project, frontier, name, ended)
                 taken_up = time.monotonic()
-            for worker in [worker for worker in running if not worker.process.is_alive()]:
+            for worker, left in [(each, left) for each in running if (left := each.berth.left()) is not None]:
                 running.remove(worker)
-                ended.add(worker.name)
-                said = _complaint(worker)
-                if said is not None:
-                    error = error or said
+                if (
+                    left.exitcode is not None
+                ):  # else its machine is lost, and it may live on there for a while
+                    ended.add(worker.name)
+                died = left.said is None and left.exitcode != 0
+                if died and (interrupts.count or error is not None):
+                    continue
+                replaced += died
+                error = error or _fault(name, left, replaced)
+                if error is not None:
                     _signal(running, signal.SIGTERM)
-                elif worker.process.exitcode and not interrupts.count and error is None:
-                    replaced += 1
-                    if replaced > REPLACEMENTS:
-                        code = worker.process.exitcode
-                        error = ThresherError(
-                            f"crawl {name}: {replaced} workers died, the last with exit code {code}"
-                        )
-                        _signal(running, signal.SIGTERM)
-                        continue
+                elif died:
                     await _take_up(project, frontier, name, ended)
-                    running.append(_start(project, config))
+                    running.append(start())
     finally:
         _signal(running, signal.SIGTERM)
         for worker in running:
-            worker.process.join()
+            worker.berth.wait()
         progress.done()
     if error is not None:
         raise error
+
+
+def _fault(name: str, left: Left, died: int) -> ThresherError | None:
+    """Why the end of a worker ends the crawl, if it does: what it said, or that too many have died."""
+    if left.said is None and died > REPLACEMENTS:
+        return ThresherError(f"crawl {name}: {died} workers died, the last with exit code {left.exitcode}")
+    return left.said
 
 
 async def _take_up(
@@ -211,20 +216,20 @@ def _worker_config(
     return config
 
 
-def _start(project: Project, config: Callable[[str], WorkerConfig]) -> _Worker:
-    name = lives.born(project.state)
-    here, there = SPAWN.Pipe(duplex=False)
-    process = SPAWN.Process(target=_work, args=(config(name), project.state, there), name=f"crawl-{name}")
-    process.start()
-    there.close()
-    return _Worker(name=name, process=process, complaint=here)
+def _start(project: Project, config: Callable[[str], WorkerConfig], place: Place) -> _Worker:
+    if project.config.project.cluster is None:
+        state: Path | None = project.state
+        name = lives.born(project.state)
+    else:
+        state, name = None, lives.abroad()
+    return _Worker(name=name, berth=place(told(_work, config(name), state)))
 
 
-def _work(config: WorkerConfig, state: Path, complaint: Connection) -> None:
+def _work(config: WorkerConfig, state: Path | None, complaint: Connection) -> None:
     # A session of its own: Ctrl-C reaches the parent alone, which says what it means.
     os.setsid()
     threading.Thread(target=_drain_with_parent, daemon=True).start()
-    with lives.living(state, config.crawl, config.worker):
+    with nullcontext() if state is None else lives.living(state, config.crawl, config.worker):
         try:
             run_worker(config)
         except GivenUp:
@@ -233,15 +238,6 @@ def _work(config: WorkerConfig, state: Path, complaint: Connection) -> None:
             complaint.send(error)
         except OSError as error:
             complaint.send(ThresherError(f"crawl {config.crawl}: {error}"))
-
-
-def _complaint(worker: _Worker) -> ThresherError | None:
-    """What a worker that has ended said of it; None for one that said nothing."""
-    try:
-        said: ThresherError = worker.complaint.recv()
-    except EOFError:
-        return None
-    return said
 
 
 def _drain_with_parent() -> None:
@@ -253,8 +249,7 @@ def _drain_with_parent() -> None:
 
 def _signal(workers: list[_Worker], signum: signal.Signals) -> None:
     for worker in workers:
-        if worker.process.is_alive() and worker.process.pid is not None:
-            os.kill(worker.process.pid, signum)
+        worker.berth.signal(signum)
 
 
 @contextmanager

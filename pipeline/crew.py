@@ -34,7 +34,9 @@ class Crew(Protocol):
 
 
 class LocalCrew:
-    """Worker processes of this machine, one for each hand."""
+    """Worker processes of this machine, one for each hand, each with the same share of its memory. What a step says
+    that it needs (`Step.memory`) changes nothing here: there is no other machine to make it on.
+    """
 
     def __init__(self, hands: int) -> None:
         self.hands = hands

@@ -28,6 +28,11 @@ def born(state: Path) -> str:
     return f"{_home(state)}-{os.urandom(HALF // 2).hex()}"
 
 
+def abroad() -> str:
+    """A new name for a worker that may run on any machine: its home is nobody's, so the frontier is asked of it."""
+    return f"{os.urandom(HALF // 2).hex()}-{os.urandom(HALF // 2).hex()}"
+
+
 @contextmanager
 def living(state: Path, crawl: str, worker: str) -> Iterator[None]:
     """Hold the worker's lock."""

@@ -1,5 +1,6 @@
 """A project opened: its configuration, storage, catalog and frontier, in one value."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from pathlib import Path
 from core import InputError
 from frontier.server import embedded
 from pipeline import config
+from pipeline.berth import LocalBerth, Place
+from pipeline.cluster import ray_berths, ray_crew
 from pipeline.config import Config
 from pipeline.crew import Crew, local_crew
 from storage.cache import Cache, default_directory
@@ -17,6 +20,7 @@ from storage.root import store
 from storage.store import Store
 
 STATE = ".thresher"
+EMBEDDED = "embedded"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,16 +69,34 @@ class Project:
         return catalog
 
     @contextmanager
-    def crew(self, hands: int) -> Iterator[Crew]:
-        """The hands that make parts, for the time of the context."""
-        with local_crew(hands) as crew:
-            yield crew
+    def crew(self, hands: int | None) -> Iterator[Crew]:
+        """The hands that make parts, for the time of the context: of the machine or of the cluster that the
+        configuration names; one for each CPU where no number is given.
+        """
+        cluster = self.config.project.cluster
+        if cluster is None:
+            with local_crew(hands or len(os.sched_getaffinity(0))) as crew:
+                yield crew
+        else:
+            with ray_crew(cluster, hands) as spread:
+                yield spread
+
+    @contextmanager
+    def berths(self) -> Iterator[Place]:
+        """Where crawl workers live, for the time of the context."""
+        cluster = self.config.project.cluster
+        if cluster is None:
+            yield LocalBerth
+        else:
+            one_machine = self.config.project.redis == EMBEDDED
+            with ray_berths(cluster, self.store, one_machine=one_machine) as place:
+                yield place
 
     @contextmanager
     def frontier_address(self) -> Iterator[str]:
         """Address of the frontier's Redis; an embedded one runs at least as long as the context."""
         address = self.config.project.redis
-        if address == "embedded":
+        if address == EMBEDDED:
             with embedded(self.state / "redis") as url:
                 yield url
         else:

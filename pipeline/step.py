@@ -19,6 +19,10 @@ class Step:
     name: str
     version: int
     recipe: Mapping[str, Any]
+    memory: int = 0
+    """Bytes that making one part may take, where that can be more than a worker's share of a machine; 0 where not.
+    Says where a part can be made, not what is made: no part of the fingerprint.
+    """
 
     def __str__(self) -> str:
         return f"{self.name}@{self.version}"
