@@ -161,10 +161,10 @@ async def _honours_put(connection: Connection) -> bool:
     """Whether the server keeps to the condition of a PutObject. Raises `InputError` where it keeps no marks."""
     known = connection.abilities.get("put")
     if known is None:
-        key = _probe_key(connection)
+        key, mark = _probe_key(connection), _mark()
         try:
-            await connection.ask("put_object", Key=key, Body=b"", Metadata={MARK: key})
-            if await _mark_at(connection, key) != key:
+            await connection.ask("put_object", Key=key, Body=b"", Metadata={MARK: mark})
+            if await _mark_at(connection, key) != mark:
                 raise InputError(
                     f"{connection.place.uri}: the server keeps no metadata of objects, which Thresher needs; "
                     "use another (docs/guides/s3.md)"
@@ -200,14 +200,18 @@ async def _honours_completion(connection: Connection) -> bool:
 
 async def _is_refused(connection: Connection, operation: str, **arguments: Any) -> bool:
     """Whether an operation that would overwrite is refused because of its condition."""
-    try:
-        await connection.ask(operation, **arguments, **FREE)
-    except ClientError as error:
-        if is_taken(error):
-            return True
-        if not is_unknown_condition(error) and not is_lost(error):
-            raise
-    return False
+    for _ in range(STARTS):
+        try:
+            await connection.ask(operation, **arguments, **FREE)
+        except ClientError as error:
+            if is_taken(error):
+                return True
+            if is_misread(error):
+                continue
+            if not is_unknown_condition(error) and not is_lost(error):
+                raise
+        return False
+    raise _never_ends(connection, arguments["Key"])
 
 
 def _digest(file: int) -> str:

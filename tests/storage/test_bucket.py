@@ -306,6 +306,20 @@ def test_an_address_is_shown_as_one_would_write_it(uri):
     assert repr(Bucket.at(uri)) == f"<bucket at {uri.rstrip('/')}>"
 
 
+def test_a_prefix_may_be_any_name(server):
+    bucket = Bucket(BUCKET, f"é ü/{os.urandom(6).hex()}", endpoint=server.endpoint, patience=QUICK)
+    assert bucket.put("name", b"x")
+    assert list(bucket.list()) == ["name"]
+    bucket.close()
+
+
+def test_what_is_found_out_of_the_server_bears_faults(bucket_at, proxy, large):
+    bucket = bucket_at(proxy.endpoint)
+    proxy.plan = scripted(CorruptRequest(), method="POST", path="uploadId")
+    assert bucket.adopt(large, "name") is True
+    assert bucket_at().adopt(large, "name") is False
+
+
 def test_no_keys_travel_in_a_pickle(bucket):
     bucket.read("first")
     assert b"threshersecret" not in pickle.dumps(bucket)
