@@ -80,6 +80,12 @@ class _Interrupts:
         self.count += 1
         self.fresh.append(signum)
 
+    def pass_on(self, workers: list[_Worker]) -> None:
+        """Tell the workers of every time that is news to them."""
+        for _ in self.fresh:
+            _signal(workers, signal.SIGTERM)
+        self.fresh.clear()
+
 
 def crawl(project: Project, name: str, limits: Limits, progress: Progress) -> Crawled:
     """Crawl until the frontier drains, a limit is reached or a signal asks for an end."""
@@ -130,9 +136,7 @@ async def _watch(
     try:
         while running:
             await asyncio.sleep(POLL_S)
-            for _ in interrupts.fresh:
-                _signal(running, signal.SIGTERM)
-            interrupts.fresh.clear()
+            interrupts.pass_on(running)
             stats = await frontier.stats()
             settled = sum(stats.outcomes.values())
             progress.advance(_note(stats), by=settled - shown)

@@ -138,6 +138,11 @@ def slow_until(hurry, fallback):
     return answer
 
 
+def writing(data):
+    """Archive files that are open and hold something."""
+    return [path for path in (data / "warc" / "main" / ".open").glob("*.warc.gz") if path.stat().st_size]
+
+
 def test_two_supervisors_leave_the_living_alone_and_take_up_the_dead(machines):
     (one, two), address, data = machines
     hurry = []
@@ -156,6 +161,7 @@ def test_two_supervisors_leave_the_living_alone_and_take_up_the_dead(machines):
         for supervisor in supervisors.values():
             supervisor.start()
         wait_for(lambda: len(ask(address, lambda frontier: frontier.holders())) == 2)
+        wait_for(lambda: len(writing(data)) == 2)
         both = ask(address, lambda frontier: frontier.holders())
         assert ask(address, lambda frontier: frontier.alive(both)) == both
         doomed = psutil.Process(supervisors[one].pid)
