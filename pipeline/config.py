@@ -182,8 +182,8 @@ def _check(path: Path, config: Config) -> None:
             f"crawler.render = {crawler.render!r}: only 'never' is available in this version",
         ),
         (
-            crawler.archive == "all",
-            f"crawler.archive = {crawler.archive!r}: only 'all' is available in this version",
+            crawler.archive in {"all", "kept"},
+            f"crawler.archive must be 'all' or 'kept', not {crawler.archive!r}",
         ),
         (
             config.dedup.near == "off" or re.fullmatch(r"[1-9]\d{0,3}x[1-9]\d{0,3}", config.dedup.near),
@@ -235,6 +235,7 @@ contact = ""                    # required to crawl: "mailto:you@example.org" or
 # min_delay = 1.0               # seconds between two requests to one host, whatever the number of workers
 # max_body = "10MiB"            # longer bodies are cut there and marked WARC-Truncated
 # timeout = 30                  # seconds for one exchange
+# archive = "all"               # or "kept": what the cheap filters drop leaves a note with its reason, no page
 # allow_networks = []           # CIDRs exempt from the block on private, loopback and link-local addresses
 
 [filters]

@@ -34,6 +34,7 @@ from frontier.connect import connect
 from pipeline import lives
 from pipeline.progress import Progress
 from pipeline.project import Project
+from pipeline.screen import Screen
 
 POLL_S = 0.5
 REPLACEMENTS = 5
@@ -191,6 +192,7 @@ def _worker_config(
     project: Project, name: str, contact: str, address: str, goal: int | None, max_time_s: float | None
 ) -> Callable[[str], WorkerConfig]:
     settings = project.config.crawler
+    screen = Screen(languages=project.config.filters.languages) if settings.archive == "kept" else None
 
     def config(worker: str) -> WorkerConfig:
         return WorkerConfig(
@@ -205,6 +207,7 @@ def _worker_config(
             allow_networks=settings.allow_networks,
             max_pages=goal,
             max_time_s=max_time_s,
+            screen=screen,
             ttl_s=lives.TTL_S,
         )
 
