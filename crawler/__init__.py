@@ -8,7 +8,7 @@ the response is what the bytes say (`message`). The lease is *released*: its hos
 
 What came is a *capture*, or a failure; both are data. Outcome and links are found in it (`outcome`, `page`), and
 the settler (`settle`) appends it to the archive, waits until it is durable, and *settles* the lease together with
-what was found. Redirects are never followed: their targets are discoveries like any other link. Only a
+what was found. A worker that has a `screen` archives no more than a note of the pages that it drops. Redirects are never followed: their targets are discoveries like any other link. Only a
 robots.txt is followed through its redirects, as RFC 9309 says.
 
 **The life of a worker** (`worker`). It crawls until the frontier is drained, a limit is reached, or a signal

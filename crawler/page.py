@@ -22,6 +22,7 @@ from crawler.outcome import Judgement, of_response
 from extract.charset import decode
 from extract.links import links
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
+from storage.dropped import Dropped
 from storage.payload import content_decoded
 from storage.records import PAYLOAD_LIMIT, mime_of
 
@@ -82,6 +83,16 @@ def settlement(lease: Lease, found: Answer, known: Container[str] = frozenset())
         return _redirected(lease, found)
     discoveries = _links(lease, found, known) if 200 <= found.status < 300 else ()
     return settled(lease, judgement, discoveries)
+
+
+def settlement_of_dropped(lease: Lease, found: Dropped, received_ms: int) -> Settlement:
+    """Return how the lease of a page ends that was not archived: as `settlement` had it."""
+    judgement = of_response(
+        found.status, truncated=found.truncated, retry_after=found.retry_after, now_ms=received_ms
+    )
+    urls = (_link(outlink) for outlink in found.outlinks)
+    links = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in urls if url is not None)
+    return settled(lease, judgement, links)
 
 
 def settled(lease: Lease, judgement: Judgement, discoveries: tuple[Discovery, ...] = ()) -> Settlement:

@@ -18,12 +18,13 @@ from typing import cast
 from core.capture import Truncation
 from crawler.identity import record_id
 from crawler.outcome import wait_ms
-from crawler.page import Answer, settlement
+from crawler.page import Answer, settlement, settlement_of_dropped
 from crawler.recent import Recent
 from crawler.robots import HOPS, ruling, target
 from crawler.settle import BATCH, Finished, end
 from frontier import Frontier, Kind, Lease
 from storage.archive import recover as seal_unfinished
+from storage.dropped import DROPPED, decode
 from storage.records import ArchivedRecord, read
 from storage.store import Store
 from storage.unfinished import SUFFIX, writer_and_serial
@@ -89,26 +90,33 @@ def _sealed(store: Store, crawl: str) -> Mapping[str, list[str]]:
 
 
 def _find(store: Store, names: list[str], wanted: set[str]) -> Records:
-    """The wanted response records. Files older than one without any are not read."""
+    """The wanted records of responses, and of what remains of them. Files older than one without any are not read."""
     found: Records = {}
     for name in names if wanted else ():
-        here = {record.record_id: record for record in _responses(store, name) if record.record_id in wanted}
+        here = {record.record_id: record for record in _answers(store, name) if record.record_id in wanted}
         if not here and name != names[0]:
             break
         found |= here
     return found
 
 
-def _responses(store: Store, name: str) -> Iterator[ArchivedRecord]:
+def _answers(store: Store, name: str) -> Iterator[ArchivedRecord]:
     with store.open(name) as file:
-        yield from (record for record in read(file, name=name) if record.type == "response")
+        yield from (record for record in read(file, name=name) if record.type in {"response", DROPPED})
 
 
 def _finished(crawl: str, lease: Lease, records: Records) -> Finished | None:
     if lease.kind is Kind.ROBOTS:
         return _robots(crawl, lease, records)
     record = records.get(record_id(crawl, lease.worker, lease.token).urn)
-    if record is None or record.status is None:
+    if record is None:
+        return None
+    if record.type == DROPPED:
+        remains = decode(record.payload)
+        if remains is None:
+            return None
+        return Finished(lease=lease, answer=settlement_of_dropped(lease, remains, record.date_ms))
+    if record.status is None:
         return None
     answer = Answer(
         status=record.status,

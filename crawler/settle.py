@@ -26,6 +26,7 @@ from crawler.rotation import Rotation
 from crawler.wire import utc_ms
 from frontier import Frontier, Lease, Settlement
 from storage.archive import Archive
+from storage.dropped import Dropped
 
 INTERVAL_S = 0.1
 BATCH = 32
@@ -39,6 +40,8 @@ class Finished:
 
     lease: Lease
     records: tuple[tuple[Capture, UUID], ...] = ()
+    dropped: Dropped | None = None
+    """What is archived in place of the records, where the page is not."""
     answer: Settlement | Ruling | AskAgain
     """A page's settlement; or what a robots.txt came to."""
 
@@ -114,7 +117,10 @@ class Settler:
     def _store(self, batch: Sequence[Finished]) -> None:
         for finished in batch:
             for capture, record_id in finished.records:
-                self._archive.append(capture, record_id)
+                if finished.dropped is None:
+                    self._archive.append(capture, record_id)
+                else:
+                    self._archive.drop(capture, record_id, finished.dropped)
         self._archive.commit()
 
     async def _in_thread(self, work: Callable[[], object]) -> None:

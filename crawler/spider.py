@@ -15,8 +15,10 @@ from core import Capture, ThresherError
 from crawler.identity import record_id
 from crawler.loop import Loop
 from crawler.outcome import of_failure
-from crawler.page import answer, settled, settlement
+from crawler.page import settled
 from crawler.robots import Event
+from crawler.screen import Screen
+from crawler.screen import finished as answered
 from crawler.settle import Finished, Settler
 from crawler.wire import Client, Failure
 from frontier import Lease
@@ -31,11 +33,20 @@ class LeaseSpider(Spider):
     name = "thresher"
 
     def __init__(
-        self, *, crawl: str, worker: str, client: Client, loop: Loop, settler: Settler, **options: Any
+        self,
+        *,
+        crawl: str,
+        worker: str,
+        client: Client,
+        loop: Loop,
+        settler: Settler,
+        screen: Screen | None,
+        **options: Any,
     ) -> None:
         super().__init__(**options)
         self.crawl, self.worker = crawl, worker
         self.client, self.loop, self.settler = client, loop, settler
+        self.screen = screen
         self.error: BaseException | None = None
 
     async def start(self) -> AsyncIterator[Request]:
@@ -60,17 +71,12 @@ class LeaseSpider(Spider):
         match found:
             case Event(captures=captures):
                 records = tuple((capture, name(hop)) for hop, capture in enumerate(captures))
-                finished = Finished(lease=lease, records=records, answer=found.answer)
+                made = Finished(lease=lease, records=records, answer=found.answer)
             case Capture():
-                known = self.settler.known
-                finished = Finished(
-                    lease=lease,
-                    records=((found, name()),),
-                    answer=settlement(lease, answer(found), known),
-                )
+                made = answered(lease, found, name(), screen=self.screen, known=self.settler.known)
             case Failure(reason=reason):
-                finished = Finished(lease=lease, answer=settled(lease, of_failure(reason)))
-        self.settler.add(finished)
+                made = Finished(lease=lease, answer=settled(lease, of_failure(reason)))
+        self.settler.add(made)
 
     def fail(self, trouble: Trouble) -> None:
         """Stop: whatever a server does is an answer, so what is raised is a fault of ours."""

@@ -33,6 +33,7 @@ from crawler.loop import Loop
 from crawler.pulse import Pulse
 from crawler.rotation import Rotation
 from crawler.scheduler import LeaseScheduler
+from crawler.screen import Screen
 from crawler.settle import Settler
 from crawler.spider import LeaseSpider
 from crawler.wire import Client
@@ -75,6 +76,8 @@ class WorkerConfig:
     max_file_bytes: int = 1 << 30
     """At which an archive file is sealed; sooner where the crawl is followed (`crawler.rotation`)."""
     max_file_age_s: int = 3600
+    screen: Screen | None = None
+    """Names the reason for which a page is not archived; None archives all."""
     ttl_s: float = 30.0
     """How long the worker is taken for living after it was heard of; it beats three times as often."""
 
@@ -144,7 +147,13 @@ async def _crawl(
     crawler = Crawler(LeaseSpider, _settings(config.concurrency))
     crawler.signals.connect(_on_spider_error, signals.spider_error)
     await AsyncCrawlerRunner(_settings(config.concurrency)).crawl(
-        crawler, crawl=config.crawl, worker=config.worker, client=client, loop=loop, settler=settler
+        crawler,
+        crawl=config.crawl,
+        worker=config.worker,
+        client=client,
+        loop=loop,
+        settler=settler,
+        screen=config.screen,
     )
     settler.close()
     await settling

@@ -201,8 +201,8 @@ def _check(path: Path, config: Config) -> None:
             f"crawler.render = {crawler.render!r}: only 'never' is available in this version",
         ),
         (
-            crawler.archive == "all",
-            f"crawler.archive = {crawler.archive!r}: only 'all' is available in this version",
+            crawler.archive in {"all", "kept"},
+            f"crawler.archive must be 'all' or 'kept', not {crawler.archive!r}",
         ),
         (
             config.dedup.near == "off" or re.fullmatch(r"[1-9]\d{0,3}x[1-9]\d{0,3}", config.dedup.near),
@@ -267,6 +267,7 @@ contact = ""                    # required to crawl: "mailto:you@example.org" or
 # max_body = "10MiB"            # longer bodies are cut there and marked WARC-Truncated
 # timeout = 30                  # seconds for one exchange
 # max_backlog = "4GiB"          # a crawl that `thresher process --follow` follows waits above so many unprocessed bytes
+# archive = "all"               # or "kept": what the cheap filters drop leaves a note with its reason, no page
 # allow_networks = []           # CIDRs exempt from the block on private, loopback and link-local addresses
 
 [filters]

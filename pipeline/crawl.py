@@ -35,6 +35,7 @@ from pipeline import lives
 from pipeline.berth import Berth, Left, Place, told
 from pipeline.progress import Progress
 from pipeline.project import Project
+from pipeline.screen import Screen
 
 POLL_S = 0.5
 REPLACEMENTS = 5
@@ -200,6 +201,7 @@ def _worker_config(
     project: Project, name: str, contact: str, address: str, goal: int | None, max_time_s: float | None
 ) -> Callable[[str], WorkerConfig]:
     settings = project.config.crawler
+    screen = Screen(languages=project.config.filters.languages) if settings.archive == "kept" else None
 
     def config(worker: str) -> WorkerConfig:
         return WorkerConfig(
@@ -214,6 +216,7 @@ def _worker_config(
             allow_networks=settings.allow_networks,
             max_pages=goal,
             max_time_s=max_time_s,
+            screen=screen,
             ttl_s=lives.TTL_S,
         )
 

@@ -1,7 +1,7 @@
 """The funnel: where every record went, in the order in which the filters stand.
 
 Rules
-1. The first stage is every response record of the sources; it is 100 %.
+1. The first stage is every response of the sources, archived or dropped before; it is 100 %.
 2. Each record is counted once, at the stage that decided it; the stages add up to the first.
 3. Documents, payload bytes and text bytes are counted exactly, by the same code that decided. Tokens are
    exact where a tokenizer saw the text; everywhere else they are text bytes at the rate of the exported
@@ -44,7 +44,7 @@ class Funnel:
 
     @property
     def records(self) -> int:
-        """Response records that entered."""
+        """Responses that entered."""
         return sum(stage.documents for stage in self.stages)
 
     @property
@@ -109,7 +109,7 @@ def funnel(
                 text_bytes=fates[f"{name}.text_bytes"],
             )
     kept = stages.pop("keep", Stage(name="keep", documents=0, payload_bytes=0, text_bytes=0))
-    order = {rule: n for n, rule in enumerate(["extract", *rule_order])}
+    order = {rule: n for n, rule in enumerate(["archive", "extract", *rule_order])}
     dropped = sorted(stages.values(), key=lambda stage: (order[stage.name.partition("/")[0]], stage.name))
     removed = list(removed)
     kept = Stage(

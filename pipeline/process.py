@@ -2,7 +2,8 @@
 
 A part is a range of records of one sealed WARC file. Its stages are fused: a record becomes a document or a
 skip, the document is judged, and what is kept is signed for deduplication, before the next record is read.
-Every response record that enters leaves as exactly one row of the verdicts, kept or with its reason.
+Every response record that enters, and every note of a page that was not archived, leaves as exactly one row of the
+verdicts, kept or with its reason.
 """
 
 import dataclasses
@@ -29,6 +30,8 @@ from pipeline.step import Part, Step
 from pipeline.work import Made, Watch
 from storage import tables
 from storage.cdxj import read as read_cdxj
+from storage.dropped import DROPPED
+from storage.dropped import decode as dropped
 from storage.manifest import Input, Manifest, Output, manifest_name, manifests, put_output
 from storage.records import DAMAGED, ArchivedRecord, read
 from storage.store import Store
@@ -38,8 +41,8 @@ VERSION = 1
 RECORDS_A_PART = 1000
 CRASHED = "crashed"
 """Reason of a record that takes down the process which reads it."""
-ENTERS = frozenset({"response", DAMAGED})
-"""Record types that are counted: what was a page, and what may have been one."""
+ENTERS = frozenset({"response", DAMAGED, DROPPED})
+"""Record types that are counted: what was a page, what may have been one, what was not archived."""
 
 
 def step(filters: FiltersConfig) -> Step:
@@ -144,8 +147,9 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
             if found is not None:
                 documents.append(found)
                 text_bytes = len(found.text.encode())
-            counts.update(tally(fate(verdict), documents=1, payload=len(record.payload), text=text_bytes))
-            payload_bytes[verdict.id] = len(record.payload)
+            payload = _payload_bytes(record)
+            counts.update(tally(fate(verdict), documents=1, payload=payload, text=text_bytes))
+            payload_bytes[verdict.id] = payload
     kept = {verdict.id for verdict in verdicts if verdict.keep}
     signed = [found for found in documents if found.id in kept]
     name = part.name
@@ -166,6 +170,12 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
         for output, table in made.items()
     )
     return Made(counts=dict(counts), outputs=outputs)
+
+
+def _payload_bytes(record: ArchivedRecord) -> int:
+    """Of the page, whether it was archived or not."""
+    remains = dropped(record.payload) if record.type == DROPPED else None
+    return len(record.payload) if remains is None else remains.length
 
 
 def fate(verdict: Verdict) -> str:
@@ -189,6 +199,9 @@ def _judged(
     recognise: Callable[[str], Language],
     chosen: tuple[Rule, ...],
 ) -> tuple[Document | None, Verdict]:
+    if record.type == DROPPED and (remains := dropped(record.payload)) is not None:
+        identity = document_id(source, record.ref)
+        return None, Verdict(id=identity, keep=False, rule="archive", reason=remains.reason, measurements={})
     found = document(record, source) if record.type != DAMAGED else Skip(reason=DAMAGED)
     if isinstance(found, Skip):
         return None, _skipped(source, record, found.reason)

@@ -1,7 +1,7 @@
 """`Archive`: the open WARC file of one writer, from its first capture to its seal.
 
 1. A capture's request record is written before its response record: a response in the archive is never
-   without its request.
+   without its request. One that is dropped leaves a metadata record instead of the two.
 2. After `commit()` everything appended before is durable, whatever happens to the writer or the machine.
 3. What a dead writer left is sealed by `recover`; a file that is being written is locked.
 """
@@ -14,12 +14,13 @@ from uuid import UUID
 
 from core import Capture, Conflict, InputError, RecordRef
 from storage import cdxj
+from storage.dropped import DROPPED, Dropped
 from storage.manifest import Manifest
 from storage.records import mime_of
 from storage.recovery import Recovered, Survivor, recover
 from storage.store import Store
 from storage.unfinished import SUFFIX, Unfinished, begin, left, publish, writer_and_serial
-from storage.warc import capture_records, member, payload_digest, target_uri, warcinfo
+from storage.warc import capture_records, dropped_record, member, payload_digest, target_uri, warcinfo
 
 __all__ = ["Archive", "Recovered", "Survivor", "recover"]
 
@@ -96,19 +97,9 @@ class Archive:
         Where it raises, nothing of this capture was added, and it may be appended again.
         """
         request, response = map(member, capture_records(capture, record_id=record_id))
-        if self._open is not None and (
-            self._open.size + len(request) + len(response) > self._max_bytes
-            or capture.started_ms - self._open.since_ms > self._max_age_ms
-        ):
-            self.seal()
-        if self._open is None:
-            self._open = self._begin(capture.started_ms)
-            self.appended += self._open.size
-        self._open.make_room()
-        offset = self._open.size + len(request)
-        ref = RecordRef(
-            file=self._open.name, offset=offset, length=len(response), digest=payload_digest(capture)
-        )
+        into = self._room(capture, len(request) + len(response))
+        offset = into.size + len(request)
+        ref = RecordRef(file=into.name, offset=offset, length=len(response), digest=payload_digest(capture))
         row = cdxj.row(
             ref=ref,
             url=target_uri(capture.url.wire),
@@ -116,11 +107,20 @@ class Archive:
             mime=mime_of(capture.header("content-type")),
             status=capture.status,
         )
-        self._open.add("request", request)
-        self._open.add("response", response)
+        into.add("request", request)
+        into.add("response", response)
+        into.lines.append(cdxj.line(row))
         self.appended += len(request) + len(response)
-        self._open.lines.append(cdxj.line(row))
         return ref
+
+    def drop(self, capture: Capture, record_id: UUID, dropped: Dropped) -> None:
+        """Add what remains of an exchange that is not archived, under the id that its response would have had.
+
+        Not durable before `commit`. It is in no index: there is nothing to look up.
+        """
+        record = member(dropped_record(capture, dropped, record_id=record_id))
+        self._room(capture, len(record)).add(DROPPED, record)
+        self.appended += len(record)
 
     def commit(self) -> None:
         """Bring everything appended to disk. Where it raises, it may be called again."""
@@ -155,6 +155,19 @@ class Archive:
         if self._open is not None:
             self._open.unfinished.close()
             self._open = None
+
+    def _room(self, capture: Capture, size: int) -> "_OpenFile":
+        """The file that takes `size` bytes more: the open one, or the next where that is full or old."""
+        if self._open is not None and (
+            self._open.size + size > self._max_bytes
+            or capture.started_ms - self._open.since_ms > self._max_age_ms
+        ):
+            self.seal()
+        if self._open is None:
+            self._open = self._begin(capture.started_ms)
+            self.appended += self._open.size
+        self._open.make_room()
+        return self._open
 
     def _begin(self, now_ms: int) -> "_OpenFile":
         # Counted first: a name that was tried once is never tried again.

@@ -16,6 +16,8 @@ from typing import BinaryIO, NamedTuple
 from fastwarc.warc import HeaderMap, WarcRecord
 
 from core import InputError, RecordRef
+from storage.dropped import DROPPED, WARC_FIELDS
+from storage.dropped import decode as dropped
 from storage.members import HEAD_END, NO_RECORD, PLAIN, Member, members
 from storage.payload import TOO_LONG, content_decoded, dechunked
 
@@ -45,7 +47,8 @@ class ArchivedRecord:
 
     type: str
     """WARC-Type in lower case (`response`, `request`, `revisit`, `conversion`, ...); `damaged` for bytes that
-    hold no readable record, whose other fields are empty."""
+    hold no readable record, whose other fields are empty; `dropped` for a metadata record that stands for a page
+    which was not archived (`storage.dropped` reads its payload)."""
     record_id: str
     """WARC-Record-ID without its angle brackets: `urn:uuid:...`."""
     url: str
@@ -139,6 +142,9 @@ def _record(member: Member, file: str, limit: int) -> ArchivedRecord:
         found = _http(record, block, limit, kind)
     else:
         found = _Found(mime=mime, payload=block[:limit], problem=TOO_LONG if len(block) > limit else None)
+    stands_for_a_page = kind == "metadata" and mime == WARC_FIELDS and not (problem or found.problem)
+    if stands_for_a_page and dropped(block) is not None:
+        kind = DROPPED
     return ArchivedRecord(
         type=kind,
         record_id=_unbracketed(_value(head, "WARC-Record-ID")),

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from core import InputError
 from storage import cdxj
+from storage.dropped import DROPPED
 from storage.files import sync
 from storage.manifest import Manifest, digest, manifest_name
 from storage.records import DAMAGED, read
@@ -89,7 +90,7 @@ def _recovered(store: Store, crawl: str, writer: str, file_name: str, path: Path
             counts[record.type] += 1
             _extend(spans, record.offset, record.length)
             size += record.length
-    if not counts["request"] + counts["response"]:
+    if not counts["request"] + counts["response"] + counts[DROPPED]:
         return None
     if spans == [(0, size)]:
         os.truncate(path, size)

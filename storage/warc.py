@@ -24,9 +24,19 @@ from isal import igzip
 
 from core import Capture, InputError
 from core.capture import Truncation
+from storage.dropped import WARC_FIELDS, Dropped, encode
 from storage.records import ArchivedRecord, read
 
-__all__ = ["ArchivedRecord", "capture_records", "member", "payload_digest", "read", "target_uri", "warcinfo"]
+__all__ = [
+    "ArchivedRecord",
+    "capture_records",
+    "dropped_record",
+    "member",
+    "payload_digest",
+    "read",
+    "target_uri",
+    "warcinfo",
+]
 
 LEVEL = 1
 """isal compresses some 2.5 times as fast as zlib's level 1, to about the size of its level 3."""
@@ -72,6 +82,21 @@ def capture_records(capture: Capture, *, record_id: UUID) -> tuple[bytes, bytes]
     return request, response
 
 
+def dropped_record(capture: Capture, dropped: Dropped, *, record_id: UUID) -> bytes:
+    """The metadata record that stands for an exchange which is not archived, uncompressed."""
+    block = encode(dropped)
+    head = [
+        ("WARC-Type", "metadata"),
+        ("WARC-Record-ID", f"<{record_id.urn}>"),
+        ("WARC-Target-URI", target_uri(capture.url.wire)),
+        ("WARC-Date", warc_date(capture.started_ms)),
+        *_address(capture.peer),
+        ("WARC-Block-Digest", _sha1(block)),
+        ("Content-Type", WARC_FIELDS),
+    ]
+    return _record(head, block)
+
+
 def warcinfo(filename: str, *, date_ms: int, fields: Mapping[str, str]) -> bytes:
     """The record that opens a file and says who made it; line breaks in `fields` become spaces."""
     lines = [f"{_one_line(name)}: {_one_line(value)}\r\n" for name, value in fields.items()]
@@ -82,7 +107,7 @@ def warcinfo(filename: str, *, date_ms: int, fields: Mapping[str, str]) -> bytes
         ("WARC-Filename", _one_line(filename)),
         ("WARC-Date", warc_date(date_ms)),
         ("WARC-Block-Digest", _sha1(body)),
-        ("Content-Type", "application/warc-fields"),
+        ("Content-Type", WARC_FIELDS),
     ]
     return _record(head, body)
 

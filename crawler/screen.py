@@ -1,0 +1,92 @@
+"""The screen: what is decided of a page before anything of it is stored.
+
+A worker may be given a function that looks at each page and names the reason for which it is not worth archiving.
+Of such a page a metadata record is archived in place of its request and response (`storage.dropped`), under the
+record id of its lease: durable before the lease ends, and enough to end it after a crash just the same.
+Redirects and robots.txt are never screened: they say where the crawl went, and why.
+"""
+
+from collections.abc import Callable, Container
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from core import Capture
+from core.capture import Truncation
+from crawler.message import Headers, field
+from crawler.outcome import REDIRECTS
+from crawler.page import answer, settlement
+from crawler.settle import Finished
+from frontier import Lease, Settlement
+from storage.dropped import Dropped
+from storage.payload import content_decoded
+from storage.records import PAYLOAD_LIMIT, mime_of
+from storage.warc import payload_digest
+
+MOST_OUTLINKS = 32 << 20
+"""Bytes of a page's links: one that has more is archived whole. So the record stays within what a reader takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What a screen sees of an answer."""
+
+    url: str
+    status: int
+    headers: Headers
+    mime: str
+    """Of the Content-Type, without parameters, in lower case; empty where there is none."""
+    body: bytes
+    """Without transfer and content encoding."""
+    truncated: Truncation | None
+
+    def header(self, name: str) -> str | None:
+        """Value of the first header of that name, in any case."""
+        wanted = name.lower()
+        return next((value for key, value in self.headers if key.lower() == wanted), None)
+
+
+Screen = Callable[[Page], str | None]
+"""The reason code for which a page is dropped, or None to keep it. Pure; can be pickled."""
+
+
+def finished(
+    lease: Lease, capture: Capture, record_id: UUID, *, screen: Screen | None, known: Container[str]
+) -> Finished:
+    """How the lease of a page that was answered ends. URLs whose text is in `known` are not told again."""
+    found = answer(capture)
+    records = ((capture, record_id),)
+    if screen is None or capture.status in REDIRECTS:
+        return Finished(lease=lease, records=records, answer=settlement(lease, found, known))
+    body = (
+        found.body
+        or content_decoded(capture.payload, field(capture.headers, "content-encoding"), PAYLOAD_LIMIT)[0]
+    )
+    page = Page(
+        url=capture.url.text,
+        status=capture.status,
+        headers=capture.headers,
+        mime=mime_of(field(capture.headers, "content-type")),
+        body=body,
+        truncated=capture.truncated,
+    )
+    # The record says all links that are followed, whoever was told of them before.
+    whole = settlement(lease, found)
+    dropped = _dropped(capture, page, whole, screen(page))
+    told = tuple(link for link in whole.discoveries if link.url.text not in known)
+    return Finished(lease=lease, records=records, dropped=dropped, answer=replace(whole, discoveries=told))
+
+
+def _dropped(capture: Capture, page: Page, whole: Settlement, reason: str | None) -> Dropped | None:
+    outlinks = tuple(found.url.wire for found in whole.discoveries)
+    if reason is None or sum(map(len, outlinks)) > MOST_OUTLINKS:
+        return None
+    return Dropped(
+        reason=reason,
+        status=page.status,
+        mime=page.mime,
+        length=len(page.body),
+        digest=payload_digest(capture),
+        truncated=page.truncated,
+        retry_after=page.header("retry-after"),
+        outlinks=outlinks,
+    )

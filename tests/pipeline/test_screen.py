@@ -1,0 +1,133 @@
+"""The cheap filters before the archive: what they drop the process step could not have kept, or is surely foreign."""
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import RecordRef
+from crawler.screen import Page
+from extract import Skip
+from extract.document import document
+from pipeline.screen import LOOKED_AT, Screen, crude_text, windows
+from storage.records import ArchivedRecord
+
+ENGLISH = "The baker opened the oven, looked at the loaves, and closed it again for a quarter of an hour. "
+GERMAN = "Der Bäcker öffnete den Ofen, betrachtete die Brote und schloss ihn wieder für eine Viertelstunde. "
+EN, ALL = Screen(languages=("en",)), Screen(languages=())
+
+
+def html(*paragraphs):
+    return "<html><body>" + "".join(f"<p>{text}</p>" for text in paragraphs)
+
+
+def page(text, *, mime="text/html", status=200, truncated=None):
+    kind = f"{mime}; charset=utf-8" if mime else ""
+    return Page(
+        url="http://example.org/",
+        status=status,
+        headers=(("Content-Type", kind),) if kind else (),
+        mime=mime,
+        body=text.encode() if isinstance(text, str) else text,
+        truncated=truncated,
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (page(html(ENGLISH * 20)), None),
+        (page(html(ENGLISH * 20), status=404), "status"),
+        (page(html(ENGLISH * 20), status=206), "status"),
+        (page(b"\x89PNG", mime="image/png"), "not_text"),
+        (page("{}", mime="application/json"), "not_text"),
+        (page(html(ENGLISH * 20), mime="application/xhtml+xml"), None),
+        (page(ENGLISH * 20, mime="text/plain"), None),
+        (page(html(ENGLISH * 20), mime=""), None),
+        (page(" \r\n\t"), "empty_body"),
+        (page(html(ENGLISH * 20), truncated="length"), "truncated"),
+        (page(html(GERMAN * 20)), "other_language"),
+        (page(GERMAN * 20, mime="text/plain"), "other_language"),
+    ],
+)
+def test_a_page_is_dropped_for_the_first_reason_that_there_is(found, reason):
+    assert EN(found) == reason
+
+
+def test_no_language_is_looked_at_where_all_are_kept():
+    assert ALL(page(html(GERMAN * 20))) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        html(GERMAN * 2),
+        html(GERMAN * 40, ENGLISH * 40),
+        html(ENGLISH * 30, GERMAN * 60),
+        html(GERMAN * 60, ENGLISH * 30),
+        html(GERMAN * 40, ENGLISH * 30, GERMAN * 40),
+        f"<script>{GERMAN * 100}</script>" + html(ENGLISH * 20),
+        "<script>" + html(GERMAN * 100),
+        html("Xyzzy plugh qwrk " * 100),
+    ],
+    ids=["short", "half", "begin", "end", "middle", "script", "open script", "no language"],
+)
+def test_a_page_that_is_not_surely_foreign_throughout_is_kept(text):
+    assert EN(page(text)) is None
+
+
+def test_a_page_in_any_of_the_languages_is_kept():
+    assert Screen(languages=("en", "de"))(page(html(GERMAN * 20))) is None
+
+
+def test_a_screen_travels_to_another_process():
+    assert pickle.loads(pickle.dumps(EN)) == EN
+
+
+@given(
+    text=st.text(max_size=300) | st.sampled_from(["", " ", ENGLISH * 10]).map(html),
+    status=st.sampled_from([200, 200, 200, 206, 404]),
+    mime=st.sampled_from(["text/html", "application/xhtml+xml", "text/plain", "image/png", ""]),
+)
+def test_what_is_dropped_for_status_type_or_emptiness_has_no_document(text, status, mime):
+    found = page(text.encode(errors="replace"), status=status, mime=mime)
+    if ALL(found) is not None:
+        record = ArchivedRecord(
+            type="response",
+            record_id="",
+            url=found.url,
+            date_ms=0,
+            status=found.status,
+            headers=found.headers,
+            mime=found.mime,
+            payload=found.body,
+            truncated=None,
+            ref=RecordRef(file="f", offset=0, length=0, digest=""),
+            problem=None,
+        )
+        assert isinstance(document(record, "s"), Skip)
+
+
+@given(st.text(alphabet="<>/abscriptyle! -", max_size=200))
+def test_crude_text_is_made_of_any_page(html_):
+    assert "<" not in crude_text(html_)
+
+
+def test_crude_text_leaves_tags_and_silent_elements_out():
+    found = crude_text("a<b class='x'>c</b><script>var d</script>e<STYLE>f</style >g &amp; &lt;h<!-- i -->j")
+    assert found.split() == ["a", "c", "e", "g", "&", "<h", "j"]
+
+
+def test_a_page_made_of_open_tags_takes_one_pass_and_says_nothing():
+    # A search for each end tag from each start tag would take hours.
+    assert crude_text("<script" * (LOOKED_AT // 7)) == ""
+
+
+@pytest.mark.parametrize(("size", "count"), [(0, 1), (1_000, 1), (1_001, 5), (100_000, 5)])
+def test_windows_lie_evenly_from_the_begin_to_the_end(size, count):
+    text = "".join(chr(0x4E00 + n % 20_000) for n in range(size))
+    found = windows(text)
+    assert len(found) == count
+    assert text.startswith(found[0])
+    assert text.endswith(found[-1])
