@@ -3,6 +3,7 @@
 import gzip
 import io
 import random
+from functools import partial
 
 import pytest
 import zstandard
@@ -18,6 +19,8 @@ from storage.warc import capture_records, warcinfo
 from tests.shared import DATA, shared
 from tests.storage.captures import BODY, CHUNKED, RECORD_ID, STARTED_MS, capture
 from tests.storage.reading import read
+
+compressed = partial(gzip.compress, mtime=0)  # the names of tests are made of it: no clock in them
 
 INFO = warcinfo("x.warc.gz", date_ms=STARTED_MS, fields={"software": "thresher"})
 RECORDS = [
@@ -37,7 +40,7 @@ def lz4(data):
 
 
 CODECS = {
-    "gzip": lambda data: gzip.compress(data, 1, mtime=0),
+    "gzip": lambda data: compressed(data, 1, mtime=0),
     "plain": bytes,
     "zstd": zstandard.ZstdCompressor(write_checksum=True).compress,
     "zstd streamed": lambda data: zstandard.ZstdCompressor().compressobj().compress(data) or streamed(data),
@@ -109,7 +112,7 @@ def test_ranges_meet_without_gap_or_overlap(write, codec):
 
 
 def test_refs_bear_the_name_they_are_given(write):
-    path = write(gzip.compress(INFO))
+    path = write(compressed(INFO))
     assert next(read(path, name="warc/main/x.warc.gz")).ref.file == "warc/main/x.warc.gz"
     assert next(read(path)).ref.file == str(path)
 
@@ -149,7 +152,7 @@ def test_rubbish_between_records_costs_nothing_else(write, codec):
 
 @given(data=st.data())
 def test_a_flipped_byte_costs_at_most_the_record_that_it_is_in(tmp_path_factory, data):
-    members = [gzip.compress(record, 1, mtime=0) for record in RECORDS[:5]]
+    members = [compressed(record, 1, mtime=0) for record in RECORDS[:5]]
     whole = b"".join(members)
     at = data.draw(st.integers(10, len(whole) - 1))
     broken = bytearray(whole)
@@ -184,10 +187,10 @@ def test_no_bytes_anywhere_can_raise(tmp_path_factory, codec, junk, at):
         (b"HTTP/1.0 200 OK\nContent-Type: text/plain\n\nbody", b"body", None),
         (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nbody", b"body", "broken_content_encoding"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nbody", b"body", "broken_chunks"),
-        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + gzip.compress(b"body"), b"body", None),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + compressed(b"body"), b"body", None),
         (
             b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: Chunked\r\n\r\n"
-            + b"%x\r\n%b\r\n0\r\n\r\n" % (len(gzip.compress(b"body")), gzip.compress(b"body")),
+            + b"%x\r\n%b\r\n0\r\n\r\n" % (len(compressed(b"body")), compressed(b"body")),
             b"body",
             None,
         ),
@@ -198,21 +201,21 @@ def test_no_bytes_anywhere_can_raise(tmp_path_factory, codec, junk, at):
     ],
 )
 def test_responses_of_all_kinds(write, block, payload, problem):
-    (found,) = read(write(gzip.compress(record(block))))
+    (found,) = read(write(compressed(record(block))))
     assert (found.payload, found.problem) == (payload, problem)
     assert found.type == "response"
 
 
 def test_a_payload_longer_than_the_limit_is_cut_and_says_so(write):
     page = record(b"HTTP/1.1 200 OK\r\n\r\n" + bytes(3 << 20))
-    for data in (gzip.compress(page), page):
+    for data in (compressed(page), page):
         (found,) = read(write(data), limit=1000)
         assert (found.payload, found.problem) == (bytes(1000), "too_long")
         assert found.length == len(data)
 
 
 def test_blocks_that_are_no_http_are_payloads_as_they_are(write):
-    path = write(gzip.compress(record(b"some text", kind=b"conversion", mime=b"text/plain; charset=utf-8")))
+    path = write(compressed(record(b"some text", kind=b"conversion", mime=b"text/plain; charset=utf-8")))
     (found,) = read(path)
     assert (found.type, found.mime, found.payload, found.status) == (
         "conversion",
@@ -225,7 +228,7 @@ def test_blocks_that_are_no_http_are_payloads_as_they_are(write):
 def test_a_length_that_is_wrong_in_a_member_is_named_and_the_rest_kept(write):
     for length, payload in ((30, b"0123456789"), (23, b"0123")):
         block = b"HTTP/1.1 200 OK\r\n\r\n0123456789"
-        (found,) = read(write(gzip.compress(record(block, length=length).removesuffix(b"\r\n\r\n"))))
+        (found,) = read(write(compressed(record(block, length=length).removesuffix(b"\r\n\r\n"))))
         assert (found.payload, found.problem) == (payload, WRONG_LENGTH)
 
 
@@ -236,22 +239,20 @@ def test_odd_heads_are_read(write):
     odd = odd.replace(b"http://example.org/", b"<http://example.org/a b>").replace(
         b"2026-01-02T03:04:05Z", b"never"
     )
-    (found,) = read(write(gzip.compress(odd)))
+    (found,) = read(write(compressed(odd)))
     assert (found.type, found.url, found.date_ms) == ("response", "http://example.org/a b", 0)
     assert (found.mime, found.truncated, found.record_id) == ("text/html", "length", "urn:uuid:1")
 
 
 def test_blank_members_are_no_records(write):
-    path = write(
-        gzip.compress(INFO) + gzip.compress(b"") + gzip.compress(b"\r\n\r\n") + gzip.compress(RECORDS[1])
-    )
+    path = write(compressed(INFO) + compressed(b"") + compressed(b"\r\n\r\n") + compressed(RECORDS[1]))
     assert [each.type for each in read(path)] == ["warcinfo", "request"]
 
 
 def test_a_member_of_something_else_is_named(write):
-    path = write(gzip.compress(INFO) + gzip.compress(b"hello") + gzip.compress(RECORDS[1]))
+    path = write(compressed(INFO) + compressed(b"hello") + compressed(RECORDS[1]))
     assert [each.problem for each in read(path)] == [None, NO_RECORD, None]
-    path = write(gzip.compress(INFO) + gzip.compress(RECORDS[1] + RECORDS[2]))
+    path = write(compressed(INFO) + compressed(RECORDS[1] + RECORDS[2]))
     assert [each.problem for each in read(path)] == [None, MANY_RECORDS]
 
 
@@ -261,9 +262,9 @@ def test_a_member_of_something_else_is_named(write):
         (b"", "it is empty"),
         (b"http://example.org/\n", "it begins with b'http://e'"),
         (b"filedesc://x.arc 0.0.0.0", "it is an ARC file; convert it with `warcio recompress`"),
-        (gzip.compress(b"filedesc://x.arc 0.0.0.0"), "is an ARC file, not a WARC; run `warcio recompress`"),
-        (gzip.compress(INFO + RECORDS[1]), "many records in one compressed member; run `warcio recompress`"),
-        (gzip.compress(b"hello"), "no record begins in its first bytes"),
+        (compressed(b"filedesc://x.arc 0.0.0.0"), "is an ARC file, not a WARC; run `warcio recompress`"),
+        (compressed(INFO + RECORDS[1]), "many records in one compressed member; run `warcio recompress`"),
+        (compressed(b"hello"), "no record begins in its first bytes"),
         (b"PK\x03\x04....", "it is a ZIP file; if it is a WACZ, unpack it"),
         (b"\x5d\x2a\x4d\x18....", "it needs its Zstandard dictionary"),
         (b"WARC/1.0 is a fine format\n", "no record begins in its first bytes"),
