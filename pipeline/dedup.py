@@ -73,15 +73,16 @@ def covering(store: Store, sources: Sequence[str], config: DedupConfig) -> Manif
 
 def run(
     store: Store, sources: Sequence[str], config: DedupConfig, *, crew: Crew, progress: Progress
-) -> Manifest:
+) -> tuple[Manifest, engine.Ran]:
     """Make the removals, unless they are there."""
     found = signatures(store, sources)
     now = replace(step(config), memory=sum(table.rows for table in found) * BYTES_A_SIGNATURE)
     whole = part(now, found, config)
-    engine.run(store, now, [whole], work, crew=crew, progress=progress).require_all()
+    ran = engine.run(store, now, [whole], work, crew=crew, progress=progress)
+    ran.require_all()
     manifest = engine.sealed(store, now, whole)
     assert manifest is not None
-    return manifest
+    return manifest, ran
 
 
 def work(store: Store, _: Step, part: Part, __: Watch) -> Made:

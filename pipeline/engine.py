@@ -62,12 +62,17 @@ class Ran:
     work_cpu_s: float = 0.0
     cpu_s: float = 0.0
     """CPU seconds of the workers in the work, and in all."""
+    worker_s: float = 0.0
+    """Seconds that workers were at parts, added up."""
+    bytes_read: int = 0
     bytes_written: int = 0
+    peak_rss: int = 0
+    """Of the largest worker, after a part."""
 
     def plus(self, other: "Ran") -> "Ran":
         """Both runs together."""
         sums = {each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)}
-        return Ran(**sums)
+        return replace(Ran(**sums), peak_rss=max(self.peak_rss, other.peak_rss))
 
     def require_all(self) -> None:
         """ThresherError where a part is in quarantine."""
@@ -175,7 +180,10 @@ def _made(store: Store, step: Step, parts: list[Part], work: Work, crew: Crew, p
         left_out=left_out,
         work_cpu_s=sum(each.work_cpu_s for each in seals),
         cpu_s=sum(each.cpu_s for each in seals),
+        worker_s=sum(each.wall_s for each in seals),
+        bytes_read=sum(each.bytes_read for each in seals),
         bytes_written=sum(each.bytes_written for each in seals),
+        peak_rss=max((each.rss for each in seals), default=0),
     )
 
 

@@ -44,6 +44,7 @@ from storage.root import SCHEMES
 from storage.root import store as open_store
 from storage.store import Store
 
+EXPORT = "export@1"
 SEED = 0
 SHARD_TEXT_BYTES = 128 * 2**20
 """Text of one shard before compression, about 30 million tokens of English."""
@@ -70,7 +71,7 @@ class Plan:
     @property
     def fingerprint(self) -> str:
         """Identity of the dataset."""
-        return fingerprint("export@1", self.recipe, self.inputs)
+        return fingerprint(EXPORT, self.recipe, self.inputs)
 
 
 class Kept(NamedTuple):
@@ -199,23 +200,32 @@ def writing(out: Store) -> Iterator[None]:
         yield
 
 
-def make(plan: Plan, out: Store, *, crew: Crew, progress: Progress) -> Dataset:
+def step(plan: Plan) -> Step:
+    """The export as a step: what its two steps are parts of."""
+    return Step(name="export", version=1, recipe=plan.recipe)
+
+
+def make(plan: Plan, out: Store, *, crew: Crew, progress: Progress) -> tuple[Dataset, engine.Ran]:
     """Make every shard that is not there yet, and seal the dataset. The same plan gives the same bytes."""
     if out.exists(MANIFEST):
         dataset = Dataset.from_json(out.read(MANIFEST), f"{out.uri}/{MANIFEST}")
+        ran = engine.Ran(made=0, already=plan.shards)
     else:
         scratch = out.within(WORK)
         scratch.put(TOKENIZER, plan.tokenizer.json.encode())
         tokenize = Step(name="tokenize", version=1, recipe=plan.recipe)
         pieces = list(_tokenize_parts(plan))
-        engine.run(scratch, tokenize, pieces, tokenize_work, crew=crew, progress=progress).require_all()
+        tokenized = engine.run(scratch, tokenize, pieces, tokenize_work, crew=crew, progress=progress)
+        tokenized.require_all()
         shard = Step(name="shard", version=1, recipe=plan.recipe)
         numbered = list(_shard_parts(plan, scratch, tokenize, pieces, out))
-        engine.run(scratch, shard, numbered, shard_work, crew=crew, progress=progress).require_all()
+        sharded = engine.run(scratch, shard, numbered, shard_work, crew=crew, progress=progress)
+        sharded.require_all()
+        ran = tokenized.plus(sharded)
         dataset = _dataset(plan, scratch, shard, numbered, out)
         out.put(MANIFEST, dataset.to_json())
     out.within(WORK).clear()
-    return dataset
+    return dataset, ran
 
 
 def record(store: Store, plan: Plan, dataset: Dataset) -> None:
@@ -224,7 +234,7 @@ def record(store: Store, plan: Plan, dataset: Dataset) -> None:
     seal(
         store,
         Manifest(
-            step="export@1",
+            step=EXPORT,
             part=f"{plan.fingerprint[:16]}/dataset",
             fingerprint=plan.fingerprint,
             recipe=plan.recipe,

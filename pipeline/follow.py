@@ -23,6 +23,7 @@ from pipeline.crew import Crew
 from pipeline.engine import Ran
 from pipeline.progress import Progress
 from pipeline.project import Project
+from pipeline.runs import recorded
 from pipeline.step import Part
 from storage.manifest import load
 from storage.store import Store
@@ -44,7 +45,7 @@ class Backlog:
     def add(self, parts: list[Part]) -> None:
         """These parts wait from now on."""
         with self._lock:
-            self._bytes.update((part.name, _bytes(part)) for part in parts)
+            self._bytes.update((part.name, part.bytes) for part in parts)
 
     def of(self, source: str) -> int:
         """Bytes of one source."""
@@ -74,8 +75,7 @@ def follow(project: Project, names: tuple[str, ...], crew: Crew, progress: Progr
     step = process.step(filters)
     backlog = Backlog(progress)
     seen: set[str] = set()
-    total = Ran(made=0, already=0)
-    with project.frontier_address() as address:
+    with project.frontier_address() as address, recorded(project, step, names) as record:
         desk = _Desk(project, address, names, backlog)
         with desk.open():
             while True:
@@ -85,9 +85,9 @@ def follow(project: Project, names: tuple[str, ...], crew: Crew, progress: Progr
                 if parts:
                     backlog.add(parts)
                     ran = engine.run(project.store, step, parts, process.work, crew=crew, progress=backlog)
-                    total = total.plus(ran)
+                    record.ran = record.ran.plus(ran)
                 elif over:
-                    return total
+                    return record.ran
                 else:
                     time.sleep(ROUND_S)
 
@@ -166,8 +166,3 @@ class _Desk:
 
     async def _ended(self, name: str, crawl: Frontier) -> bool:
         return (await crawl.stats()).drained and not left(self._project.store, name)
-
-
-def _bytes(part: Part) -> int:
-    """Archived bytes that a part is made from."""
-    return sum((span.end or 0) - span.first for span in part.inputs)

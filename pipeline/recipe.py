@@ -16,6 +16,7 @@ from pipeline.crew import Crew
 from pipeline.funnel import Funnel, Tokens
 from pipeline.progress import Progress
 from pipeline.project import Project
+from pipeline.runs import recorded
 from pipeline.seed import Plan, Seeded, seed
 from pipeline.seeds import Refused
 from shards import Dataset
@@ -66,13 +67,18 @@ def process_sources(project: Project, names: tuple[str, ...], crew: Crew, progre
     filters = project.config.filters
     step = process.step(filters)
     parts = (part for name in names for part in process.parts(project.store, name, filters))
-    return engine.run(project.store, step, parts, process.work, crew=crew, progress=progress)
+    with recorded(project, step, names) as record:
+        record.ran = engine.run(project.store, step, parts, process.work, crew=crew, progress=progress)
+    return record.ran
 
 
 def find_duplicates(project: Project, names: tuple[str, ...], crew: Crew, progress: Progress) -> Manifest:
     """Decide what duplicates what among everything that the sources have sealed, all of it processed."""
     process.require_processed(project.store, names, project.config.filters)
-    return dedup.run(project.store, names, project.config.dedup, crew=crew, progress=progress)
+    config = project.config.dedup
+    with recorded(project, dedup.step(config), names) as record:
+        manifest, record.ran = dedup.run(project.store, names, config, crew=crew, progress=progress)
+    return manifest
 
 
 def export_dataset(
@@ -89,8 +95,8 @@ def export_dataset(
         project.store, names, tokenizer, dedup.covering(project.store, names, project.config.dedup)
     )
     directory = export.claim(plan, out)
-    with export.writing(directory):
-        dataset = export.make(plan, directory, crew=crew, progress=progress)
+    with export.writing(directory), recorded(project, export.step(plan), names) as record:
+        dataset, record.ran = export.make(plan, directory, crew=crew, progress=progress)
     export.record(project.store, plan, dataset)
     counted = Tokens(tokenizer=tokenizer.name, tokens=dataset.tokens, text_bytes=plan.text_bytes)
     funnel = report.funnel_of(project, names, counted)

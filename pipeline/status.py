@@ -87,7 +87,7 @@ def _source(project: Project, name: str, frontiers: dict[str, tuple[Stats, Flow 
     return {
         "name": name,
         "files": len(project.catalog.parts("archive", name)),
-        "archived": archived.get("response", 0),
+        "archived": archived.get("response", 0) + archived.get("dropped", 0),
         "processed": sum(count for key, count in processed.items() if key.endswith(".documents")),
         "kept": processed.get("keep.documents", 0),
         "frontier": None if stats is None else {**asdict(stats), "drained": stats.drained},

@@ -38,6 +38,11 @@ class Part:
     task: Any = None
     """What the worker is told besides, such as a range of rows; follows from recipe and inputs."""
 
+    @property
+    def bytes(self) -> int:
+        """Of the ranges that it is made from; inputs that are read whole are not in it."""
+        return sum(span.end - span.first for span in self.inputs if span.end is not None)
+
     def fingerprint(self, step: Step) -> str:
         """What the part's Manifest will carry."""
         return fingerprint(str(step), step.recipe, self.inputs)

@@ -72,6 +72,8 @@ class Sealed:
     cpu_s: float
     """CPU seconds of the worker process since its last part, start included."""
     wall_s: float
+    bytes_read: int
+    """Of archives: the ranges that the part was made from."""
     bytes_written: int
     rss: int
     """Resident bytes of the worker afterwards."""
@@ -121,6 +123,7 @@ def make(task: Task, mark: Mark, cpu_before_s: float) -> Sealed:
         work_cpu_s=work_cpu_s,
         cpu_s=cpu_seconds() - cpu_before_s,
         wall_s=time.monotonic() - begun,
+        bytes_read=task.part.bytes,
         bytes_written=sum(output.bytes for output in made.outputs),
         rss=resident_bytes(),
     )

@@ -53,11 +53,11 @@ class Run:
     worker_s: float
     """Seconds that workers were held, added up."""
     bytes_read: int
-    """From storage."""
+    """Of archives: the ranges that parts were made from."""
     bytes_written: int
     """To storage."""
     peak_rss: int
-    """Bytes of the largest process; 0 where it was not measured."""
+    """Bytes of the largest worker after a part; 0 where none was made."""
     outcome: Outcome
     message: str = ""
     """Why it failed, in one line."""

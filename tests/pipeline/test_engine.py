@@ -269,7 +269,7 @@ def test_what_would_befall_every_part_ends_the_run(files, crew):
 ENDS = st.one_of(
     st.builds(Died, exitcode=st.sampled_from([-9, -11, -6, 1, 71, None]), item=st.none() | st.integers(0, 3)),
     st.just(Raised(error=CorruptData("torn"), detail="")),
-    st.just(Sealed(work_cpu_s=1.0, cpu_s=1.0, wall_s=1.0, bytes_written=1, rss=1)),
+    st.just(Sealed(work_cpu_s=1.0, cpu_s=1.0, wall_s=1.0, bytes_read=1, bytes_written=1, rss=1)),
 )
 
 
@@ -284,7 +284,7 @@ class Scripted:
         self.seen.append(task)
 
     def ended(self):
-        well = Sealed(work_cpu_s=1.0, cpu_s=1.0, wall_s=1.0, bytes_written=1, rss=1)
+        well = Sealed(work_cpu_s=1.0, cpu_s=1.0, wall_s=1.0, bytes_read=1, bytes_written=1, rss=1)
         return self.tasks.pop(0), next(self.script, well)
 
 

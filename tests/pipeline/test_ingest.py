@@ -55,10 +55,10 @@ def whole_job(files, out, crew, source="s"):
         crew=crew,
         progress=LineProgress(),
     )
-    removed = dedup.run(files, [source], DEDUP, crew=crew, progress=LineProgress())
+    removed, _ = dedup.run(files, [source], DEDUP, crew=crew, progress=LineProgress())
     plan = export.plan(files, [source], tokenizer.load(None), removed)
     claimed = export.claim(plan, str(out))
-    dataset = export.make(plan, claimed, crew=crew, progress=LineProgress())
+    dataset, _ = export.make(plan, claimed, crew=crew, progress=LineProgress())
     rows = [row for shard in dataset.shards for row in pq.read_table(out / shard.name).to_pylist()]
     assert len(rows) == dataset.documents
     return sorted(row["url"] for row in rows)

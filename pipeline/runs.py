@@ -1,0 +1,71 @@
+"""Runs: what each run of a step came to and cost is kept in the project's storage, however it ended.
+
+The catalog and the report add up costs from these. Nothing depends on them: where one cannot be kept, because the
+storage is what failed, the run's own end is what counts.
+"""
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+from core import ThresherError
+from pipeline.engine import Ran
+from pipeline.project import Project
+from pipeline.step import Step
+from pipeline.work import cpu_seconds
+from storage.run import Outcome, Run, put
+
+
+@dataclass(slots=True, kw_only=True)
+class Record:
+    """What is to be kept of a run that is going on."""
+
+    ran: Ran = field(default_factory=lambda: Ran(made=0, already=0))
+
+
+@contextmanager
+def recorded(project: Project, step: Step, sources: tuple[str, ...]) -> Iterator[Record]:
+    """Keep what the context's run of a step came to; it sets `ran`."""
+    record = Record()
+    started_ms, cpu = time.time_ns() // 1_000_000, cpu_seconds()
+    outcome: Outcome = "failed"
+    message = ""
+    try:
+        yield record
+        outcome = "done"
+    except ThresherError as error:
+        message = str(error)
+        raise
+    except KeyboardInterrupt:
+        outcome = "interrupted"
+        raise
+    finally:
+        ended_ms = time.time_ns() // 1_000_000
+        ran = record.ran
+        run = Run(
+            id=os.urandom(16).hex(),
+            step=step.name,
+            version=step.version,
+            started_ms=started_ms,
+            ended_ms=max(ended_ms, started_ms),
+            host=socket.gethostname(),
+            engine="local" if project.config.project.cluster is None else "ray",
+            sources=sources,
+            made=ran.made,
+            already=ran.already,
+            redone=ran.deaths,
+            quarantined=len(ran.quarantined),
+            cpu_s=ran.cpu_s + cpu_seconds() - cpu,
+            wall_s=max(ended_ms - started_ms, 0) / 1000,
+            worker_s=ran.worker_s,
+            bytes_read=ran.bytes_read,
+            bytes_written=ran.bytes_written,
+            peak_rss=ran.peak_rss,
+            outcome=outcome,
+            message=message,
+        )
+        with suppress(ThresherError):
+            put(project.store, run)
