@@ -26,9 +26,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
-from storage import block
-from storage.cache import Cache
-from storage.room import PAGE, Room
+from storage.cache import block
+from storage.cache.cache import Cache
+from storage.cache.room import PAGE, Room
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 KEYS, ROOM, READS = 20_000, 2_000, 60_000

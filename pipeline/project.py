@@ -14,7 +14,7 @@ from pipeline.berth import LocalBerth, Place
 from pipeline.cluster import ray_berths, ray_crew
 from pipeline.config import Config
 from pipeline.crew import Crew, local_crew
-from storage.cache import Cache, default_directory
+from storage.cache.cache import Cache, default_directory
 from storage.catalog import Catalog
 from storage.root import store
 from storage.store import Store

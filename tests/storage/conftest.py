@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from storage.bucket import Bucket
-from storage.patience import Patience
+from storage.s3.bucket import Bucket
+from storage.s3.patience import Patience
 from tests.storage.proxy import proxied
 from tests.storage.s3server import BUCKET, KEYS, serving
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from core import CorruptData, InputError, Unavailable
-from storage.bucket import Bucket
-from storage.patience import Patience
-from storage.s3read import BLOCK
+from storage.s3.bucket import Bucket
+from storage.s3.patience import Patience
+from storage.s3.read import BLOCK
 from tests.storage.conftest import QUICK, SMALLEST_PART
 from tests.storage.proxy import (
     Answer,

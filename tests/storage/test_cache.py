@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from core import CorruptData, InputError
-from storage import block
-from storage.cache import Cache, default_directory
-from storage.room import Room, taken
+from storage.cache import block
+from storage.cache.cache import Cache, default_directory
+from storage.cache.room import Room, taken
 from tests.storage.faults import failing_at
 
 MIB = 1 << 20

@@ -5,8 +5,8 @@ import random
 import time
 from pathlib import Path
 
-from storage.cache import Cache
-from storage.room import PAGE, taken
+from storage.cache.cache import Cache
+from storage.cache.room import PAGE, taken
 
 BOUND = 60 * PAGE
 KEYS = 100

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import Unavailable
-from storage.patience import (
+from storage.s3.patience import (
     POLL_MS,
     Circuit,
     Patience,
@@ -20,7 +20,7 @@ from storage.patience import (
     pause_ms,
     withdrawn,
 )
-from storage.s3requests import Requests
+from storage.s3.requests import Requests
 
 PATIENCE = Patience(total_ms=60_000, first_ms=100, longest_ms=10_000, trip=3)
 chances = st.floats(0, 1, exclude_max=True)

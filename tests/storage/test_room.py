@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage import block
-from storage.cache import Cache
-from storage.ledger import MAGIC, Ledger, Totals
-from storage.room import GOING, PAGE, Seen, oldest, taken
+from storage.cache import block
+from storage.cache.cache import Cache
+from storage.cache.ledger import MAGIC, Ledger, Totals
+from storage.cache.room import GOING, PAGE, Seen, oldest, taken
 
 KEPT = 100
 
@@ -220,7 +220,7 @@ def test_a_ledger_left_open_is_counted_again_and_keeps_what_cannot_be_counted(tm
 
 def test_a_ledger_of_another_boot_is_counted_again(tmp_path, monkeypatch):
     (tmp_path / "boot").write_text("one")
-    monkeypatch.setattr("storage.ledger.BOOT", tmp_path / "boot")
+    monkeypatch.setattr("storage.cache.ledger.BOOT", tmp_path / "boot")
     with ledger(tmp_path)[0].changing():
         pass
     (tmp_path / "boot").write_text("two")
@@ -247,7 +247,7 @@ def test_a_ledger_damaged_at_any_byte_is_counted_again(tmp_path):
 
 
 def test_a_ledger_that_another_holds_is_not_waited_for_for_ever(tmp_path, monkeypatch):
-    monkeypatch.setattr("storage.ledger.WAIT_SECONDS", 0.02)
+    monkeypatch.setattr("storage.cache.ledger.WAIT_SECONDS", 0.02)
     cache = Cache(tmp_path, 10 * PAGE)
     get(cache, "here")
     with cache._room._ledger.changing():

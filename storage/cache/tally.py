@@ -15,9 +15,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from storage.cache.ledger import Totals
+from storage.cache.lock import is_free
 from storage.files import FILE_MODE
-from storage.ledger import Totals
-from storage.lock import is_free
 
 COUNTS = struct.Struct("<5Q")
 

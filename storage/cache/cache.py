@@ -2,12 +2,12 @@
 
 1. `get` returns what `fetch` returned for that key, whatever happened to the directory; at worst it fetches again.
    It raises nothing but what `fetch` raises.
-2. The blocks take no more room than the bound (`storage.room` says what is counted), whatever the number of
+2. The blocks take no more room than the bound (`storage.cache.room` says what is counted), whatever the number of
    processes; those that were not read for longest go first.
 3. Of many that miss a key at once one fetches and the others wait for it, `WAIT_SECONDS` at most.
 4. Any process may be killed at any instruction, and the directory deleted at any time.
 
-A block is a file (`storage.block`). It is made in `fetching`, under its final name and locked, and then renamed.
+A block is a file (`storage.cache.block`). It is made in `fetching`, under its final name and locked, and then renamed.
 Nothing is brought to disk with fsync: a block that a power cut tore is found by its checksum, and missed.
 """
 
@@ -18,9 +18,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from core import CorruptData, InputError
-from storage import block
-from storage.room import Making, Room
-from storage.tally import CacheStats, Tally, added_up
+from storage.cache import block
+from storage.cache.room import Making, Room
+from storage.cache.tally import CacheStats, Tally, added_up
 
 WAIT_SECONDS = 10.0
 """As long as a slow server may take for a block of 8 MiB; who waits longer fetches without storing."""

@@ -23,8 +23,8 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from core import InputError, Unavailable
-from storage.s3connection import Connection, together
-from storage.s3errors import is_lost, is_misread, is_missing, is_taken, is_unknown_condition
+from storage.s3.connection import Connection, together
+from storage.s3.errors import is_lost, is_misread, is_missing, is_taken, is_unknown_condition
 
 MARK = "thresher-mark"
 DIGEST = "thresher-sha256"

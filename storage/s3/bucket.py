@@ -1,9 +1,9 @@
 """`Bucket`: a `Store` in an S3-compatible server.
 
 1. An object appears by one request, which the server carries out whole or not at all. Who was first is decided by
-   the server; what is promised where it cannot is said in `storage.s3put`.
+   the server; what is promised where it cannot is said in `storage.s3.put`.
 2. Whatever the connection does to a request or its reply, it is sent again until it is answered or the patience
-   is at its end (`storage.patience`). What is returned is what is true in the bucket.
+   is at its end (`storage.s3.patience`). What is returned is what is true in the bucket.
 3. Work in progress is a file in the node's spool, or an upload on the server that nobody sees.
 4. Threads share one connection and may all call at once. A pickled bucket, and one that came over a fork, makes
    its own connection; neither keys nor replies travel.
@@ -21,11 +21,11 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from core import CorruptData, InputError
-from storage import s3list, s3put, s3read, s3uploads
-from storage.patience import Patience
-from storage.s3connection import Connection, Place
-from storage.s3read import BlockCache, Head
-from storage.spool import spool, spooled
+from storage.s3 import listing, put, read, uploads
+from storage.s3.connection import Connection, Place
+from storage.s3.patience import Patience
+from storage.s3.read import BlockCache, Head
+from storage.s3.spool import spool, spooled
 from storage.store import Staged, check_name
 
 T = TypeVar("T")
@@ -90,7 +90,7 @@ class Bucket:
 
     def put(self, name: str, data: bytes) -> bool:
         """Store `data` under `name`, durable on return. True: created; False: the name was there, unchanged."""
-        return self._run(s3put.put(self._connection, self._key(name), bytes(data)))
+        return self._run(put.put(self._connection, self._key(name), bytes(data)))
 
     @contextmanager
     def stage(self, name: str) -> Iterator[Staged]:
@@ -109,25 +109,25 @@ class Bucket:
         with path.open("rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
             if size < 2 * self._part_bytes:
-                return self._run(s3put.put_file(connection, key, file.fileno(), size))
-            return self._run(s3put.upload(connection, key, file.fileno(), size, part_bytes=self._part_bytes))
+                return self._run(put.put_file(connection, key, file.fileno(), size))
+            return self._run(put.upload(connection, key, file.fileno(), size, part_bytes=self._part_bytes))
 
     def open(self, name: str) -> io.BufferedReader:
         """The object for reading, seekable. Raises `CorruptData` where it is missing; so does a read where it was
         replaced meanwhile, or where all of it was read and is not what was stored.
         """
-        return s3read.reader(self._connection, self._key(name), self._head(name), self._cache)
+        return read.reader(self._connection, self._key(name), self._head(name), self._cache)
 
     def read(self, name: str) -> bytes:
         """All bytes of an object, checked. Raises `CorruptData` where it is missing or damaged."""
-        data = self._run(s3read.whole(self._connection, self._key(name)))
+        data = self._run(read.whole(self._connection, self._key(name)))
         if data is None:
             raise self._missing(name)
         return data
 
     def exists(self, name: str) -> bool:
         """Whether the object is there, with all of its bytes."""
-        return self._run(s3read.head(self._connection, self._key(name))) is not None
+        return self._run(read.head(self._connection, self._key(name))) is not None
 
     def size(self, name: str) -> int:
         """Bytes of the object. Raises `CorruptData` where it is missing."""
@@ -146,7 +146,7 @@ class Bucket:
                 self._connection.ask("list_objects_v2", Prefix=under, Delimiter="/", MaxKeys=PAGE, **more)
             )
 
-        return s3list.names(page, self._place.prefix, prefix)
+        return listing.names(page, self._place.prefix, prefix)
 
     def delete(self, name: str) -> None:
         """Remove the object, durably; one that is not there is removed already."""
@@ -167,16 +167,16 @@ class Bucket:
 
     def clear(self) -> None:
         """Remove every object, hidden ones too, and every upload."""
-        self._run(s3uploads.abort_uploads(self._connection, self._place.prefix, 0))
-        self._run(s3uploads.delete_all(self._connection, self._place.prefix))
+        self._run(uploads.abort_uploads(self._connection, self._place.prefix, 0))
+        self._run(uploads.delete_all(self._connection, self._place.prefix))
 
     def sweep(self, age_ms: int = ABANDONED_MS) -> int:
         """Remove what dead processes left in the node's spool, and uploads and probes under the prefix that were
         begun `age_ms` ago or earlier; returns how many.
         """
-        probes = f"{self._place.prefix}{s3put.PROBES}"
-        aborted = self._run(s3uploads.abort_uploads(self._connection, self._place.prefix, age_ms))
-        deleted = self._run(s3uploads.delete_all(self._connection, probes, age_ms))
+        probes = f"{self._place.prefix}{put.PROBES}"
+        aborted = self._run(uploads.abort_uploads(self._connection, self._place.prefix, age_ms))
+        deleted = self._run(uploads.delete_all(self._connection, probes, age_ms))
         return aborted + deleted + spool().sweep()
 
     def waiting_since_ms(self) -> int | None:
@@ -200,7 +200,7 @@ class Bucket:
         return self._place.prefix + name
 
     def _head(self, name: str) -> Head:
-        known = self._run(s3read.head(self._connection, self._key(name)))
+        known = self._run(read.head(self._connection, self._key(name)))
         if known is None:
             raise self._missing(name)
         return known

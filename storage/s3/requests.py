@@ -1,6 +1,6 @@
 """`Requests`: sends each request as often as `patience` says, and never too many at once.
 
-It belongs to one event loop. The decisions are those of `storage.patience`; here is only what waits and sends.
+It belongs to one event loop. The decisions are those of `storage.s3.patience`; here is only what waits and sends.
 """
 
 import asyncio
@@ -12,8 +12,8 @@ from typing import TypeVar
 from botocore.exceptions import ClientError
 
 from core import Unavailable
-from storage.patience import Circuit, Patience, Turn, admit, answered, failed, left_ms, pause_ms, withdrawn
-from storage.s3errors import Trouble, trouble
+from storage.s3.errors import Trouble, trouble
+from storage.s3.patience import Circuit, Patience, Turn, admit, answered, failed, left_ms, pause_ms, withdrawn
 
 T = TypeVar("T")
 

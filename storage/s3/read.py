@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from botocore.exceptions import ClientError
 
 from core import CorruptData
-from storage.s3connection import Connection, together
-from storage.s3errors import Damaged, is_empty, is_missing, is_taken
-from storage.s3put import DIGEST
+from storage.s3.connection import Connection, together
+from storage.s3.errors import Damaged, is_empty, is_missing, is_taken
+from storage.s3.put import DIGEST
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -22,9 +22,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.handlers import add_expect_header
 
 from core import InputError
-from storage.patience import Patience
-from storage.s3errors import refusal, without_secrets
-from storage.s3requests import Requests
+from storage.s3.errors import refusal, without_secrets
+from storage.s3.patience import Patience
+from storage.s3.requests import Requests
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from storage.s3connection import Connection, together
-from storage.s3errors import is_lost
+from storage.s3.connection import Connection, together
+from storage.s3.errors import is_lost
 
 
 async def abort_uploads(connection: Connection, prefix: str, age_ms: int) -> int:
