@@ -120,10 +120,15 @@ def exposition(stats: CacheStats) -> str:
     return "\n".join(lines) + "\n"
 
 
+NEW_FILES = 8
+
+
 def _claimed(directory: Path) -> tuple[Path, int]:
     """A file of counters that no living process has, locked: a dead one's, or a new one."""
     directory.mkdir(parents=True, exist_ok=True)
-    for path in (*_paths(directory), directory / os.urandom(8).hex()):
+    # A new one can be taken by another before its maker has locked it: that one has its own then, and we try again.
+    new = (directory / os.urandom(8).hex() for _ in range(NEW_FILES))
+    for path in (*_paths(directory), *new):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE)
         if is_free(descriptor):
             return path, descriptor

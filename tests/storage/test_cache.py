@@ -258,7 +258,7 @@ def test_when_the_fetch_of_one_fails_the_next_fetches(cache):
 
 
 def test_nobody_waits_for_ever_for_a_fetcher(cache, monkeypatch):
-    monkeypatch.setattr("storage.cache.WAIT_SECONDS", 0.02)
+    monkeypatch.setattr("storage.cache.cache.WAIT_SECONDS", 0.02)
     begun, ending = threading.Event(), threading.Event()
 
     def fetch():
