@@ -402,6 +402,7 @@ def verify_command(
             "files": count,
             "bytes": size,
             "damage": damage,
+            "garbage": sum(each.garbage for each in found),
             "redo": [name for each in found for name in each.redo],
         },
         f"{count:,} files, {size:,} bytes: {f'{len(damage)} damaged' if damage else 'all as they were sealed'}",

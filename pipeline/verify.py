@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from core import CorruptData, InputError
 from pipeline.export import directory
+from pipeline.garbage import collect, unsealed
 from pipeline.progress import Progress
 from shards.dataset import Dataset
 from storage import cdxj
@@ -35,6 +36,8 @@ class Verified:
     damage: tuple[str, ...]
     redo: tuple[str, ...] = ()
     """Names of the Manifests of damaged parts that can be made again."""
+    garbage: int = 0
+    """Outputs of attempts that were never sealed."""
 
 
 def verify_storage(store: Store, progress: Progress) -> Verified:
@@ -59,13 +62,15 @@ def verify_storage(store: Store, progress: Progress) -> Verified:
         if faults and name.split("/")[1] in MADE:
             redo.append(name)
     progress.done()
-    return Verified(files=checked, bytes=size, damage=tuple(damage), redo=tuple(redo))
+    garbage = sum(1 for _ in unsealed(store))
+    return Verified(files=checked, bytes=size, damage=tuple(damage), redo=tuple(redo), garbage=garbage)
 
 
 def repair(store: Store, found: Verified) -> None:
-    """Unseal what can be made again; its step makes it at its next run."""
+    """Unseal what can be made again; its step makes it at its next run. Remove what failed attempts left."""
     for name in found.redo:
         store.delete(name)
+    collect(store)
 
 
 def verify_dataset(uri: str, progress: Progress) -> Verified:

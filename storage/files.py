@@ -8,6 +8,7 @@ import errno
 import fcntl
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
@@ -132,6 +133,14 @@ class Files:
         except FileNotFoundError as error:
             raise self._missing(name) from error
         return f"{status.st_ino}-{status.st_size}-{status.st_mtime_ns}"
+
+    def age_ms(self, name: str) -> int:
+        """Milliseconds since the file was last written to."""
+        try:
+            written = self.path(name).stat().st_mtime
+        except FileNotFoundError as error:
+            raise self._missing(name) from error
+        return max(0, int((time.time() - written) * 1000))
 
     def list(self, prefix: str = "") -> Iterator[str]:
         """Names that begin with `prefix` (any text, not only a directory), in byte order."""

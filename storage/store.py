@@ -66,6 +66,12 @@ class Store(Protocol):
         """
         ...
 
+    def age_ms(self, name: str) -> int:
+        """Milliseconds since the object's bytes were made, by the storage's own clock. Raises `CorruptData` where it
+        is missing.
+        """
+        ...
+
     def list(self, prefix: str = "") -> Iterator[str]:
         """Names that begin with `prefix` (any text, not only a directory), in byte order, as a stream."""
         ...

@@ -137,6 +137,10 @@ class Bucket:
         """The entity tag, which other bytes change. Raises `CorruptData` where the object is missing."""
         return self._head(name).etag
 
+    def age_ms(self, name: str) -> int:
+        """Milliseconds since the object was put, by the server's clock."""
+        return self._head(name).age_ms
+
     def list(self, prefix: str = "") -> Iterator[str]:
         """Names that begin with `prefix`, in byte order, as a stream; at least one request a directory."""
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from botocore.exceptions import ClientError
 
 from core import CorruptData
+from storage.s3.clock import age_ms, server_time
 from storage.s3.connection import Connection, together
 from storage.s3.errors import Damaged, is_empty, is_missing, is_taken
 from storage.s3.put import DIGEST
@@ -53,6 +54,8 @@ class Head:
     etag: str
     digest: str
     """SHA-256 in hexadecimal digits; empty where another program stored it."""
+    age_ms: int
+    """By the server's clock."""
 
 
 async def head(connection: Connection, key: str) -> Head | None:
@@ -279,6 +282,7 @@ def _head(reply: dict[str, Any]) -> Head:
         size=int(reply["ContentLength"]),
         etag=str(reply["ETag"]),
         digest=str(reply.get("Metadata", {}).get(DIGEST, "")),
+        age_ms=age_ms(reply["LastModified"], server_time(reply)),
     )
 
 

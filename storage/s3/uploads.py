@@ -1,35 +1,35 @@
 """Uploads in parts that nobody completed: they are visible to nobody and cost room until they are aborted."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from typing import Any
 
 from botocore.exceptions import ClientError
 
+from storage.s3.clock import age_ms, server_time
 from storage.s3.connection import Connection, together
 from storage.s3.errors import is_lost
 
 
-async def abort_uploads(connection: Connection, prefix: str, age_ms: int) -> int:
+async def abort_uploads(connection: Connection, prefix: str, older_ms: int) -> int:
     """Abort the uploads under the prefix that were begun longer ago, by the server's clock; returns how many."""
     count = 0
     async for page, now in _pages(connection, prefix):
-        old = [each for each in page if _age_ms(each["Initiated"], now) >= age_ms]
+        old = [each for each in page if age_ms(each["Initiated"], now) >= older_ms]
         await together(_abort(connection, each["Key"], each["UploadId"]) for each in old)
         count += len(old)
     return count
 
 
-async def delete_all(connection: Connection, prefix: str, age_ms: int = 0) -> int:
+async def delete_all(connection: Connection, prefix: str, older_ms: int = 0) -> int:
     """Delete the objects under the prefix that were put longer ago, whatever their names; returns how many."""
     count = 0
     more: dict[str, str] = {}
     while True:
         page = await connection.ask("list_objects_v2", Prefix=prefix, **more)
-        now = _server_time(page)
+        now = server_time(page)
         old = [
-            each["Key"] for each in page.get("Contents", ()) if _age_ms(each["LastModified"], now) >= age_ms
+            each["Key"] for each in page.get("Contents", ()) if age_ms(each["LastModified"], now) >= older_ms
         ]
         await together(connection.ask("delete_object", Key=key) for key in old)
         count += len(old)
@@ -42,7 +42,7 @@ async def _pages(connection: Connection, prefix: str) -> AsyncIterator[tuple[lis
     more: dict[str, str] = {}
     while True:
         page = await connection.ask("list_multipart_uploads", Prefix=prefix, **more)
-        yield page.get("Uploads", []), _server_time(page)
+        yield page.get("Uploads", []), server_time(page)
         if not page.get("IsTruncated"):
             return
         more = {"KeyMarker": page["NextKeyMarker"], "UploadIdMarker": page["NextUploadIdMarker"]}
@@ -54,12 +54,3 @@ async def _abort(connection: Connection, key: str, upload: str) -> None:
     except ClientError as error:
         if not is_lost(error):  # another sweeper was quicker
             raise
-
-
-def _age_ms(then: datetime, now: datetime) -> int:
-    return int((now - then).total_seconds() * 1000)
-
-
-def _server_time(reply: dict[str, Any]) -> datetime:
-    date = reply["ResponseMetadata"]["HTTPHeaders"].get("date")
-    return parsedate_to_datetime(date) if date else datetime.now(UTC)

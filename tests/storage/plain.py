@@ -46,6 +46,9 @@ class Plain:
     def stamp(self, name):
         return self.files.stamp(name)
 
+    def age_ms(self, name):
+        return self.files.age_ms(name)
+
     def list(self, prefix=""):
         return self.files.list(prefix)
 

@@ -163,6 +163,13 @@ def test_missing_objects_are_named(store):
     assert not store.exists("no/such")
 
 
+def test_an_object_has_an_age(store):
+    store.put("name", b"x")
+    assert 0 <= store.age_ms("name") < 3_600_000
+    with pytest.raises(CorruptData, match="no/such is missing"):
+        store.age_ms("no/such")
+
+
 def test_deleting_twice_is_deleting(store):
     store.put("a/name", b"x")
     store.delete("a/name")
