@@ -107,3 +107,11 @@ def complain(complaint):
 
 def exit_with_7(complaint):
     os._exit(7)
+
+
+def serve_never(*_):
+    time.sleep(60)
+
+
+def serve_badly(*_):
+    os._exit(7)
