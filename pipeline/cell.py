@@ -37,6 +37,7 @@ class Cell:
         self._process: Any = None
         self._pipe: Connection | None = None
         self._mark: Mark = SPAWN.RawValue("q", NOWHERE)
+        self._begun = False
         self._made = 0
         self._lock = threading.Lock()
         self._killed = False
@@ -80,6 +81,7 @@ class Cell:
             if self._pipe is not None:
                 self._pipe.close()
             self._process = self._pipe = None
+            self._begun = False
             self._made = 0
 
     def _begin(self) -> Connection:
@@ -87,29 +89,29 @@ class Cell:
         with self._lock:
             if self._killed:
                 raise EOFError
-            self._process = SPAWN.Process(target=_serve, args=(there, self._mark, self._memory))
-            self._process.start()
-            self._pipe = here
+            process = SPAWN.Process(target=_serve, args=(there, self._mark, self._memory))
+            process.start()
+            self._process, self._pipe = process, here
         there.close()
-        try:
-            here.recv()
-        except EOFError:
-            code = self._buried().exitcode
-            if self._killed:
-                raise
-            raise ThresherError(
-                f"a worker process ended before it could begin (exit code {code}); look at its output above"
-            ) from None
+        here.recv()
+        self._begun = True
         return here
 
     def _buried(self) -> Died:
-        """What is known of a process that is no more."""
+        """What is known of a process that is no more. ThresherError where it ended by itself before it began: so
+        will the next.
+        """
         if self._process is None:
             return Died(exitcode=None, item=None)
         self._process.join()
         item = self._mark.value
         died = Died(exitcode=self._process.exitcode, item=None if item == NOWHERE else item)
+        begun = self._begun
         self.close()
+        if not begun and (died.exitcode or 0) >= 0:
+            raise ThresherError(
+                f"a worker process ended before it could begin (exit code {died.exitcode}); look at its output above"
+            )
         return died
 
     def __repr__(self) -> str:

@@ -92,6 +92,8 @@ class RayCrew:
         """End all hands, at once: what was being made is made again some day."""
         for hand in (*self._idle, *self._coming.values(), *(hand for hand, _ in self._busy.values())):
             self._kill(hand)
+        for hands in (self._idle, self._coming, self._busy, self._waiting):
+            hands.clear()
 
     def _assign(self) -> None:
         while self._waiting and self._idle:
@@ -204,9 +206,9 @@ class RayBerth:
             .options(num_cpus=1, max_restarts=0, max_concurrency=2, scheduling_strategy="SPREAD")
             .remote()
         )
-        self._told = told
-        self._hello = self._actor.hello.remote(terms)
-        self._stay: Any = None
+        self._taken = self._actor.taken.remote()
+        self._stay = self._actor.stay.remote(terms, told)
+        self._waits = True
         self._left: Left | None = None
         self._until = time.monotonic() + patience_s
         self._patience_s = patience_s
@@ -225,35 +227,28 @@ class RayBerth:
         """Send a signal. A worker that has no room yet never begins."""
         if self._look(timeout_s=0) is not None:
             return
-        if self._stay is None:
+        if self._waits:
             self._leave(Left(exitcode=0, said=None))
         else:
             self._actor.signal.remote(int(signum))
 
     def _look(self, timeout_s: float) -> Left | None:
         """Bring what is known up to date, waiting for news no longer than that."""
-        if self._left is None:
-            ref = self._hello if self._stay is None else self._stay
-            ready, _ = self._ray.wait([ref], timeout=timeout_s)
-            if ready:
-                self._hear(ref)
-            elif self._stay is None and time.monotonic() > self._until:
+        if self._left is None and self._ready(self._stay, timeout_s):
+            try:
+                self._leave(self._ray.get(self._stay))
+            except self._ray.exceptions.RayError as error:
+                said = _cannot_begin(error) if getattr(error, "actor_init_failed", False) else None
+                self._leave(Left(exitcode=None, said=said))
+        if self._waits and self._left is None:
+            self._waits = not self._ready(self._taken, 0)
+            if self._waits and time.monotonic() > self._until:
                 self._leave(Left(exitcode=None, said=_no_room(self._ray, 0, self._patience_s)))
         return self._left
 
-    def _hear(self, ref: Any) -> None:
-        try:
-            heard = self._ray.get(ref)
-        except self._ray.exceptions.RayError as error:
-            said = _cannot_begin(error) if getattr(error, "actor_init_failed", False) else None
-            self._leave(Left(exitcode=None, said=said))
-            return
-        if isinstance(heard, Left):
-            self._leave(heard)
-        elif heard:
-            self._leave(Left(exitcode=None, said=InputError(f"project.engine: {heard}")))
-        else:
-            self._stay = self._actor.stay.remote(self._told)
+    def _ready(self, ref: Any, timeout_s: float) -> bool:
+        ready, _ = self._ray.wait([ref], timeout=timeout_s)
+        return bool(ready)
 
     def _leave(self, left: Left) -> None:
         self._left = left
@@ -261,14 +256,14 @@ class RayBerth:
             self._ray.kill(self._actor)
 
     def __repr__(self) -> str:
-        state = "left" if self._left else "waits for room" if self._stay is None else "works"
+        state = "left" if self._left else "waits for room" if self._waits else "works"
         return f"<berth on Ray: {state}>"
 
 
 @contextmanager
 def ray_crew(address: str, hands: int | None) -> Iterator[RayCrew]:
     """A crew for the time of the context. `address` is `HOST:PORT`, or empty for RAY_ADDRESS or this machine's."""
-    with _connected(address) as ray:
+    with connected(address) as ray:
         crew = RayCrew(ray, hands)
         try:
             yield crew
@@ -281,13 +276,13 @@ def ray_berths(address: str, store: Store, *, one_machine: bool) -> Iterator[Pla
     """A place for crawl workers on the cluster, for the time of the context. `one_machine`: they must all be on the
     driver's, for what they talk to is reached from there alone.
     """
-    with _connected(address) as ray, _witness(store) as witness:
+    with connected(address) as ray, _witness(store) as witness:
         terms = Terms(build=build(), sees=witness, machine=machine() if one_machine else None)
         yield lambda told: RayBerth(ray, terms, told)
 
 
 @contextmanager
-def _connected(address: str) -> Iterator[ModuleType]:
+def connected(address: str) -> Iterator[ModuleType]:
     """Ray, connected to a cluster that runs. Never starts one."""
     try:
         import ray  # noqa: PLC0415 - an extra, and half a second
@@ -298,6 +293,8 @@ def _connected(address: str) -> Iterator[ModuleType]:
     where = address or os.environ.get("RAY_ADDRESS", "")
     _probe(where)
     handler = signal.getsignal(signal.SIGTERM)
+    # Ray prints what its nodes complain of to our stdout, and has no setting against it.
+    ray._private.worker.listen_error_messages = lambda *_: None  # noqa: SLF001
     try:
         ray.init(address=where or "auto", log_to_driver=False, logging_level=logging.CRITICAL)
     except (ConnectionError, RuntimeError, ValueError, OSError, TimeoutError) as error:

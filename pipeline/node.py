@@ -20,7 +20,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from core import ThresherError
+from core import InputError, ThresherError
 from pipeline.berth import Left, LocalBerth
 from pipeline.cell import Cell
 from pipeline.work import Ended, Raised
@@ -115,15 +115,15 @@ class Seat:
         self._berth: LocalBerth | None = None
         self._told: list[int] = []
 
-    def hello(self, terms: Terms) -> str:
-        """Empty where the worker can begin, else one line that says why not."""
-        return _answer(terms)
+    def taken(self) -> None:
+        """Answers once there is room for the worker."""
 
-    def stay(self, told: bytes) -> Left:
+    def stay(self, terms: Terms, told: bytes) -> Left:
         """Begin the worker, and wait until it has left."""
+        unmet = _answer(terms)
         with self._lock:
-            if self._told:
-                return Left(exitcode=0, said=None)
+            if unmet or self._told:
+                return Left(exitcode=0, said=InputError(f"project.engine: {unmet}") if unmet else None)
             self._berth = LocalBerth(told)
         return self._berth.wait()
 

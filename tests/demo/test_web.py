@@ -32,7 +32,7 @@ print(digest.hexdigest())
 
 
 @pytest.fixture(scope="module")
-def web(demo_web):  # noqa: F811
+def web(demo_web):
     return demo_web
 
 

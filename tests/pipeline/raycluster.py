@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
+
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = {
     # Or Ray replaces 127.0.0.1 by another address of this machine, where nobody listens.
@@ -68,7 +70,14 @@ class Nodes:
         """A new node joins."""
         return self._cluster.add_node(**NODE)
 
-    def kill(self):
-        """SIGKILL to all of one node but the head."""
-        node = min(self._cluster.worker_nodes, key=lambda node: node.unique_id)
+    def kill(self, actor=""):
+        """SIGKILL to all of one node but the head: one that has such an actor."""
+        nodes = sorted(self._cluster.worker_nodes, key=lambda node: node.unique_id)
+        node = next(node for node in nodes if actor in _processes(node))
         self._cluster.remove_node(node, allow_graceful=False)
+
+
+def _processes(node):
+    """Names of what the node has begun."""
+    (raylet,) = node.all_processes["raylet"]
+    return " ".join(child.name() for child in psutil.Process(raylet.process.pid).children())

@@ -3,49 +3,58 @@
 One cluster of three nodes for the whole file, all of them on this machine.
 """
 
-import os
+import json
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
+from warcio.archiveiterator import ArchiveIterator
 
 from core import InputError, Unavailable
 from pipeline import cluster, engine, node
-from pipeline.cluster import RayCrew, ray_crew
+from pipeline.berth import told
+from pipeline.cluster import RayBerth, RayCrew, connected
 from pipeline.crew import local_crew
+from pipeline.node import Terms
 from pipeline.progress import LineProgress
-from pipeline.project import Project
-from pipeline.step import Step
-from pipeline.work import Sealed, Task
 from storage.files import Files
-from tests.pipeline import raycluster
-from tests.pipeline.test_engine import (
-    STEP,
-    crash_at_two_items,
-    double,
-    items,
-    no_storage,
-    note_process,
-    outputs,
-    parts,
-    refuse,
-)
+from tests.end_to_end.conftest import TOML, user  # noqa: F401 - a fixture
+from tests.end_to_end.conftest import wait_until as user_waits
+from tests.pipeline import labour, raycluster
+from tests.pipeline.labour import STEP, parts
 from tests.web import demo_web  # noqa: F401 - a fixture
 
-ray = pytest.importorskip("ray")
+pytest.importorskip("ray")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 ROOT = Path(__file__).resolve().parents[2]
 NODES = 3
+MOST = 40
+"""Parts of a run, at most."""
+NOTES = ("pids/", "once")
 
 
 @pytest.fixture(scope="module")
 def nodes():
     with raycluster.cluster(NODES) as nodes:
         yield nodes
+
+
+@pytest.fixture(scope="module")
+def ray(nodes):
+    with connected(nodes.address) as ray:
+        yield ray
+
+
+@pytest.fixture(scope="module")
+def shared(ray):
+    crew = RayCrew(ray, NODES)
+    yield crew
+    crew.close()
 
 
 @pytest.fixture
@@ -57,9 +66,16 @@ def whole(nodes):
 
 
 @pytest.fixture
-def crew(whole):
-    with ray_crew(whole.address, NODES) as crew:
-        yield crew
+def crew(whole, shared):
+    """Three hands, those of the test before where they live."""
+    return shared
+
+
+@pytest.fixture
+def free(whole, shared, ray):
+    """Ray, and nobody at work."""
+    shared.close()
+    return ray
 
 
 @pytest.fixture
@@ -68,11 +84,11 @@ def files(tmp_path):
     return Files(tmp_path / "made")
 
 
-def undisturbed(tmp_path, count):
-    (tmp_path / "undisturbed").mkdir()
-    files = Files(tmp_path / "undisturbed")
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    files = Files(tmp_path_factory.mktemp("one-machine"))
     with local_crew(2) as crew:
-        run(files, double, crew, count)
+        run(files, labour.double, crew, MOST)
     return outputs(files)
 
 
@@ -80,38 +96,19 @@ def run(files, work, crew, count=6, step=STEP):
     return engine.run(files, step, parts(count), work, crew=crew, progress=LineProgress())
 
 
-def slow(store, step, part, watch):
-    """Takes half a second, and notes its process."""
-    store.put(f"pids/{part.task}-{os.getpid()}", str(os.getpid()).encode())
-    time.sleep(0.5)
-    return double(store, step, part, watch)
+def outputs(files):
+    return {name: files.read(name) for name in files.list() if not name.startswith(NOTES)}
 
 
-def once(store, name):
-    """True for the first who asks."""
-    return store.put(f"once/{name}", b"")
+def of(expected, count):
+    """What the first parts are."""
+    names = {f"part-{number}" for number in range(count)}
+    return {name: data for name, data in expected.items() if Path(name).stem in names}
 
 
-def kill_cell(store, step, part, watch):
-    if part.task == 1 and once(store, "cell"):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return double(store, step, part, watch)
-
-
-def kill_actor(store, step, part, watch):
-    if part.task == 1 and once(store, "actor"):
-        watch.at(2)
-        os.kill(os.getppid(), signal.SIGKILL)
-        time.sleep(20)
-    return double(store, step, part, watch)
-
-
-def begun(store):
-    return {int(store.read(name)) for name in store.list("pids/")}
-
-
-def made_bytes(files):
-    return {name: data for name, data in outputs(files).items() if not name.startswith(("pids/", "once/"))}
+def begun(files):
+    """Every process that made a part."""
+    return {int(files.read(name)) for name in files.list("pids/")}
 
 
 def wait_until(condition, timeout=60):
@@ -125,48 +122,7 @@ def gone(pids):
     return not any(psutil.pid_exists(pid) for pid in pids)
 
 
-def test_the_outputs_are_those_of_one_machine_and_every_node_made_some(files, crew, tmp_path):
-    ran = run(files, slow, crew, 12)
-    assert (ran.made, ran.already, ran.quarantined, ran.deaths) == (12, 0, (), 0)
-    assert made_bytes(files) == undisturbed(tmp_path, 12)
-    assert crew.hands == NODES
-    assert len(begun(files)) == NODES
-    assert run(files, slow, crew, 12).already == 12
-
-
-def test_items_that_crash_their_worker_are_left_out_and_the_actor_lives(files, crew):
-    ran = run(files, crash_at_two_items, crew)
-    assert (ran.made, ran.deaths, ran.left_out, ran.quarantined) == (6, 4, 2, ())
-    assert items(files, 1) == ["2", "left out", "2", "left out", "2"]
-
-
-def test_a_part_that_cannot_be_made_is_put_aside_and_what_befalls_all_ends_the_run(files, crew):
-    ran = run(files, refuse, crew)
-    assert (ran.made, [mark.reason for mark in ran.quarantined]) == (5, ["main/part-1: cannot be read"])
-    with pytest.raises(Unavailable, match="the storage does not answer"):
-        run(files, no_storage, crew, 9)
-
-
-@pytest.mark.parametrize("work", [kill_cell, kill_actor])
-def test_a_killed_worker_costs_its_part_one_attempt_and_no_item(files, crew, tmp_path, work):
-    ran = run(files, work, crew)
-    assert (ran.made, ran.deaths, ran.left_out, ran.quarantined) == (6, 1, 0, ())
-    assert made_bytes(files) == undisturbed(tmp_path, 6)
-
-
-def test_a_killed_node_costs_its_parts_an_attempt_and_a_new_one_takes_its_place(files, whole, tmp_path):
-    with ray_crew(whole.address, NODES) as crew:
-        made_so_far = Steps(crew, {8: whole.kill, 20: whole.add})
-        ran = run(files, slow, made_so_far, 60)
-    assert ran.made == 60
-    assert 1 <= ran.deaths <= 4
-    assert made_bytes(files) == undisturbed(tmp_path, 60)
-    assert made_so_far.hands_seen[0] == NODES
-    assert NODES - 1 in made_so_far.hands_seen
-    assert made_so_far.hands_seen[-1] == NODES
-
-
-class Steps:
+class Happening:
     """A crew to which something happens after so many parts."""
 
     def __init__(self, crew, happenings):
@@ -187,115 +143,217 @@ class Steps:
         return self.crew.ended()
 
 
-def test_hands_grow_while_it_runs_when_a_node_joins(files, whole):
-    whole.kill()
-    with ray_crew(whole.address, None) as crew:
-        wait_until(lambda: crew.hands == NODES - 1)
-        run(files, slow, Steps(crew, {4: whole.add}), 30)
-        assert crew.hands == NODES
+def test_the_outputs_are_those_of_one_machine_and_every_node_made_some(files, crew, expected):
+    ran = run(files, labour.slow, crew, 12)
+    assert (ran.made, ran.already, ran.quarantined, ran.deaths) == (12, 0, (), 0)
+    assert outputs(files) == of(expected, 12)
+    assert crew.hands == NODES
     assert len(begun(files)) == NODES
+    assert run(files, labour.slow, crew, 12).already == 12
 
 
-def test_hands_that_nothing_waits_for_are_given_back(files, crew, monkeypatch):
-    monkeypatch.setattr(cluster, "IDLE_S", 0.5)
-    run(files, double, crew)
-    crew.begin(Task(store=files, step=STEP, part=parts(9)[8], work=long))
-    assert isinstance(crew.ended()[1], Sealed)
+def test_items_that_crash_their_worker_are_left_out_and_the_actor_lives(files, crew):
+    ran = run(files, labour.segfault_at_two_items, crew)
+    assert (ran.made, ran.deaths, ran.left_out, ran.quarantined) == (6, 4, 2, ())
+    text = files.read("doubled/main/part-1.txt").decode()
+    assert text.split("\n") == ["2", "left out", "2", "left out", "2"]
+
+
+def test_a_part_that_cannot_be_made_is_put_aside(files, crew):
+    ran = run(files, labour.refuse, crew)
+    assert (ran.made, [mark.reason for mark in ran.quarantined]) == (5, ["main/part-1: cannot be read"])
+
+
+@pytest.mark.parametrize("work", [labour.kill_cell, labour.kill_actor])
+def test_a_killed_worker_costs_its_part_one_attempt_and_no_item(files, crew, expected, work):
+    ran = run(files, work, crew)
+    assert (ran.made, ran.deaths, ran.left_out, ran.quarantined) == (6, 1, 0, ())
+    assert outputs(files) == of(expected, 6)
+
+
+def test_what_a_node_sealed_elsewhere_is_an_error_and_not_a_loss(files, crew, monkeypatch):
+    monkeypatch.setattr(cluster, "VISIBLE_S", 0.1)
+    with pytest.raises(InputError, match=r"was sealed on a node and is not in file:.*share that directory"):
+        run(labour.Elsewhere(files.root), labour.double, crew)
+    crew.close()
+
+
+def test_a_killed_node_costs_its_parts_an_attempt_and_a_new_one_takes_its_place(files, crew, nodes, expected):
+    watched = Happening(crew, {6: nodes.kill, 16: nodes.add})
+    ran = run(files, labour.slow, watched, MOST)
+    assert ran.made == MOST
+    assert 1 <= ran.deaths <= 4
+    assert outputs(files) == of(expected, MOST)
+    assert watched.hands_seen[0] == watched.hands_seen[-1] == NODES
+    assert NODES - 1 in watched.hands_seen
+
+
+def test_hands_grow_while_it_runs_when_a_node_joins(files, free, nodes):
+    nodes.kill()
+    crew = RayCrew(free, None)
+    wait_until(lambda: crew.hands == NODES - 1)
+    run(files, labour.slow, Happening(crew, {4: nodes.add}), 30)
+    assert crew.hands == NODES
+    assert len(begun(files)) == NODES
+    crew.close()
+
+
+def test_hands_that_nothing_waits_for_are_given_back(files, crew, ray, monkeypatch):
+    run(files, labour.double, crew)
+    monkeypatch.setattr(cluster, "IDLE_S", 0.1)
+    run(files, labour.long, crew, 7)
     wait_until(lambda: ray.available_resources().get("CPU", 0) >= NODES - 1)
 
 
-def long(store, step, part, watch):
-    time.sleep(3)
-    return double(store, step, part, watch)
+def test_a_step_that_needs_memory_is_made_where_that_is(files, crew):
+    run(files, labour.double, crew, 3)
+    assert run(files, labour.limit, crew, 5, replace(STEP, name="limit", memory=20 << 30)).made == 5
 
 
-def test_a_step_that_needs_memory_is_made_where_it_is_and_nowhere_where_it_is_not(files, whole):
-    with ray_crew(whole.address, NODES) as crew:
-        run(files, double, crew, 3)
-        assert run(
-            files, limit, crew, 5, Step(name="limit", version=1, recipe=STEP.recipe, memory=1 << 20)
-        ).made
-    with ray_crew(whole.address, NODES) as crew:
-        crew._patience_s = 3
-        with pytest.raises(
-            Unavailable, match=r"no room for a worker \(1 CPU and 1,048,576,000 MiB of memory"
-        ):
-            run(files, double, crew, 4, Step(name="huge", version=1, recipe=STEP.recipe, memory=1000 << 40))
+def test_a_cluster_without_room_ends_the_run_in_one_line(files, free):
+    crew = RayCrew(free, NODES, patience_s=2)
+    with pytest.raises(Unavailable, match=r"no room for a worker \(1 CPU and 1,048,576,000 MiB of memory"):
+        run(files, labour.double, crew, 4, replace(STEP, memory=1000 << 40))
+    crew.close()
 
 
-def limit(store, step, part, watch):
-    import resource
+def test_a_node_with_another_thresher_or_other_packages_is_refused_in_one_line(files, free):
+    here = node.build()
+    for other, said in (
+        (replace(here, code="0" * 64), "has another Thresher"),
+        (replace(here, versions={**here.versions, "pyarrow": "0.1"}), r"has pyarrow \S+, here it is 0\.1;"),
+    ):
+        crew = RayCrew(free, 1)
+        crew._terms = Terms(build=other)
+        with pytest.raises(InputError, match=f"the node .* {said}"):
+            run(files, labour.double, crew)
+        crew.close()
 
-    assert resource.getrlimit(resource.RLIMIT_DATA)[0] >= step.memory
-    return double(store, step, part, watch)
 
-
-def test_no_process_outlives_its_crew(files, whole):
-    with ray_crew(whole.address, NODES) as crew:
-        run(files, note_process, crew)
-        pids = begun(files)
-        actors = {psutil.Process(pid).ppid() for pid in pids}
-        assert not pids & actors
-    wait_until(lambda: gone(pids | actors))
+def test_no_process_outlives_its_crew(files, crew):
+    run(files, labour.double, crew)
+    cells = begun(files)
+    actors = {psutil.Process(pid).ppid() for pid in cells}
+    crew.close()
+    wait_until(lambda: gone(cells | actors))
 
 
 SCRIPT = (
-    "import sys; from pathlib import Path; from tests.pipeline import test_cluster as t;"
+    "import sys; from pathlib import Path; from tests.pipeline import labour, test_cluster as t;"
     "from storage.files import Files; from pipeline.cluster import ray_crew\n"
     "if __name__ == '__main__':\n"
-    "  with ray_crew(sys.argv[1], 3) as crew: t.run(Files(Path(sys.argv[2])), t.slow, crew, 12)"
+    "  with ray_crew(sys.argv[1], 3) as crew: t.run(Files(Path(sys.argv[2])), labour.slow, crew, 12)"
 )
 
 
-def test_a_killed_driver_leaves_no_process_and_run_again_only_unsealed_parts_are_made(files, whole, tmp_path):
-    driver = subprocess.Popen([sys.executable, "-c", SCRIPT, whole.address, str(files.root)], cwd=ROOT)
-    wait_until(lambda: len(list(files.list("manifests/"))) >= 4)
+def test_a_killed_driver_leaves_no_process_and_run_again_only_unsealed_parts_are_made(
+    files, free, nodes, expected
+):
+    driver = subprocess.Popen([sys.executable, "-c", SCRIPT, nodes.address, str(files.root)], cwd=ROOT)
+    wait_until(lambda: any(files.list("manifests/")))
     driver.kill()
     driver.wait()
     wait_until(lambda: gone(begun(files)))
     sealed = len(list(files.list("manifests/")))
-    assert sealed < 12
-    with ray_crew(whole.address, NODES) as crew:
-        ran = run(files, slow, crew, 12)
+    assert 1 <= sealed < 12
+    crew = RayCrew(free, NODES)
+    ran = run(files, labour.slow, crew, 12)
+    crew.close()
     assert (ran.made, ran.already) == (12 - sealed, sealed)
     files.sweep()
-    assert made_bytes(files) == undisturbed(tmp_path, 12)
+    assert outputs(files) == of(expected, 12)
 
 
-def test_a_node_with_another_thresher_or_other_packages_is_refused_in_one_line(files, crew, monkeypatch):
-    here = node.build()
-    for other, said in (
-        (node.Build(code="0" * 64, versions=here.versions), "has another Thresher"),
-        (
-            node.Build(code=here.code, versions={**here.versions, "pyarrow": "0.1"}),
-            r"has pyarrow \S+, here it is 0.1",
-        ),
-    ):
-        refused = RayCrew(ray, 1)
-        refused._terms = node.Terms(build=other)
-        with pytest.raises(InputError, match=f"the node .* {said}"):
-            run(files, double, refused)
-        refused.close()
+def test_a_berth_passes_signals_on_and_tells_how_its_worker_ended(free, tmp_path):
+    terms, ready = Terms(build=node.build()), tmp_path / "ready"
+    waiting, complaining, leaving = (
+        RayBerth(free, terms, work)
+        for work in (told(labour.wait_for_sigterm, ready), told(labour.complain), told(labour.exit_with_7))
+    )
+    assert str(complaining.wait().said) == "the disk is full"
+    assert leaving.wait().exitcode == 7
+    wait_until(ready.exists)
+    assert waiting.left() is None
+    waiting.signal(signal.SIGTERM)
+    assert waiting.wait().exitcode == 0
 
 
-def test_what_a_node_sealed_elsewhere_is_an_error_and_not_a_loss(files, crew, monkeypatch, tmp_path):
-    monkeypatch.setattr(cluster, "VISIBLE_S", 0.1)
-    (tmp_path / "elsewhere").mkdir()
-    with pytest.raises(InputError, match=r"was sealed on a node and is not in file:.*share that directory"):
-        run(files, seal_elsewhere, crew)
+def test_a_berth_without_room_leaves_when_it_is_told_to_and_says_so_in_time(free, tmp_path):
+    terms = Terms(build=node.build())
+    ready = [tmp_path / str(number) for number in range(NODES)]
+    holding = [RayBerth(free, terms, told(labour.wait_for_sigterm, path)) for path in ready]
+    wait_until(lambda: all(path.exists() for path in ready))
+    assert [berth.left() for berth in holding] == [None] * NODES
+    patient, impatient = (RayBerth(free, terms, told(labour.complain), patience_s=s) for s in (60, 1))
+    patient.signal(signal.SIGTERM)
+    assert patient.left().exitcode == 0
+    assert "no room for a worker" in str(impatient.wait().said)
+    for berth in holding:
+        berth.signal(signal.SIGTERM)
+        assert berth.wait().exitcode == 0
 
 
-def seal_elsewhere(store, step, part, watch):
-    ended = double(store, step, part, watch)
-    Path(store.root).rename(Path(store.root).with_name("elsewhere"))
-    return ended
+@pytest.mark.parametrize(
+    ("terms", "said"),
+    [
+        ({"machine": "another"}, "is another machine, and the embedded Redis serves this one alone"),
+        ({"sees": Path("/nowhere/.staging/witness")}, "does not see the storage at /nowhere"),
+    ],
+)
+def test_a_crawl_worker_begins_only_where_it_can_work(free, terms, said):
+    berth = RayBerth(free, Terms(build=node.build(), **terms), told(labour.complain))
+    assert said in str(berth.wait().said)
 
 
-def test_a_cluster_that_is_not_there_is_one_line_and_none_is_started(tmp_path, nodes):
-    for engine_, said in (
-        ("ray:127.0.0.1:9", "no Ray cluster answers at 127.0.0.1:9"),
-        ("ray", "no Ray cluster at this machine"),
-    ):
-        (tmp_path / "thresher.toml").write_text(f'[project]\nengine = "{engine_}"\n')
-        with pytest.raises(Unavailable, match=said), Project.at(tmp_path).crew(1):
-            pass
+def test_a_crawl_whose_workers_are_on_nodes_survives_the_death_of_one(user, free, nodes, demo_web):
+    toml = TOML.replace("min_delay = 0.0", "min_delay = 0.05")
+    toml = toml.replace("[project]", f'[project]\nengine = "ray:{nodes.address}"')
+    (user.directory / "thresher.toml").write_text(toml)
+    (user.directory / "seeds.txt").write_text("\n".join(demo_web.seeds))
+    user.types("seed", "seeds.txt", "--scope", "host")
+    asked = len(demo_web.log)
+    words = user.command("crawl", "--workers", "2", "--json")
+    with subprocess.Popen(
+        words,
+        cwd=user.directory,
+        env=user.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as crawl:
+        assert user_waits(lambda: len(demo_web.log) - asked > 60, crawl), "it ended before it was disturbed"
+        nodes.kill(actor="ray::Seat")
+        out, err = crawl.communicate(timeout=120)
+    assert (crawl.returncode, json.loads(out)["drained"]) == (0, True)
+    assert all(line.startswith("crawl: ") for line in err.splitlines())
+    archived = [
+        record.rec_headers.get_header("WARC-Target-URI")
+        for path in (user.directory / "data" / "warc").rglob("*.warc.gz")
+        for record in ArchiveIterator(path.open("rb"))
+        if record.rec_type == "response"
+    ]
+    assert demo_web.expected.pages <= set(archived)
+    processed = user.types("process", "--workers", "2", "--json")
+    assert processed.json["made"] == len(list((user.directory / "data" / "documents").rglob("*.parquet")))
+    assert all(line.startswith("process@1") for line in processed.err.splitlines())
+    user.types("verify")
+
+
+@pytest.mark.parametrize(
+    ("engine", "said"),
+    [
+        ("ray:127.0.0.1:9", "no Ray cluster answers at 127.0.0.1:9 (Connection refused); start one"),
+        ("rays", "project.engine must be 'local', 'ray' or 'ray:HOST:PORT', not 'rays'"),
+    ],
+)
+def test_an_engine_that_is_not_there_is_one_line(user, engine, said):
+    (user.directory / "thresher.toml").write_text(f'[project]\nengine = "{engine}"\n')
+    (user.directory / "data/manifests/archive/main").mkdir(parents=True)
+    (user.directory / "data/manifests/archive/main/1.json").write_text("{}")
+    assert said in user.types("process", code=2).line
+
+
+def test_without_the_package_it_is_said_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(InputError, match=r'pip install "thresher\[ray\]"'), connected(""):
+        pass
