@@ -1,13 +1,13 @@
 """One pipeline four times: on one machine and on a Ray cluster, each undisturbed and with things dying under it.
 
 usage: python bench/chaos.py --dir DIR --tokenizer FILE --warc FILE [FILE ...] [--kills N] [--seed N]
-       [--storage URI] [--s3-restart CMD] [--redis-restart CMD] [--redis ADDRESS]
+       [--between LEAST MOST] [--storage URI] [--s3-restart CMD] [--redis-restart CMD] [--redis ADDRESS]
 
 Every run is a new project: the archives are ingested, then process, dedup and export are typed as a user types
 them, and typed again where they were killed. The Ray cluster is three nodes that this script starts. What dies, by
 SIGKILL and in an order that follows from the seed: cells (the processes that make parts), actors, a node (another one
 joins), the driver; where a command to restart them is given, the S3 server and Redis (`{}` in --storage is the name
-of the run). Nothing is killed any more after --kills.
+of the run). Between two deaths lie --between seconds; nothing is killed any more after --kills.
 
 Prints one JSON line and a table: what was killed, what was made again, and whether every byte of documents, verdicts,
 signatures, removals, their Manifests and the shards is the same as in the first run.
@@ -40,8 +40,6 @@ from tests.pipeline.raycluster import Nodes, cluster
 NODES = 3
 HANDS = "3"
 KINDS = ("documents", "verdicts", "signatures", "dedup", "manifests")
-ENDS = (0.5, 2.5)
-"""Seconds between two deaths, at least and at most."""
 POLL_S = 0.05
 REFUSED = 2
 """Exit code of a command that found its storage gone."""
@@ -88,6 +86,7 @@ def main() -> None:
     parser.add_argument("--warc", type=Path, nargs="+", required=True)
     parser.add_argument("--kills", type=int, default=16)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--between", type=float, nargs=2, metavar="SECONDS", default=(0.5, 2.5))
     parser.add_argument("--storage", default="file:data")
     parser.add_argument("--redis", default="embedded")
     parser.add_argument("--s3-restart", metavar="CMD")
@@ -162,7 +161,7 @@ class Deaths:
     """Who dies when, by a seed: every kind in turn, in an order of its own each time."""
 
     def __init__(self, run: Run, args: argparse.Namespace, nodes: Nodes) -> None:
-        self._run, self._nodes = run, nodes
+        self._run, self._nodes, self._between = run, nodes, args.between
         self._random = Random(args.seed)
         self._hooks = {"s3": args.s3_restart, "redis": args.redis_restart}
         self._kinds: dict[str, Callable[[psutil.Popen], bool]] = {"cell": self._cell, "driver": self._driver}
@@ -170,7 +169,7 @@ class Deaths:
             self._kinds |= {"actor": self._actor, "node": self._node}
         self._kinds |= {name: self._server(name) for name, hook in self._hooks.items() if hook}
         self._deck: list[str] = []
-        self._next = time.monotonic() + self._random.uniform(*ENDS)
+        self._next = time.monotonic() + self._random.uniform(*self._between)
 
     def tick(self, driver: psutil.Popen) -> None:
         """Kill what is due."""
@@ -184,7 +183,7 @@ class Deaths:
             if self._kinds[kind](driver):
                 self._deck.pop()
                 self._run.killed[kind] += 1
-                self._next = time.monotonic() + self._random.uniform(*ENDS)
+                self._next = time.monotonic() + self._random.uniform(*self._between)
 
     def _cell(self, driver: psutil.Popen) -> bool:
         parents = [driver] if self._run.engine == "local" else actors()
