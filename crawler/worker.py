@@ -16,7 +16,6 @@ import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from scrapy import Request, Spider, signals
@@ -107,7 +106,12 @@ async def _run(config: WorkerConfig) -> None:
     try:
         frontier = Frontier(redis, config.crawl)
         await frontier.open()
-        beat = partial(frontier.beat, config.worker, round(config.ttl_s * 1000))
+
+        async def beat() -> None:
+            since = config.store.waiting_since_ms()
+            stalled_ms = None if since is None else max(0, time.time_ns() // 1_000_000 - since)
+            await frontier.beat(config.worker, round(config.ttl_s * 1000), stalled_ms=stalled_ms)
+
         pulse = Pulse(beat, worker=config.worker, ttl_s=config.ttl_s)
         await pulse.begin()
         beating = asyncio.create_task(pulse.run())

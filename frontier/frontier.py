@@ -39,6 +39,7 @@ _KEYS = (  # in the order that thresher.lua takes them
     "outcomes",
     "reasons",
     "flow",
+    "stalls",
     "beats",
 )
 
@@ -174,10 +175,17 @@ class Frontier:
             told = await self._call("flow")
         return flow(told) if told else None
 
-    async def beat(self, worker: str, ttl_ms: int = 30_000) -> None:
-        """Say that a worker lives: it is taken for living for `ttl_ms` from now."""
+    async def beat(self, worker: str, ttl_ms: int = 30_000, *, stalled_ms: int | None = None) -> None:
+        """Say that a worker lives: it is taken for living for `ttl_ms` from now. `stalled_ms` says for how long it
+        has waited for its storage to answer, if it does.
+        """
         with answering(self._subject):
-            await self._call("beat", worker, ttl_ms)
+            await self._call("beat", worker, ttl_ms, -1 if stalled_ms is None else stalled_ms)
+
+    async def stalls(self) -> list[int]:
+        """Return for how long each living worker that waits for its storage has done so, in milliseconds."""
+        with answering(self._subject):
+            return [int(waited) for waited in await self._call("stalls")]
 
     async def leave(self, worker: str) -> None:
         """Say that a worker has come to its end, all of its leases over."""

@@ -15,6 +15,7 @@ Keys, the same for every function, all of one crawl:
   outcomes   hash  outcome -> pages
   reasons    hash  outcome:reason -> pages
   flow       hash  archived -> bytes, and the newest report of a follower (see read_flow)
+  stalls     zset  worker -> since when it waits for its storage
   beats      zset  worker -> until when it is taken for living
 
 Rules:
@@ -50,7 +51,7 @@ local function open(keys)
     now = time[1] * 1000 + math.floor(time[2] / 1000),
     urls = keys[1], waiting = keys[2], later = keys[3], ready = keys[4], hosts = keys[5], leases = keys[6],
     deadlines = keys[7], robots = keys[8], bodies = keys[9], count = keys[10], outcomes = keys[11],
-    reasons = keys[12], flow = keys[13], beats = keys[14],
+    reasons = keys[12], flow = keys[13], stalls = keys[14], beats = keys[15],
   }
 end
 
@@ -415,15 +416,38 @@ local function retry_robots(keys, args)
   place(c, h)
 end
 
--- args: worker, ttl_ms
+-- args: worker, ttl_ms, for how long it waits for its storage (-1: it does not)
 local function beat(keys, args)
   local c = open(keys)
-  redis.call('ZREMRANGEBYSCORE', c.beats, '-inf', c.now)
+  for _, worker in ipairs(redis.call('ZRANGEBYSCORE', c.beats, '-inf', c.now)) do
+    redis.call('ZREM', c.beats, worker)
+    redis.call('ZREM', c.stalls, worker)
+  end
   redis.call('ZADD', c.beats, c.now + args[2], args[1])
+  if tonumber(args[3]) < 0 then
+    redis.call('ZREM', c.stalls, args[1])
+  else
+    redis.call('ZADD', c.stalls, c.now - args[3], args[1])
+  end
 end
 
 -- args: worker
-local function leave(keys, args) redis.call('ZREM', open(keys).beats, args[1]) end
+local function leave(keys, args)
+  local c = open(keys)
+  redis.call('ZREM', c.beats, args[1])
+  redis.call('ZREM', c.stalls, args[1])
+end
+
+-- For how long each living worker that waits for its storage has done so, in milliseconds.
+local function stalls(keys)
+  local c, found = open(keys), {}
+  local pairs_ = redis.call('ZRANGE', c.stalls, 0, -1, 'WITHSCORES')
+  for i = 1, #pairs_, 2 do
+    local till = redis.call('ZSCORE', c.beats, pairs_[i])
+    if till and tonumber(till) > c.now then found[#found + 1] = c.now - tonumber(pairs_[i + 1]) end
+  end
+  return found
+end
 
 -- args: worker, ... ; those among them that were heard of in time
 local function alive(keys, args)
@@ -532,6 +556,7 @@ redis.register_function('thresher_beat', beat)
 redis.register_function('thresher_leave', leave)
 redis.register_function({function_name = 'thresher_alive', callback = alive, flags = {'no-writes'}})
 redis.register_function({function_name = 'thresher_holders', callback = holders, flags = {'no-writes'}})
+redis.register_function({function_name = 'thresher_stalls', callback = stalls, flags = {'no-writes'}})
 redis.register_function('thresher_archived', archived)
 redis.register_function('thresher_follow', follow)
 redis.register_function('thresher_unfollow', unfollow)

@@ -52,38 +52,42 @@ def render(found: dict[str, Any], console: Console) -> None:
     console.print(table)
 
 
-async def _frontiers(address: str) -> dict[str, tuple[Stats, Flow | None]]:
+async def _frontiers(address: str) -> dict[str, tuple[Stats, Flow | None, list[int]]]:
     redis = await connect(address)
     try:
         found = {}
         for name in await Frontier.crawls(redis):
             frontier = Frontier(redis, name)
             await frontier.open()
-            found[name] = await frontier.stats(), await frontier.flow()
+            found[name] = await frontier.stats(), await frontier.flow(), await frontier.stalls()
         return found
     finally:
         await redis.aclose()
 
 
-def waits(stats: Stats, flow: Flow | None) -> str:
-    """Who waits for whom between a crawl and its follower; empty where nobody does."""
+def waits(stats: Stats, flow: Flow | None, stalls: list[int]) -> str:
+    """Who waits for whom among storage, a crawl and its follower; empty where nobody does."""
+    if stalls:
+        return f"crawl for storage ({len(stalls)} workers, {max(stalls) / 1000:,.0f} s)"
     if flow is None:
         return ""
     if flow.shut:
-        return f"crawl for process ({_megabytes(flow.estimate)} of {_megabytes(flow.limit)} unprocessed)"
+        return f"crawl for process ({_mebi(flow.estimate)} of {_mebi(flow.limit)} MiB unprocessed)"
     if flow.backlog == 0 and not stats.drained:
         return "process for crawl"
     return ""
 
 
-def _megabytes(size: int) -> str:
-    return f"{size / 2**20:,.1f} MiB"
+def _mebi(size: int) -> str:
+    return f"{size / 2**20:,.1f}"
 
 
-def _source(project: Project, name: str, frontiers: dict[str, tuple[Stats, Flow | None]]) -> dict[str, Any]:
+def _source(
+    project: Project, name: str, frontiers: dict[str, tuple[Stats, Flow | None, list[int]]]
+) -> dict[str, Any]:
     archived = project.catalog.totals("archive", name)
     processed = project.catalog.totals("process", name)
-    stats, flow = frontiers.get(name, (None, None))
+    stats, flow, stalls = frontiers.get(name, (None, None, []))
     return {
         "name": name,
         "files": len(project.catalog.parts("archive", name)),
@@ -92,5 +96,5 @@ def _source(project: Project, name: str, frontiers: dict[str, tuple[Stats, Flow 
         "kept": processed.get("keep.documents", 0),
         "frontier": None if stats is None else {**asdict(stats), "drained": stats.drained},
         "flow": None if flow is None else asdict(flow),
-        "waits": "" if stats is None else waits(stats, flow),
+        "waits": "" if stats is None else waits(stats, flow, stalls),
     }

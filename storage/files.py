@@ -76,6 +76,10 @@ class Files:
             sync(target.parent)
         return created
 
+    def waiting_since_ms(self) -> None:
+        """A directory answers or fails, and is never waited for."""
+        return
+
     def sweep(self) -> int:
         """Remove what killed programs left staged; returns how many files. What a living program stages stays."""
         directory = self.root / STAGING

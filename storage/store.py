@@ -90,6 +90,10 @@ class Store(Protocol):
         """Remove every object, and what was left unfinished with them."""
         ...
 
+    def waiting_since_ms(self) -> int | None:
+        """Since when the storage does not answer this process, in milliseconds since 1970; None while all is well."""
+        ...
+
     def sweep(self) -> int:
         """Remove what killed programs left unfinished (staged files, multipart uploads); returns how many.
         What a living program is making stays.

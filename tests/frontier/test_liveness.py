@@ -24,6 +24,22 @@ async def test_a_worker_that_has_left_does_not_live(frontier):
     assert await frontier.alive(["w"]) == set()
 
 
+async def test_a_worker_that_waits_for_its_storage_says_so_while_it_lives(frontier):
+    assert await frontier.stalls() == []
+    await frontier.beat("w", stalled_ms=5_000)
+    await frontier.beat("v")
+    (waited,) = await frontier.stalls()
+    assert 5_000 <= waited < 60_000
+    await frontier.beat("w")
+    assert await frontier.stalls() == []
+    await frontier.beat("w", 1, stalled_ms=0)
+    await asyncio.sleep(0.005)
+    assert await frontier.stalls() == []
+    await frontier.beat("v", stalled_ms=0)
+    await frontier.leave("v")
+    assert await frontier.stalls() == []
+
+
 async def test_nobody_is_asked_after_and_nobody_answers(frontier):
     assert await frontier.alive([]) == set()
 

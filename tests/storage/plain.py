@@ -58,5 +58,8 @@ class Plain:
     def clear(self):
         self.files.clear()
 
+    def waiting_since_ms(self):
+        return self.files.waiting_since_ms()
+
     def sweep(self):
         return self.files.sweep()
