@@ -282,13 +282,15 @@ def tell(runs: list[Run]) -> None:
         ],
     }
     print(json.dumps(body))
-    print("\n| run | wall, s | killed | commands typed again | sealed parts made again | same bytes |")
-    print("|---|---|---|---|---|---|")
+    print(
+        "\n| run | wall, s | killed | attempts that died, as the engine saw | commands typed again | sealed parts made again | same bytes |"
+    )
+    print("|---|---|---|---|---|---|---|")
     for run in runs:
         killed = ", ".join(f"{count} {kind}" for kind, count in sorted(run.killed.items())) or "nothing"
         same = "yes" if run.bytes == first.bytes else "NO"
         print(
-            f"| {run.name} | {run.wall_s:.0f} | {killed} | {run.again} | {run.made_again} of {len(run.sealed)} "
+            f"| {run.name} | {run.wall_s:.0f} | {killed} | {run.deaths} | {run.again} | {run.made_again} of {len(run.sealed)} "
             f"| {same} |"
         )
     sys.exit(0 if body["same_bytes"] else 1)

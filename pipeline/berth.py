@@ -1,4 +1,4 @@
-"""`Berth`: where one crawl worker lives. Here a process of this machine; `pipeline.cluster` has that of a cluster.
+"""`Berth`: where one crawl worker lives. Here a process of this machine; `pipeline.rayberth` has that of a cluster.
 
 Whoever supervises workers sees of each whether it lives, how it left and what it said, and can send it signals.
 """

@@ -1,4 +1,4 @@
-"""`Crew`: the hands that make parts. Here the crew of one machine; `pipeline.cluster` has that of a Ray cluster.
+"""`Crew`: the hands that make parts. Here the crew of one machine; `pipeline.raycrew` has that of a Ray cluster.
 
 A crew knows nothing of attempts or seals: it takes tasks and says how each ended. What follows from that is decided
 in one place, by the engine, for all crews alike.

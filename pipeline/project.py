@@ -11,9 +11,10 @@ from core import InputError
 from frontier.server import embedded
 from pipeline import config
 from pipeline.berth import LocalBerth, Place
-from pipeline.cluster import ray_berths, ray_crew
 from pipeline.config import Config
 from pipeline.crew import Crew, local_crew
+from pipeline.rayberth import ray_berths
+from pipeline.raycrew import ray_crew
 from storage.cache.cache import Cache, default_directory
 from storage.catalog import Catalog
 from storage.root import store

@@ -16,12 +16,14 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from core import InputError, Unavailable
-from pipeline import cluster, engine, node
+from pipeline import engine, node, raycrew
 from pipeline.berth import told
-from pipeline.cluster import RayBerth, RayCrew, connected
+from pipeline.cluster import connected
 from pipeline.crew import local_crew
 from pipeline.node import Terms
 from pipeline.progress import LineProgress
+from pipeline.rayberth import RayBerth
+from pipeline.raycrew import RayCrew
 from storage.files import Files
 from tests.end_to_end.conftest import TOML, user  # noqa: F401 - a fixture
 from tests.end_to_end.conftest import wait_until as user_waits
@@ -172,7 +174,7 @@ def test_a_killed_worker_costs_its_part_one_attempt_and_no_item(files, crew, exp
 
 
 def test_what_a_node_sealed_elsewhere_is_an_error_and_not_a_loss(files, crew, monkeypatch):
-    monkeypatch.setattr(cluster, "VISIBLE_S", 0.1)
+    monkeypatch.setattr(raycrew, "VISIBLE_S", 0.1)
     with pytest.raises(InputError, match=r"was sealed on a node and is not in file:.*share that directory"):
         run(labour.Elsewhere(files.root), labour.double, crew)
     crew.close()
@@ -200,7 +202,7 @@ def test_hands_grow_while_it_runs_when_a_node_joins(files, free, nodes):
 
 def test_hands_that_nothing_waits_for_are_given_back(files, crew, ray, monkeypatch):
     run(files, labour.double, crew)
-    monkeypatch.setattr(cluster, "IDLE_S", 0.1)
+    monkeypatch.setattr(raycrew, "IDLE_S", 0.1)
     run(files, labour.long, crew, 7)
     wait_until(lambda: ray.available_resources().get("CPU", 0) >= NODES - 1)
 
@@ -240,7 +242,7 @@ def test_no_process_outlives_its_crew(files, crew):
 
 SCRIPT = (
     "import sys; from pathlib import Path; from tests.pipeline import labour, test_cluster as t;"
-    "from storage.files import Files; from pipeline.cluster import ray_crew\n"
+    "from storage.files import Files; from pipeline.raycrew import ray_crew\n"
     "if __name__ == '__main__':\n"
     "  with ray_crew(sys.argv[1], 3) as crew: t.run(Files(Path(sys.argv[2])), labour.slow, crew, 12)"
 )
