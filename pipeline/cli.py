@@ -345,18 +345,26 @@ def report_command(
 
 
 @app.command(name="status")
-def status_command(project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
-    """What every source has come to.
+def status_command(
+    as_metrics: Annotated[bool, typer.Option("--metrics", help="Print it as Prometheus reads it.")] = False,
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """What every source has come to, and who waits for whom.
 
     \b
     Example:
       thresher status --json
     """
     from pipeline import status
+    from pipeline.metrics import metrics
     from pipeline.project import Project
 
-    found = status.status(Project.at(project))
-    if as_json:
+    opened = Project.at(project)
+    found = status.status(opened)
+    if as_metrics:
+        typer.echo(metrics(found, opened.cache_stats), nl=False)
+    elif as_json:
         print_json(found)
     else:
         status.render(found, console())

@@ -16,6 +16,7 @@ from pipeline.crew import Crew, local_crew
 from pipeline.rayberth import ray_berths
 from pipeline.raycrew import ray_crew
 from storage.cache.cache import Cache, default_directory
+from storage.cache.tally import CacheStats
 from storage.catalog import Catalog
 from storage.root import store
 from storage.store import Store
@@ -61,6 +62,11 @@ class Project:
         """The machine's cache of what is read from object storage; None where it is switched off."""
         size = self.config.project.cache_bytes
         return Cache(default_directory(), size) if size else None
+
+    @property
+    def cache_stats(self) -> CacheStats | None:
+        """What the cache has done for this machine; None where it was never used."""
+        return self.cache.stats() if self.cache is not None and self.cache.directory.exists() else None
 
     @cached_property
     def catalog(self) -> Catalog:

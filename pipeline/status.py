@@ -19,6 +19,7 @@ def status(project: Project) -> dict[str, Any]:
     names = sorted({*project.sources(()), *frontiers})
     return {
         "storage": project.store.uri,
+        "cache": None if (cache := project.cache_stats) is None else asdict(cache),
         "sources": [_source(project, name, frontiers) for name in names],
     }
 

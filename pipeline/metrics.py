@@ -1,0 +1,48 @@
+"""What `thresher status` tells, as Prometheus reads it (text format 0.0.4), for a textfile collector or a cron job."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from storage.cache.tally import CacheStats, exposition
+
+RECORDS = ("archived", "processed", "kept")
+URLS = ("waiting", "later", "leased")
+
+
+def metrics(found: Mapping[str, Any], cache: CacheStats | None) -> str:
+    """The figures of `pipeline.status.status`, and of this machine's cache where there is one."""
+    told = "".join(f"{line}\n" for line in _lines(found["sources"]))
+    return told + (exposition(cache) if cache is not None else "")
+
+
+def _lines(sources: list[Mapping[str, Any]]) -> Iterator[str]:
+    yield from _family("thresher_records", "Archived responses of a source, by how far they have come.")
+    for source in sources:
+        for state in RECORDS:
+            yield _sample("thresher_records", source["name"], source[state], state=state)
+    crawls = [source for source in sources if source["frontier"] is not None]
+    yield from _family("thresher_urls", "URLs of a crawl that are not settled, by state.")
+    for crawl in crawls:
+        for state in URLS:
+            yield _sample("thresher_urls", crawl["name"], crawl["frontier"][state], state=state)
+    yield from _family("thresher_settled_urls", "Settled URLs of a crawl, by outcome.")
+    for crawl in crawls:
+        for outcome, count in sorted(crawl["frontier"]["outcomes"].items()):
+            yield _sample("thresher_settled_urls", crawl["name"], count, outcome=outcome)
+    followed = [crawl for crawl in crawls if crawl["flow"] is not None]
+    yield from _family("thresher_backlog_bytes", "Archived bytes that wait to be processed.")
+    for crawl in followed:
+        yield _sample("thresher_backlog_bytes", crawl["name"], crawl["flow"]["estimate"])
+    yield from _family("thresher_gate_shut", "1 while a crawl waits for processing.")
+    for crawl in followed:
+        yield _sample("thresher_gate_shut", crawl["name"], int(crawl["flow"]["shut"]))
+
+
+def _family(name: str, said: str) -> tuple[str, str]:
+    return f"# HELP {name} {said}", f"# TYPE {name} gauge"
+
+
+def _sample(name: str, source: str, value: int, **labels: str) -> str:
+    # Names of sources and states hold nothing that would have to be escaped.
+    pairs = ",".join(f'{key}="{text}"' for key, text in {"source": source, **labels}.items())
+    return f"{name}{{{pairs}}} {value}"
