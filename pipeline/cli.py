@@ -9,7 +9,7 @@ import os
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
@@ -18,10 +18,7 @@ from pipeline import config
 from pipeline.terminal import Refusals, console, print_json, run_command, say
 
 if TYPE_CHECKING:
-    from pipeline.engine import Ran
     from pipeline.project import Project
-    from pipeline.seed import Seeded
-    from shards.dataset import Dataset
 
 ScopeKind = Literal["any", "domain", "host", "prefix"]
 app = typer.Typer(
@@ -102,6 +99,7 @@ def seed(
     Example:
       thresher seed seeds.txt --crawl docs --scope host --depth 5
     """
+    from pipeline import said
     from pipeline.project import Project
     from pipeline.seed import Plan
     from pipeline.seed import seed as run_seed
@@ -110,7 +108,7 @@ def seed(
     refusals = Refusals()
     seeded = run_seed(Project.at(project), file, plan, refusals.show)
     refusals.end()
-    say(as_json, asdict(seeded), _seeded_line(seeded, crawl))
+    say(as_json, asdict(seeded), said.seeded_line(seeded, crawl))
 
 
 @app.command()
@@ -191,7 +189,7 @@ def process(
       thresher process docs
       thresher process docs --follow
     """
-    from pipeline import recipe
+    from pipeline import recipe, said
     from pipeline.follow import follow as follow_sources
     from pipeline.process import NAME, forget, step
     from pipeline.progress import stderr_progress
@@ -210,7 +208,7 @@ def process(
     with opened.crew(workers) as crew:
         made = follow_sources if follow else recipe.process_sources
         ran = made(opened, chosen, crew, stderr_progress())
-    say(as_json, asdict(ran), _ran_line(ran))
+    say(as_json, asdict(ran), said.ran_line(ran))
     for each in ran.quarantined:
         typer.echo(f"thresher: part {each.part} is in quarantine: {each.reason}", err=True)
     if ran.quarantined:
@@ -252,7 +250,7 @@ def export(
     Example:
       thresher export --out out --tokenizer tokenizer.json docs cc
     """
-    from pipeline import recipe
+    from pipeline import recipe, said
     from pipeline.progress import stderr_progress
     from pipeline.project import Project
     from shards.tokenizer import load as load_tokenizer
@@ -260,10 +258,10 @@ def export(
     opened = Project.at(project)
     vocabulary = load_tokenizer(tokenizer)
     with opened.crew(workers) as crew:
-        dataset, _ = recipe.export_dataset(
+        dataset, _ = recipe.exportsaid.dataset_body(
             opened, _sources(opened, names), out, vocabulary, crew, stderr_progress()
         )
-    say(as_json, _dataset(out, dataset), _dataset_line(out, dataset))
+    say(as_json, said.dataset_body(out, dataset), said.dataset_line(out, dataset))
 
 
 @app.command()
@@ -293,7 +291,7 @@ def run(
     Example:
       thresher run seeds.txt --out out --tokenizer tokenizer.json
     """
-    from pipeline import recipe, report
+    from pipeline import recipe, report, said
     from pipeline.crawl import Limits
     from pipeline.progress import stderr_progress
     from pipeline.project import Project
@@ -311,9 +309,9 @@ def run(
         "seeded": asdict(job.seeded),
         "crawled": {**asdict(job.crawled), "drained": job.crawled.drained},
         "funnel": job.funnel.to_dict(),
-        "dataset": _dataset(out, job.dataset),
+        "dataset": said.dataset_body(out, job.dataset),
     }
-    say(as_json, body, _dataset_line(out, job.dataset))
+    say(as_json, body, said.dataset_line(out, job.dataset))
 
 
 @app.command(name="report")
@@ -395,7 +393,7 @@ def verify_command(
     opened = Project.at(project)
     progress = stderr_progress()
     if datasets:
-        found = [verify.verify_dataset(uri, progress) for uri in datasets]
+        found = [verify.verifysaid.dataset_body(uri, progress) for uri in datasets]
     else:
         found = [verify.verify_storage(opened.store, progress)]
         if repair:
@@ -474,31 +472,3 @@ def _sources(project: Project, names: list[str] | None) -> tuple[str, ...]:
             f"{project.directory}: nothing is archived yet; run `thresher crawl` or `thresher ingest`"
         )
     return project.sources(tuple(names or ()))
-
-
-def _seeded_line(seeded: Seeded, crawl: str) -> str:
-    return f"{crawl}: {seeded.added:,} added, {seeded.known:,} known, {seeded.refused:,} refused"
-
-
-def _ran_line(ran: Ran) -> str:
-    line = f"{ran.made} parts made, {ran.already} were there"
-    if ran.deaths:
-        line += f"; {ran.deaths} workers died and their parts were begun again"
-    if ran.left_out:
-        line += f"; {ran.left_out} records that crash a worker were left out"
-    return line
-
-
-def _dataset(out: str, dataset: Dataset) -> dict[str, Any]:
-    return {
-        "out": out,
-        "shards": len(dataset.shards),
-        "documents": dataset.documents,
-        "tokens": dataset.tokens,
-    }
-
-
-def _dataset_line(out: str, dataset: Dataset) -> str:
-    return (
-        f"{out}: {dataset.documents:,} documents, {dataset.tokens:,} tokens in {len(dataset.shards)} shards"
-    )

@@ -1,0 +1,39 @@
+"""The last line of a command: what came of it."""
+
+from typing import Any
+
+from pipeline.engine import Ran
+from pipeline.seed import Seeded
+from shards.dataset import Dataset
+
+
+def seeded_line(seeded: Seeded, crawl: str) -> str:
+    """What became of the seeds."""
+    return f"{crawl}: {seeded.added:,} added, {seeded.known:,} known, {seeded.refused:,} refused"
+
+
+def ran_line(ran: Ran) -> str:
+    """What a run of a step did."""
+    line = f"{ran.made} parts made, {ran.already} were there"
+    if ran.deaths:
+        line += f"; {ran.deaths} workers died and their parts were begun again"
+    if ran.left_out:
+        line += f"; {ran.left_out} records that crash a worker were left out"
+    return line
+
+
+def dataset_body(out: str, dataset: Dataset) -> dict[str, Any]:
+    """What was exported, for programs."""
+    return {
+        "out": out,
+        "shards": len(dataset.shards),
+        "documents": dataset.documents,
+        "tokens": dataset.tokens,
+    }
+
+
+def dataset_line(out: str, dataset: Dataset) -> str:
+    """What was exported."""
+    return (
+        f"{out}: {dataset.documents:,} documents, {dataset.tokens:,} tokens in {len(dataset.shards)} shards"
+    )
