@@ -258,7 +258,7 @@ def export(
     opened = Project.at(project)
     vocabulary = load_tokenizer(tokenizer)
     with opened.crew(workers) as crew:
-        dataset, _ = recipe.exportsaid.dataset_body(
+        dataset, _ = recipe.export_dataset(
             opened, _sources(opened, names), out, vocabulary, crew, stderr_progress()
         )
     say(as_json, said.dataset_body(out, dataset), said.dataset_line(out, dataset))
@@ -393,7 +393,7 @@ def verify_command(
     opened = Project.at(project)
     progress = stderr_progress()
     if datasets:
-        found = [verify.verifysaid.dataset_body(uri, progress) for uri in datasets]
+        found = [verify.verify_dataset(uri, progress) for uri in datasets]
     else:
         found = [verify.verify_storage(opened.store, progress)]
         if repair:
