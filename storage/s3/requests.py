@@ -4,6 +4,7 @@ It belongs to one event loop. The decisions are those of `storage.s3.patience`; 
 """
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import Awaitable, Callable
@@ -16,6 +17,10 @@ from storage.s3.errors import Trouble, trouble
 from storage.s3.patience import Circuit, Patience, Turn, admit, answered, failed, left_ms, pause_ms, withdrawn
 
 T = TypeVar("T")
+
+TOLD_MS = 5_000
+"""A shorter outage is nothing to tell anybody of."""
+_log = logging.getLogger(__name__)
 
 
 def monotonic_ms() -> int:
@@ -44,6 +49,7 @@ class Requests:
         self._chance = chance
         self._circuit = Circuit()
         self._reason = ""
+        self._told: int | None = None
 
     def waiting_ms(self) -> int | None:
         """For how long nothing has been answered, since the first failure; None while all is well."""
@@ -71,11 +77,24 @@ class Requests:
             now = self._now_ms()
             since = now if since is None else since
             await self._sleep(min(pause, left_ms(self._patience, since, now)) / 1000)
+            self._tell()
             if left_ms(self._patience, since, self._now_ms()) == 0:
                 raise Unavailable(
                     f"{self.subject} has not answered for {self._patience.total_ms // 1000} s ({self._reason}); "
                     "see to it and run the command again"
                 )
+
+    def _tell(self) -> None:
+        """Say, once an outage, whom everybody waits for."""
+        since = self._circuit.since_ms
+        if since is not None and since != self._told and self._now_ms() - since >= TOLD_MS:
+            self._told = since
+            _log.warning(
+                "%s does not answer (%s); asking again for up to %d s",
+                self.subject,
+                self._reason,
+                self._patience.total_ms // 1000,
+            )
 
     async def _attempted(self, attempt: Callable[[], Awaitable[T]], turn: Turn) -> T | Trouble:
         try:

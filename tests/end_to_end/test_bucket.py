@@ -65,7 +65,6 @@ def any_of(store, prefix):
 
 STAGES = {
     "crawling": lambda store, asked: asked() > 150 and any_of(store, "data/open/"),
-    "processing": lambda store, asked: any_of(store, "data/documents/"),
     "writing shards": lambda store, asked: any_of(store, "out/"),
 }
 

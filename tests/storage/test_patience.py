@@ -153,6 +153,18 @@ async def test_patience_ends_in_one_line_that_names_the_server():
     assert requests.waiting_ms() >= PATIENCE.total_ms
 
 
+async def test_whoever_waits_is_told_once_for_whom(caplog):
+    server = Server(0, 40_000)
+    requests = server.requests()
+    await asyncio.gather(*(requests.carry(server.attempt) for _ in range(8)))
+    assert caplog.messages == [
+        "s3://b at http://h does not answer (connection lost); asking again for up to 60 s"
+    ]
+    server.down = range(server.now, server.now + 3_000)
+    await requests.carry(server.attempt)
+    assert len(caplog.messages) == 1
+
+
 def refused(status, code, **headers):
     return ClientError(
         {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status, "HTTPHeaders": headers}},
