@@ -15,6 +15,11 @@ PATIENCE_S = 300.0
 POLL_S = 1.0
 PROBE_S = 10.0
 CLIENT = "ray://"
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+"""With it a client begins to speak HTTP/2, which gRPC is (RFC 9113, section 3.4), and the server answers alike."""
+FRAME = 9
+SETTINGS = b"\x04"
+"""Bytes of a frame's header, and its fourth for the kind that comes first (RFC 9113, sections 4.1 and 6.5)."""
 
 
 @contextmanager
@@ -60,12 +65,32 @@ def _probe(where: str) -> None:
     if not host or not port.isdigit():
         raise InputError(f"RAY_ADDRESS={where}: give HOST:PORT of the cluster's head")
     try:
-        socket.create_connection((host, int(port)), timeout=PROBE_S).close()
+        with socket.create_connection((host, int(port)), timeout=PROBE_S) as connection:
+            connection.settimeout(PROBE_S)
+            connection.sendall(PREFACE)
+            answer = connection.recv(FRAME)
     except OSError as error:
         raise Unavailable(
             f"no Ray cluster answers at {where} ({error.strerror or error}); start one (`ray start --head`), or "
             'set project.engine = "local"'
         ) from None
+    if answer[3:4] != SETTINGS and os.environ.get("RAY_USE_TLS", "0") == "0":
+        raise InputError(
+            f"what answers at {where} is not the head of a Ray cluster; its port is 6379 by default"
+        )
+
+
+def cpus(ray: ModuleType) -> int:
+    """How many the cluster has now. Raises `Unavailable` where the node of this process is not in it any more: all
+    that it asked for is gone then, and nothing more is given.
+    """
+    nodes = [node for node in ray.nodes() if node["Alive"]]
+    here = ray.get_runtime_context().get_node_id()
+    if all(node["NodeID"] != here for node in nodes):
+        raise Unavailable(
+            "the Ray node of this machine has died or left its cluster; start it again, and run the same command again"
+        )
+    return int(sum(node["Resources"].get("CPU", 0) for node in nodes))
 
 
 def no_room(ray: ModuleType, memory: int, patience_s: float) -> Unavailable:

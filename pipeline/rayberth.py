@@ -8,8 +8,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from core import ThresherError
 from pipeline.berth import Left, Place
-from pipeline.cluster import PATIENCE_S, POLL_S, cannot_begin, connected, no_room
+from pipeline.cluster import PATIENCE_S, POLL_S, cannot_begin, connected, cpus, no_room
 from pipeline.node import Seat, Terms, build, machine
 from storage.files import Files
 from storage.store import Store
@@ -58,13 +59,22 @@ class RayBerth:
             try:
                 self._leave(self._ray.get(self._stay))
             except self._ray.exceptions.RayError as error:
-                said = cannot_begin(error) if getattr(error, "actor_init_failed", False) else None
-                self._leave(Left(exitcode=None, said=said))
+                self._leave(Left(exitcode=None, said=self._why(error)))
         if self._waits and self._left is None:
             self._waits = not self._ready(self._taken, 0)
             if self._waits and time.monotonic() > self._until:
                 self._leave(Left(exitcode=None, said=no_room(self._ray, 0, self._patience_s)))
         return self._left
+
+    def _why(self, error: Exception) -> ThresherError | None:
+        """What is to be said of an actor that died; nothing where another can take its place."""
+        if getattr(error, "actor_init_failed", False):
+            return cannot_begin(error)
+        try:
+            cpus(self._ray)
+        except ThresherError as gone:
+            return gone
+        return None
 
     def _ready(self, ref: Any, timeout_s: float) -> bool:
         ready, _ = self._ray.wait([ref], timeout=timeout_s)

@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from core import InputError, ThresherError
-from pipeline.cluster import PATIENCE_S, POLL_S, cannot_begin, connected, line, no_room
+from pipeline.cluster import PATIENCE_S, POLL_S, cannot_begin, connected, cpus, line, no_room
 from pipeline.node import Hand, Terms, build
 from pipeline.work import Died, Ended, Raised, Sealed, Task
 from storage.manifest import manifest_name
@@ -49,7 +49,7 @@ class RayCrew:
         self._busy: dict[Any, tuple[_Hand, Task]] = {}
         self._stillborn = 0
         self._last_placed = time.monotonic()
-        self._cpus = _Gauge(lambda: int(ray.cluster_resources().get("CPU", 0)))
+        self._cpus = _Gauge(lambda: cpus(ray))
 
     @property
     def hands(self) -> int:
@@ -91,7 +91,8 @@ class RayCrew:
 
     def _staff(self) -> None:
         """Ask for the hands that are missing, give back those that nothing waits for."""
-        most = self.hands if self._limit is None else self._limit
+        room = self._cpus.read()
+        most = max(1, room) if self._limit is None else self._limit
         missing = min(len(self._waiting), most - len(self._busy)) - len(self._coming)
         for _ in range(missing):
             self._ask()

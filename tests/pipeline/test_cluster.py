@@ -355,6 +355,12 @@ def test_an_engine_that_is_not_there_is_one_line(user, engine, said):
     assert said in user.types("process", code=2).line
 
 
+def test_a_port_where_something_else_answers_is_one_line(demo_web):
+    where = demo_web.seeds[0].split("/")[2]
+    with pytest.raises(InputError, match=f"what answers at {where} is not the head"), connected(where):
+        pass
+
+
 def test_without_the_package_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(InputError, match=r'pip install "thresher\[ray\]"'), connected(""):
