@@ -18,7 +18,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
-from core import ThresherError
+from core import ThresherError, Unavailable
 from pipeline.work import NOWHERE, Died, Ended, Mark, Raised, Sealed, Task, cpu_seconds, make
 
 PARTS = 64
@@ -98,7 +98,7 @@ class Cell:
         return here
 
     def _buried(self) -> Died:
-        """What is known of a process that is no more. ThresherError where it ended by itself before it began: so
+        """What is known of a process that is no more. `Unavailable` where it ended by itself before it began: so
         will the next.
         """
         if self._process is None:
@@ -109,7 +109,7 @@ class Cell:
         begun = self._begun
         self.close()
         if not begun and (died.exitcode or 0) >= 0:
-            raise ThresherError(
+            raise Unavailable(
                 f"a worker process ended before it could begin (exit code {died.exitcode}); look at its output above"
             )
         return died

@@ -7,11 +7,12 @@ in one place, by the engine, for all crews alike.
 import os
 import queue
 import threading
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from core import ThresherError
+from core import ThresherError, Unavailable
 from pipeline.cell import Cell
 from pipeline.work import Ended, Raised, Task
 
@@ -78,6 +79,9 @@ class LocalCrew:
                     ended = cell.make(task)
                 except ThresherError as error:
                     ended = Raised(error=error, detail="")
+                except Exception as error:  # noqa: BLE001 - whoever waits for the end of the task must have one
+                    fault = Unavailable(f"no worker can be begun: {type(error).__name__}: {error}")
+                    ended = Raised(error=fault, detail=traceback.format_exc())
                 self._ended.put((task, ended))
         finally:
             cell.close()

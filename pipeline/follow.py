@@ -8,17 +8,17 @@
 
 import asyncio
 import os
+import queue
 import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from core import InputError
 from frontier import Frontier
 from frontier.connect import connect
 from pipeline import engine, process
-from pipeline.config import FiltersConfig
 from pipeline.crew import Crew
 from pipeline.engine import Ran
 from pipeline.progress import Progress
@@ -26,16 +26,17 @@ from pipeline.project import Project
 from pipeline.runs import recorded
 from pipeline.step import Part
 from storage.manifest import load
-from storage.store import Store
 from storage.unfinished import left
 
 ROUND_S = 1.0
 """How often sealed files are looked for while there is nothing to do."""
 REPORT_S = 1.0
+HOLDS_MS = 180_000
+"""How long the last word of a follower that says nothing more holds its crawl: it may only have been stopped."""
 
 
 class Backlog:
-    """Sealed bytes that wait to be processed, by source. Reports what becomes of parts to `progress` as well."""
+    """Sealed bytes that wait to be processed, by part. Reports what becomes of parts to `progress` as well."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -46,6 +47,12 @@ class Backlog:
         """These parts wait from now on."""
         with self._lock:
             self._bytes.update((part.name, part.bytes) for part in parts)
+
+    def remove(self, parts: list[Part]) -> None:
+        """Nothing waits for these any more: they are sealed, or in quarantine."""
+        with self._lock:
+            for part in parts:
+                self._bytes.pop(part.name, None)
 
     def of(self, source: str) -> int:
         """Bytes of one source."""
@@ -63,28 +70,24 @@ class Backlog:
         self._progress.advance(note, by)
 
     def done(self) -> None:
-        """A round has ended: what was not made was sealed before or is in quarantine; nothing waits for it."""
-        with self._lock:
-            self._bytes.clear()
+        """A round has ended."""
         self._progress.done()
 
 
 def follow(project: Project, names: tuple[str, ...], crew: Crew, progress: Progress) -> Ran:
     """Process what these sources seal, until their crawls are drained and nothing is left unprocessed."""
-    filters = project.config.filters
-    step = process.step(filters)
+    step = process.step(project.config.filters)
     backlog = Backlog(progress)
-    seen: set[str] = set()
     with project.frontier_address() as address, recorded(project, step, names) as record:
         desk = _Desk(project, address, names, backlog)
         with desk.open():
             while True:
-                # Asked before looking: what a crawl seals last is sealed before it counts as over.
+                # Asked before looking: what is found last is there before it is said that nothing more will be.
                 over = desk.over()
-                parts = list(_new_parts(project.store, names, seen, filters))
+                parts = desk.found()
                 if parts:
-                    backlog.add(parts)
                     ran = engine.run(project.store, step, parts, process.work, crew=crew, progress=backlog)
+                    backlog.remove(parts)
                     record.ran = record.ran.plus(ran)
                 elif over:
                     return record.ran
@@ -92,22 +95,16 @@ def follow(project: Project, names: tuple[str, ...], crew: Crew, progress: Progr
                     time.sleep(ROUND_S)
 
 
-def _new_parts(
-    store: Store, names: tuple[str, ...], seen: set[str], filters: FiltersConfig
-) -> Iterator[Part]:
-    for source in names:
-        for name in store.list(f"manifests/archive/{source}/"):
-            if name not in seen:
-                seen.add(name)
-                yield from process.parts_of(store, load(store, name), filters)
-
-
 class _Desk:
-    """Reports to the frontier, in a thread of its own, and asks it how the crawls stand."""
+    """Finds what is sealed, reports it to the frontier and asks how the crawls stand, in a thread of its own: what
+    waits is told while a round is made, however long that takes.
+    """
 
     def __init__(self, project: Project, address: str, names: tuple[str, ...], backlog: Backlog) -> None:
         self._project, self._address, self._names, self._backlog = project, address, names, backlog
         self._follower = f"{socket.gethostname()}-{os.getpid()}"
+        self._seen: set[str] = set()
+        self._found: queue.SimpleQueue[Part] = queue.SimpleQueue()
         self._over = False
         self._closing = threading.Event()
         self._failure: Exception | None = None
@@ -128,6 +125,28 @@ class _Desk:
         if self._failure is not None:
             raise self._failure
         return self._over
+
+    def found(self) -> list[Part]:
+        """Parts that were found since this was last asked."""
+        parts = []
+        with suppress(queue.Empty):
+            while True:
+                parts.append(self._found.get_nowait())
+        return parts
+
+    def _look(self) -> bool:
+        """Find the parts of what was sealed since the last look; whether there were any."""
+        store, filters = self._project.store, self._project.config.filters
+        fresh: list[Part] = []
+        for source in self._names:
+            for name in store.list(f"manifests/archive/{source}/"):
+                if name not in self._seen:
+                    self._seen.add(name)
+                    fresh.extend(process.parts_of(store, load(store, name), filters))
+        self._backlog.add(fresh)
+        for part in fresh:
+            self._found.put(part)
+        return bool(fresh)
 
     def _run(self) -> None:
         try:
@@ -150,13 +169,16 @@ class _Desk:
                 await crawl.open()
             try:
                 while not self._closing.is_set():
+                    over = all([await self._ended(name, crawl) for name, crawl in crawls.items()])
+                    fresh = await asyncio.to_thread(self._look)
                     for name, crawl in crawls.items():
                         await crawl.follow(
                             follower=self._follower,
                             backlog=self._backlog.of(name),
                             limit=self._project.config.crawler.max_backlog_bytes,
+                            ttl_ms=HOLDS_MS,
                         )
-                    self._over = all([await self._ended(name, crawl) for name, crawl in crawls.items()])
+                    self._over = over and not fresh
                     await asyncio.to_thread(self._closing.wait, REPORT_S)
             finally:
                 for crawl in crawls.values():

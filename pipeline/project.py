@@ -52,10 +52,8 @@ class Project:
 
     @cached_property
     def store(self) -> Store:
-        """The storage, rid of what killed commands left unfinished."""
-        opened = store(self.config.project.storage, self.directory, cache=self.cache)
-        opened.sweep()
-        return opened
+        """The storage."""
+        return store(self.config.project.storage, self.directory, cache=self.cache)
 
     @cached_property
     def cache(self) -> Cache | None:
@@ -80,6 +78,7 @@ class Project:
         """The hands that make parts, for the time of the context: of the machine or of the cluster that the
         configuration names; one for each CPU where no number is given.
         """
+        self.store.sweep()
         cluster = self.config.project.cluster
         if cluster is None:
             with local_crew(hands or len(os.sched_getaffinity(0))) as crew:
@@ -91,6 +90,7 @@ class Project:
     @contextmanager
     def berths(self) -> Iterator[Place]:
         """Where crawl workers live, for the time of the context."""
+        self.store.sweep()
         cluster = self.config.project.cluster
         if cluster is None:
             yield LocalBerth

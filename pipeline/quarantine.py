@@ -44,7 +44,10 @@ def find(store: Store, step: Step, part: Part) -> Quarantined | None:
     name = _name(step.name, part.name)
     if not store.exists(name):
         return None
-    mark = _read(store, name)
+    try:
+        mark = _read(store, name)
+    except CorruptData:  # nobody knows why it was put aside: it is tried again
+        return None
     return mark if mark.fingerprint == part.fingerprint(step) else None
 
 

@@ -39,8 +39,11 @@ def recorded(project: Project, step: Step, sources: tuple[str, ...]) -> Iterator
     except ThresherError as error:
         message = str(error)
         raise
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):  # what a signal raises
         outcome = "interrupted"
+        raise
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}"
         raise
     finally:
         ended_ms = time.time_ns() // 1_000_000
@@ -67,5 +70,7 @@ def recorded(project: Project, step: Step, sources: tuple[str, ...]) -> Iterator
             outcome=outcome,
             message=message,
         )
-        with suppress(ThresherError):
-            put(project.store, run)
+        # Where nothing answers now, nobody is to wait for a record.
+        if project.store.waiting_since_ms() is None:
+            with suppress(ThresherError):
+                put(project.store, run)

@@ -84,7 +84,7 @@ def verify_dataset(uri: str, progress: Progress) -> Verified:
     for shard in dataset.shards:
         progress.advance(shard.name)
         output = Output(name=shard.name, bytes=shard.bytes, sha256=shard.sha256, rows=shard.documents)
-        faults = [*_bytes(store, output), *_table(store, output)]
+        faults = [*_caught(_bytes(store, output)), *_caught(_table(store, output))]
         damage.extend(f"{uri}: {fault}" for fault in faults)
     progress.done()
     size = sum(shard.bytes for shard in dataset.shards)
@@ -96,13 +96,23 @@ def _faults(store: Store, manifest: Manifest) -> Iterator[str]:
         if not store.exists(output.name):
             yield f"{output.name} is missing"
             continue
-        yield from _bytes(store, output)
+        checks = [_bytes(store, output)]
         if output.name.endswith(".parquet"):
-            yield from _table(store, output)
+            checks.append(_table(store, output))
         elif output.name.endswith(".cdxj.gz"):
-            yield from _index(store, output)
+            checks.append(_index(store, output))
         elif output.name.startswith("warc/"):
-            yield from _archive(store, output, manifest)
+            checks.append(_archive(store, output, manifest))
+        for check in checks:
+            yield from _caught(check)
+
+
+def _caught(check: Iterator[str]) -> Iterator[str]:
+    """What a check says; where the storage itself finds the bytes damaged, that."""
+    try:
+        yield from check
+    except CorruptData as error:
+        yield str(error)
 
 
 def _bytes(store: Store, output: Output) -> Iterator[str]:

@@ -158,10 +158,17 @@ def put_output(store: Store, name: str, rows: int, write: Callable[[Path], objec
         write(staged.path)
         sha256 = digest(staged.path)
         # Equal bytes are left alone: another command may have sealed them in the meantime.
-        if not staged.publish() and stored_digest(store, name) != sha256:
+        if not staged.publish() and not _holds(store, name, sha256):
             store.delete(name)
             staged.publish()
         return Output(name=name, bytes=staged.path.stat().st_size, sha256=sha256, rows=rows)
+
+
+def _holds(store: Store, name: str, sha256: str) -> bool:
+    try:
+        return stored_digest(store, name) == sha256
+    except CorruptData:  # the storage itself finds it damaged, or it is gone
+        return False
 
 
 def plain(value: JSON, field: str = "") -> Any:

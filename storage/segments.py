@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from core import Conflict
+from core import Conflict, CorruptData
+from storage.files import writing
 from storage.store import Store
 
 OPEN = "open"
@@ -35,7 +36,7 @@ class Segments:
 
     def write(self, data: bytes, at: int) -> None:
         """Keep it for the next segment, and in the local copy."""
-        with self.path.open("r+b") as copy:
+        with writing(self.path.parent), self.path.open("r+b") as copy:
             copy.seek(at)
             copy.write(data)
         self._fresh += data
@@ -92,12 +93,25 @@ def take(store: Store, crawl: str, name: str) -> Iterator[LeftSegments | None]:
         yield None
         return
     with store.stage(f"warc/{crawl}/{name}") as staged:
-        with staged.path.open("wb") as whole:
-            for segment in names:
-                if int(segment.rpartition("/")[2]) != whole.tell():
-                    break
+        if _together(store, names, staged.path):
+            yield LeftSegments(store, under, staged.path)
+        else:
+            yield None
+
+
+def _together(store: Store, names: list[str], path: Path) -> bool:
+    """Put segments together; False where one of them is gone: another has published the file."""
+    with path.open("wb") as whole:
+        for segment in names:
+            if int(segment.rpartition("/")[2]) != whole.tell():
+                break
+            try:
                 whole.write(store.read(segment))
-        yield LeftSegments(store, under, staged.path)
+            except CorruptData:
+                if store.exists(segment):
+                    raise
+                return False
+    return True
 
 
 def _remove(store: Store, under: str) -> None:

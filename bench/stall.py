@@ -1,0 +1,135 @@
+"""Back-pressure: the last stage stalls for a minute under a running crawl. Does the crawl wait, and is anything lost?
+
+usage: python bench/stall.py --seed URL [--seed URL ...] [--stall SECONDS] [--backlog SIZE]
+
+The sites must be up (`python bench/sites.py`). Crawls them with `process --follow` beside it, stops the follower and
+its workers (SIGSTOP) once it has begun, lets them go on after --stall seconds, and waits for both to end. Prints one
+JSON line: pages asked for and bytes stored in the second half of the stall, memory of the crawl at its begin and end,
+and what came of every record.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+
+ROOT = Path(__file__).resolve().parents[1]
+TOML = """
+[project]
+contact = "mailto:bench@example.org"
+[crawler]
+min_delay = 0
+max_backlog = "{backlog}"
+allow_networks = ["127.0.0.0/8"]
+[filters]
+preset = "none"
+languages = []
+"""
+
+
+def main() -> None:
+    """Crawl, stall, go on, compare."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seed", action="append", required=True)
+    parser.add_argument("--stall", type=float, default=60)
+    parser.add_argument("--backlog", default="4MiB")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        (directory / "thresher.toml").write_text(TOML.format(backlog=args.backlog))
+        (directory / "seeds.txt").write_text("\n".join(args.seed))
+        typed(directory, "seed", "seeds.txt", "--scope", "host").wait()
+        follower = typed(directory, "process", "main", "--follow")
+        crawl = typed(directory, "crawl", "main")
+        begun = time.monotonic()
+        wait_until(lambda: source(directory)["processed"] > 0)
+        stopped = family(follower)
+        for each in reversed(stopped):
+            each.suspend()
+        wait_until(lambda: source(directory)["waits"].startswith("crawl for process"))
+        time.sleep(args.stall / 2)
+        middle = look(directory, crawl)
+        time.sleep(args.stall / 2)
+        end = look(directory, crawl)
+        for each in stopped:
+            each.send_signal(signal.SIGCONT)
+        codes = [crawl.wait(), follower.wait()]
+        found = source(directory)
+        wall = time.monotonic() - begun
+    print(
+        json.dumps(
+            {
+                "bench": "stall",
+                "stall_s": args.stall,
+                "backlog": args.backlog,
+                "fetched_in_second_half": end["fetched"] - middle["fetched"],
+                "stored_in_second_half": end["stored"] - middle["stored"],
+                "stored_mb_at_stall": round(end["stored"] / 1e6, 1),
+                "crawl_mb": [middle["rss_mb"], end["rss_mb"]],
+                "exit_codes": codes,
+                "fetched": found["frontier"]["outcomes"]["fetched"],
+                "archived": found["archived"],
+                "processed": found["processed"],
+                "drained": found["frontier"]["drained"],
+                "wall_s": round(wall, 1),
+            }
+        )
+    )
+
+
+def typed(directory: Path, *words: str) -> subprocess.Popen[bytes]:
+    """A command as a user types it."""
+    with (directory / "log").open("a") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "pipeline", *words],
+            cwd=directory,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=log,
+            stderr=log,
+        )
+
+
+def source(directory: Path) -> dict:
+    """The status of the crawl."""
+    said = subprocess.run(
+        [sys.executable, "-m", "pipeline", "status", "--json"],
+        cwd=directory,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        check=True,
+    )
+    return json.loads(said.stdout)["sources"][0]
+
+
+def look(directory: Path, crawl: subprocess.Popen[bytes]) -> dict[str, int]:
+    """How far it is, what it takes."""
+    return {
+        "fetched": source(directory)["frontier"]["outcomes"]["fetched"],
+        "stored": sum(path.stat().st_size for path in (directory / "data").rglob("*") if path.is_file()),
+        "rss_mb": round(sum(each.memory_info().rss for each in family(crawl)) / 1e6),
+    }
+
+
+def family(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    """A command and its workers, without the server of the frontier that it may have begun for all."""
+    parent = psutil.Process(process.pid)
+    return [parent, *(each for each in parent.children(recursive=True) if "python" in each.name())]
+
+
+def wait_until(condition) -> None:
+    """Poll."""
+    while not condition():
+        time.sleep(0.5)
+
+
+if __name__ == "__main__":
+    main()
