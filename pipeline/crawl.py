@@ -29,7 +29,7 @@ from core import InputError, ThresherError
 from crawler.pulse import GivenUp
 from crawler.replay import recover
 from crawler.worker import WorkerConfig, run_worker
-from frontier import Frontier, Stats
+from frontier import Flow, Frontier, Stats
 from frontier.connect import connect
 from pipeline import lives
 from pipeline.berth import Berth, Left, Place, told
@@ -140,7 +140,7 @@ async def _watch(
             interrupts.pass_on(running)
             stats = await frontier.stats()
             settled = sum(stats.outcomes.values())
-            progress.advance(_note(stats), by=settled - shown)
+            progress.advance(_note(stats, await frontier.flow()), by=settled - shown)
             shown = settled
             if time.monotonic() - taken_up >= lives.TTL_S:
                 await _take_up(project, frontier, name, ended)
@@ -189,8 +189,9 @@ async def _take_up(
     lives.sweep(project.state, name)
 
 
-def _note(stats: Stats) -> str:
-    return f"{stats.waiting + stats.later} waiting, {stats.leased} leased, {stats.hosts} hosts"
+def _note(stats: Stats, flow: Flow | None) -> str:
+    held = f"; waits for {flow.follower} to process" if flow is not None and flow.shut else ""
+    return f"{stats.waiting + stats.later} waiting, {stats.leased} leased, {stats.hosts} hosts{held}"
 
 
 def _fetched(stats: Stats) -> int:

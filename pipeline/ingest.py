@@ -6,7 +6,7 @@ A file that is no WARC is refused and leaves nothing behind; a damaged record is
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,8 @@ from pathlib import Path
 from core import InputError
 from storage import cdxj
 from storage.manifest import Manifest, digest, fingerprint, manifest_name, manifests, put_output, seal
-from storage.records import DAMAGED, read
+from storage.records import DAMAGED
+from storage.reseal import contents
 from storage.store import Store
 
 SUFFIXES = (".warc", ".warc.gz", ".warc.zst", ".warc.lz4")
@@ -61,11 +62,10 @@ def _bring(store: Store, source: str, path: Path, stem: str, suffix: str) -> tup
     if store.exists(sealed):
         raise InputError(f"ingest {path}: {source} holds another file of that name; rename one of them")
     index = f"warc/{source}/{stem}.cdxj.gz"
-    records = list(_rows(path, warc))
-    counts = Counter(kind for kind, _ in records)
+    with path.open("rb") as file:
+        counts, lines = contents(file, warc)
     if not counts.keys() - {DAMAGED}:
         raise InputError(f"ingest {path}: no WARC record in it; is it a WARC file?")
-    lines = [line for _, line in records if line]
     outputs = (
         put_output(store, warc, counts.total(), partial(shutil.copyfile, path)),
         put_output(store, index, len(lines), partial(cdxj.write, lines=lines)),
@@ -92,20 +92,3 @@ def _is_utf8(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _rows(path: Path, name: str) -> Iterator[tuple[str, str]]:
-    """Type of every record, and the index line of every response."""
-    with path.open("rb") as file:
-        for record in read(file, name=name):
-            line = ""
-            if record.type == "response":
-                row = cdxj.row(
-                    ref=record.ref,
-                    url=record.url,
-                    date_ms=record.date_ms,
-                    mime=record.mime,
-                    status=record.status,
-                )
-                line = cdxj.line(row)
-            yield record.type, line

@@ -10,6 +10,7 @@ from rich.table import Table
 from frontier import Flow, Frontier, Stats
 from frontier.connect import connect
 from pipeline.project import Project
+from pipeline.quarantine import DIRECTORY
 
 
 def status(project: Project) -> dict[str, Any]:
@@ -33,6 +34,7 @@ def render(found: dict[str, Any], console: Console) -> None:
         "archived",
         "processed",
         "kept",
+        "quarantined",
         "waiting",
         "leased",
         "fetched",
@@ -48,7 +50,7 @@ def render(found: dict[str, Any], console: Console) -> None:
             waiting = frontier["waiting"] + frontier["later"]
             numbers = (waiting, frontier["leased"], outcomes.get("fetched", 0), outcomes.get("failed", 0))
             urls = [f"{number:,}" for number in numbers]
-        done = [f"{source[key]:,}" for key in ("files", "archived", "processed", "kept")]
+        done = [f"{source[key]:,}" for key in ("files", "archived", "processed", "kept", "quarantined")]
         table.add_row(source["name"], *done, *urls, source["waits"] or "-")
     console.print(table)
 
@@ -95,6 +97,7 @@ def _source(
         "archived": archived.get("response", 0) + archived.get("dropped", 0),
         "processed": sum(count for key, count in processed.items() if key.endswith(".documents")),
         "kept": processed.get("keep.documents", 0),
+        "quarantined": sum(1 for _ in project.store.list(f"{DIRECTORY}/process/{name}/")),
         "frontier": None if stats is None else {**asdict(stats), "drained": stats.drained},
         "flow": None if flow is None else asdict(flow),
         "waits": "" if stats is None else waits(stats, flow, stalls),

@@ -3,7 +3,8 @@
 1. An output must have the bytes that were sealed; a WARC must read to its end as it was counted, an index must name
    records that are there, a table must hold its rows.
 2. Nothing is changed, unless a repair is asked for. That takes the seal from parts that can be made again from what
-   they were made from, so that the next run of their step redoes them and nothing else. An archive is never touched.
+   they were made from, so that the next run of their step redoes them and nothing else. An archive file is never
+   touched; one whose Manifest is gone is sealed anew.
 """
 
 from collections import Counter
@@ -18,7 +19,7 @@ from pipeline.export import directory
 from pipeline.garbage import collect, unsealed
 from pipeline.progress import Progress
 from shards.dataset import Dataset
-from storage import cdxj
+from storage import cdxj, reseal
 from storage.manifest import Manifest, Output, load, stored_digest
 from storage.records import read
 from storage.store import Store
@@ -36,6 +37,8 @@ class Verified:
     damage: tuple[str, ...]
     redo: tuple[str, ...] = ()
     """Names of the Manifests of damaged parts that can be made again."""
+    unreadable: tuple[str, ...] = ()
+    """Names of the other Manifests that cannot be read."""
     garbage: int = 0
     """Outputs of attempts that were never sealed."""
 
@@ -47,29 +50,46 @@ def verify_storage(store: Store, progress: Progress) -> Verified:
     checked = size = 0
     damage: list[str] = []
     redo: list[str] = []
+    unreadable: list[str] = []
     for name in names:
         progress.advance(name)
         faults: list[str] = []
+        readable = False
         try:
             manifest = load(store, name)
         except CorruptData as error:
             faults.append(str(error))
         else:
+            readable = True
             checked += len(manifest.outputs)
             size += sum(output.bytes for output in manifest.outputs)
             faults.extend(f"{name}: {fault}" for fault in _faults(store, manifest))
         damage.extend(faults)
         if faults and name.split("/")[1] in MADE:
             redo.append(name)
+        elif not readable:
+            unreadable.append(name)
     progress.done()
+    damage.extend(f"{name} is archived, and no Manifest names it" for name in reseal.unsealed(store))
     garbage = sum(1 for _ in unsealed(store))
-    return Verified(files=checked, bytes=size, damage=tuple(damage), redo=tuple(redo), garbage=garbage)
+    return Verified(
+        files=checked,
+        bytes=size,
+        damage=tuple(damage),
+        redo=tuple(redo),
+        unreadable=tuple(unreadable),
+        garbage=garbage,
+    )
 
 
 def repair(store: Store, found: Verified) -> None:
-    """Unseal what can be made again; its step makes it at its next run. Remove what failed attempts left."""
-    for name in found.redo:
+    """Unseal what can be made again; its step makes it at its next run. Seal archive files anew that have lost their
+    Manifest. Remove what failed attempts left.
+    """
+    for name in (*found.redo, *found.unreadable):
         store.delete(name)
+    for name in list(reseal.unsealed(store)):
+        reseal.reseal(store, name)
     collect(store)
 
 

@@ -3,7 +3,8 @@
 1. A part is complete exactly when its Manifest is stored; it is put after everything that it names.
 2. The fingerprint is made of the step, its recipe and its inputs. Same fingerprint, same bytes.
 3. Another fingerprint under the same step and part is refused, naming the first field that differs.
-4. A Manifest holds no clock and no machine: the same work seals to the same bytes anywhere.
+4. It carries the digest of itself: a change to any of it is found.
+5. A Manifest holds no clock and no machine: the same work seals to the same bytes anywhere.
 """
 
 import hashlib
@@ -70,7 +71,8 @@ class Manifest:
             "outputs": [asdict(each) for each in self.outputs],
             "counts": dict(self.counts),
         }
-        return (json.dumps(body, sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
+        sealed = {**body, "digest": _digest(body)}
+        return (json.dumps(sealed, sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
 
 
 def fingerprint(step: str, recipe: Mapping[str, JSON], inputs: Sequence[Input]) -> str:
@@ -121,13 +123,14 @@ def load(store: Store, name: str) -> Manifest:
     """The Manifest stored under `name`. Raises `CorruptData` where it is missing or not as it was sealed."""
     try:
         body = json.loads(store.read(name))
+        digest_said = body.pop("digest", "")
         manifest = _from_json(body)
         expected = fingerprint(manifest.step, manifest.recipe, manifest.inputs)
     except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
         detail = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise CorruptData(f"{name} is no Manifest ({detail}); delete it and run its step again") from error
-    if manifest.fingerprint != expected:
-        raise CorruptData(f"{name} was changed after it was sealed; delete it and run its step again")
+        raise CorruptData(f"{name} is no Manifest ({detail}); run `thresher verify --repair`") from error
+    if manifest.fingerprint != expected or digest_said != _digest(body):
+        raise CorruptData(f"{name} was changed after it was sealed; run `thresher verify --repair`")
     return manifest
 
 
@@ -162,6 +165,11 @@ def put_output(store: Store, name: str, rows: int, write: Callable[[Path], objec
             store.delete(name)
             staged.publish()
         return Output(name=name, bytes=staged.path.stat().st_size, sha256=sha256, rows=rows)
+
+
+def _digest(body: Mapping[str, Any]) -> str:
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _holds(store: Store, name: str, sha256: str) -> bool:

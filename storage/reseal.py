@@ -1,0 +1,74 @@
+"""Resealing: an archive file that is published, but has no Manifest that can be read, is sealed anew from its bytes.
+
+A WARC needs no Manifest to be read, so nothing is lost with one: records are counted and indexed again.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from typing import BinaryIO
+
+from storage import cdxj
+from storage.manifest import Manifest, Output, fingerprint, manifest_name, put_output, seal, stored_digest
+from storage.records import read
+from storage.store import Store
+from storage.unfinished import INDEX_SUFFIX, RECIPE, STEP, STEP_NAME
+
+GRACE_MS = 60_000
+"""A file is sealed seconds after it was published; one that is older and has no seal has lost it."""
+ENDINGS = (".warc.gz", ".warc.zst", ".warc.lz4", ".warc")
+
+
+def contents(file: BinaryIO, name: str) -> tuple[Counter[str], list[str]]:
+    """Records by type, and the index lines of the responses. Raises `InputError` for a file that is no WARC."""
+    counts: Counter[str] = Counter()
+    lines = []
+    for record in read(file, name=name):
+        counts[record.type] += 1
+        if record.type == "response":
+            row = cdxj.row(
+                ref=record.ref, url=record.url, date_ms=record.date_ms, mime=record.mime, status=record.status
+            )
+            lines.append(cdxj.line(row))
+    return counts, lines
+
+
+def unsealed(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
+    """Archive files that no Manifest names."""
+    sealed = {
+        name.removeprefix(f"manifests/{STEP_NAME}/").removesuffix(".json")
+        for name in store.list(f"manifests/{STEP_NAME}/")
+    }
+    for name in store.list("warc/"):
+        part = _part(name)
+        if part and part not in sealed and store.age_ms(name) >= grace_ms:
+            yield name
+
+
+def reseal(store: Store, name: str) -> Manifest:
+    """Seal the archive file of that name. Raises `InputError` where it is no WARC."""
+    part = _part(name)
+    source, _, stem = part.partition("/")
+    with store.open(name) as file:
+        counts, lines = contents(file, name)
+    index = put_output(store, f"warc/{part}{INDEX_SUFFIX}", len(lines), partial(cdxj.write, lines=lines))
+    warc = Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=counts.total())
+    recipe = RECIPE if stem.startswith(f"{source}-") else {"ingested": name.rpartition("/")[2]}
+    manifest = Manifest(
+        step=STEP,
+        part=part,
+        fingerprint=fingerprint(STEP, recipe, ()),
+        recipe=recipe,
+        inputs=(),
+        outputs=(warc, index),
+        counts=counts,
+    )
+    store.delete(manifest_name(STEP_NAME, part))
+    seal(store, manifest)
+    return manifest
+
+
+def _part(name: str) -> str:
+    """`source/stem` of an archive file; empty for an index."""
+    ending = next((ending for ending in ENDINGS if name.endswith(ending)), "")
+    return name.removeprefix("warc/").removesuffix(ending) if ending else ""
