@@ -101,7 +101,8 @@ def finish(project):
     with project.frontier_address():
         crawled = crawl(project, "main", Limits(workers=1), LineProgress())
     assert crawled.stats.drained
-    process_sources(project, ("main",), 1, LineProgress())
+    with project.crew(1) as crew:
+        process_sources(project, ("main",), crew, LineProgress())
 
 
 def stages(project):

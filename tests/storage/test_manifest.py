@@ -33,6 +33,7 @@ GOLDEN = b"""{
   "keep": 2,
   "language/other": 1
  },
+ "digest": "792c7e75f519838079c351a6b6412eb2fd2145fc7c09f32b701d8c01a85400d0",
  "fingerprint": "FINGERPRINT",
  "format": "thresher-manifest@1",
  "inputs": [
@@ -99,6 +100,16 @@ def test_what_was_sealed_is_loaded_equal(files):
 def test_counts_may_be_a_counter(files):
     seal(files, replace(made(), counts=Counter(a=1)))
     assert load(files, manifest_name("process", "main/part-x")).counts == {"a": 1}
+
+
+def test_a_change_to_any_field_is_found(files):
+    stored = json.loads(made().to_bytes())
+    for number, field in enumerate(stored):
+        changed = {**stored, field: {"other": 1} if isinstance(stored[field], dict) else "other"}
+        name = f"manifests/process/main/part-{number}.json"
+        files.put(name, json.dumps(changed).encode())
+        with pytest.raises(CorruptData, match=r"run `thresher verify --repair`"):
+            load(files, name)
 
 
 def test_sealing_twice_is_sealing(files):
