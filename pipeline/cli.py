@@ -301,7 +301,9 @@ def run(
     plan = Plan(crawl=_name(crawl), scope=scope, max_depth=depth)
     limits = Limits(workers=workers or _cores(), max_pages=max_pages, in_all=True, max_time_s=max_time)
     refusals = Refusals()
-    job = recipe.run(opened, seeds_file, plan, out, tokenizer, limits, stderr_progress(), refusals.show)
+    job = recipe.run(
+        opened, seeds_file, plan, out, tokenizer, limits, workers, stderr_progress(), refusals.show
+    )
     refusals.end()
     if not as_json:
         report.render(job.funnel, console())

@@ -41,10 +41,13 @@ def run(
     out: str,
     tokenizer: Path | None,
     limits: Limits,
+    hands: int | None,
     progress: Progress,
     refused: Callable[[Refused], None],
 ) -> Job:
-    """From seeds to shards. What is wrong with the input is said before anything is fetched."""
+    """From seeds to shards, by so many hands behind the crawl (None: one for each CPU). What is wrong with the input is
+    said before anything is fetched.
+    """
     _ = project.config.contact
     process.step(project.config.filters)
     vocabulary = load(tokenizer)
@@ -55,7 +58,7 @@ def run(
     crawled = crawl(project, plan.crawl, limits, progress)
     if crawled.interrupted:
         raise Interrupted(f"crawl {plan.crawl} was drained; run the same command again to go on")
-    with project.crew(limits.workers) as crew:
+    with project.crew(hands) as crew:
         process_sources(project, names, crew, progress).require_all()
         find_duplicates(project, names, crew, progress)
         dataset, funnel = export_dataset(project, names, out, vocabulary, crew, progress)
