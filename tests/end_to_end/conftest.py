@@ -12,6 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.storage.conftest import keys, server  # noqa: F401 - fixtures of these tests too
+
 ROOT = Path(__file__).resolve().parents[2]
 TOML = """
 [project]
