@@ -1,8 +1,8 @@
 """Garbage: outputs of attempts that were never sealed, and that nobody will seal any more.
 
 An output lies there before the seal of its part, so it may be of a part that is being made right now. What is older
-than `GRACE_MS` is not: an attempt puts its outputs when it has made all of them, and seals at once. A part that is made
-again puts them anew.
+than `GRACE_MS` is not, for an attempt puts its outputs when it has made all of them and seals at once; but for one that
+finds the equal output of an old attempt and leaves it there. So `collect` is for when nothing else runs.
 """
 
 from collections.abc import Iterator

@@ -6,6 +6,7 @@ work that nobody wants any more, and does not count.
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from core import CorruptData
@@ -52,9 +53,10 @@ def find(store: Store, step: Step, part: Part) -> Quarantined | None:
 
 
 def marks(store: Store, step_name: str, source: str) -> Iterator[Quarantined]:
-    """All marks of a step (named without version) and a source."""
+    """All marks of a step (named without version) and a source that can be read."""
     for name in store.list(f"{DIRECTORY}/{step_name}/{source}/"):
-        yield _read(store, name)
+        with suppress(CorruptData):
+            yield _read(store, name)
 
 
 def release(store: Store, step_name: str, source: str) -> int:

@@ -249,6 +249,12 @@ def test_a_part_in_quarantine_waits_there_until_it_is_released(files, crew):
     assert (mended.made, mended.already, mended.quarantined) == (1, 3, ())
 
 
+def test_a_damaged_mark_keeps_no_part_from_being_tried(files, crew):
+    files.put("quarantine/double/main/part-1.json", b"{")
+    assert run(files, double, crew).made == 4
+    assert list(quarantine.marks(files, "double", "main")) == []
+
+
 def test_a_quarantine_of_another_recipe_does_not_count(files, crew):
     quarantine.put(files, Step(name="double", version=1, recipe={"factor": 9}), parts(2)[1], "broken", "")
     assert run(files, double, crew).made == 4

@@ -1,10 +1,9 @@
-"""Objects are put once, whole or not at all."""
+"""What a directory does besides what every store does (`test_store.py`): kills, full disks, places."""
 
 import errno
 import multiprocessing
 import os
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import CorruptData, InputError, Unavailable
+from core import InputError, Unavailable
 from storage.files import STAGING, Files
 from storage.root import store
 from tests.storage.faults import failing_at, steps
@@ -31,64 +30,10 @@ def staged(files):
     return [path for path in (files.root / STAGING).glob("*") if path.name != "gate"]
 
 
-def test_what_is_put_can_be_read(files):
-    assert files.put("a/b/c.bin", b"bytes") is True
-    assert files.read("a/b/c.bin") == b"bytes"
-    assert files.open("a/b/c.bin").read(2) == b"by"
-    assert files.size("a/b/c.bin") == 5
-    assert files.exists("a/b/c.bin")
-    assert files.path("a/b/c.bin").read_bytes() == b"bytes"
-
-
-def test_the_second_to_put_a_name_changes_nothing(files):
-    files.put("name", b"first")
-    assert files.put("name", b"second") is False
-    assert files.read("name") == b"first"
-
-
-def test_one_of_many_at_once_wins_and_its_bytes_are_whole(files):
-    contents = [bytes([number]) * 100_000 for number in range(8)]
-    with ThreadPoolExecutor(8) as pool:
-        created = list(pool.map(lambda data: files.put("d/name", data), contents))
-    assert created.count(True) == 1
-    assert files.read("d/name") == contents[created.index(True)]
-
-
 def test_nothing_is_left_staged(files):
     files.put("name", b"")
     files.put("name", b"")
     assert staged(files) == []
-
-
-def test_staged_bytes_are_invisible_until_published(files):
-    with files.stage("a/name") as stage:
-        stage.path.write_bytes(b"12345")
-        assert visible(files) == {}
-        assert stage.publish() is True
-        assert visible(files) == {"a/name": b"12345"}
-        assert stage.publish() is False
-    assert staged(files) == []
-
-
-def test_what_is_not_published_is_gone(files):
-    with files.stage("name") as stage:
-        stage.path.write_bytes(b"12345")
-    assert visible(files) == {}
-    assert staged(files) == []
-
-
-def test_missing_objects_are_named(files):
-    for ask in (files.read, files.size, files.open, files.stamp):
-        with pytest.raises(CorruptData, match=r"no/such is missing from the storage at .*; run"):
-            ask("no/such")
-    assert not files.exists("no/such")
-
-
-def test_deleting_twice_is_deleting(files):
-    files.put("a/name", b"x")
-    files.delete("a/name")
-    files.delete("a/name")
-    assert visible(files) == {}
 
 
 def test_an_object_put_anew_has_another_stamp(files):
@@ -99,14 +44,6 @@ def test_an_object_put_anew_has_another_stamp(files):
     files.delete("name")
     files.put("name", b"y")
     assert files.stamp("name") != first
-
-
-@pytest.mark.parametrize(
-    "name", ["", "/a", "a/", "a//b", "../a", "a/../b", ".hidden", "a/.open", "a\0b", "a\\b"]
-)
-def test_what_is_no_name_is_refused(files, name):
-    with pytest.raises(InputError, match="is no name of a stored object"):
-        files.put(name, b"")
 
 
 @given(
