@@ -27,8 +27,11 @@ os.environ.update(SETTINGS)
 
 OBJECTS = 80 << 20
 """Bytes of a node's object store: nothing of ours goes through it."""
+MEMORY = 32 << 30
+"""Bytes that a node says it has, whatever the machine has: what fits must not depend on who else is at work there."""
 NODE = {
     "num_cpus": 1,
+    "memory": MEMORY,
     "object_store_memory": OBJECTS,
     "include_dashboard": False,
     "node_ip_address": "127.0.0.1",

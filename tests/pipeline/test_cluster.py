@@ -216,8 +216,9 @@ def test_a_step_that_needs_memory_is_made_where_that_is(files, crew):
 
 def test_a_cluster_without_room_ends_the_run_in_one_line(files, free):
     crew = RayCrew(free, NODES, patience_s=2)
-    with pytest.raises(Unavailable, match=r"no room for a worker \(1 CPU and 1,048,576,000 MiB of memory"):
-        run(files, labour.double, crew, 4, replace(STEP, memory=1000 << 40))
+    # Ray counts ten-thousandths in 64 bits: more than 9.2e14 bytes overflow there, and would fit anywhere.
+    with pytest.raises(Unavailable, match=r"no room for a worker \(1 CPU and 65,536 MiB of memory"):
+        run(files, labour.double, crew, 4, replace(STEP, memory=2 * raycluster.MEMORY))
     crew.close()
 
 
