@@ -8,11 +8,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 LIBRARY = "thresher"
 CRAWLS = "thresher:crawls"
 """Set of the names of all crawls."""
+Arg: TypeAlias = str | bytes | int | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Call:
     verb: str
     keys: tuple[str, ...]
     """All of one slot."""
-    args: tuple[str | bytes | int | float, ...] = ()
+    args: tuple[Arg, ...] = ()
 
 
 class Link(Protocol):

@@ -10,14 +10,14 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as Lost
 from redis.exceptions import ResponseError
 
 from core import Unavailable
-from frontier.link import LIBRARY
+from frontier.link import LIBRARY, Arg
 from frontier.patience import Patience
 from frontier.replication import Replication
 
@@ -27,7 +27,7 @@ _LOOK_S = 1.0
 _WAIT_MS = 500
 """One wait for a replica, after which the server is asked whether it still has one; well below the socket's timeout."""
 
-Command = tuple[str | bytes | int | float, ...]
+Command: TypeAlias = tuple[Arg, ...]
 
 
 class Node:

@@ -44,16 +44,16 @@ class Patience:
         left = self.left_s
         if not left:
             raise Unavailable(
-                f"{where} has failed for {self._total_s:.0f} s: {line(trouble)}; see to it and run again"
+                f"{where} has failed for {self._total_s:.0f} s: {one_line(trouble)}; see to it and run again"
             ) from trouble
         await asyncio.sleep(random.uniform(0, min(left, _LONGEST_S, _FIRST_S * 2 ** min(attempt, 10))))
 
 
 def refused(where: str, refusal: Exception) -> Unavailable:
     """What to raise where a server will not do it, however often it is asked."""
-    return Unavailable(f"{where} failed: {line(refusal)}; see to it and run again")
+    return Unavailable(f"{where} failed: {one_line(refusal)}; see to it and run again")
 
 
-def line(error: Exception) -> str:
-    """What an error says, on one line."""
+def one_line(error: Exception) -> str:
+    """What an error says, without line breaks and final dot."""
     return " ".join(str(error).split()).rstrip(".") or type(error).__name__
