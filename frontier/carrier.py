@@ -61,6 +61,10 @@ class Carrier(ABC):
         """Return the server that has a key. Raises one of `LOST` where it is not known."""
 
     @abstractmethod
+    def _keys(self, keys: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the keys that a function call names."""
+
+    @abstractmethod
     def _at(self, node: Node, redirection: AskError) -> Node:
         """Return the server to which `node` redirects."""
 
@@ -74,12 +78,11 @@ class Carrier(ABC):
 
     async def call(self, calls: Sequence[Call]) -> list[Any]:
         """Carry out calls; their replies, in the same order. Raises `Unavailable` where a server does not answer."""
-        return await self._carry(
-            [
-                (call.keys[0], ("FCALL", f"{LIBRARY}_{call.verb}", len(call.keys), *call.keys, *call.args))
-                for call in calls
-            ]
-        )
+        commands: list[tuple[str, Command]] = []
+        for call in calls:
+            keys = self._keys(call.keys)
+            commands.append((keys[0], ("FCALL", f"{LIBRARY}_{call.verb}", len(keys), *keys, *call.args)))
+        return await self._carry(commands)
 
     async def open(self, code: str) -> None:
         """Make every server ready: check that it can keep a frontier, load the function library where it is not.

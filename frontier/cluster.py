@@ -3,6 +3,9 @@
 1. Which master has which slot is learnt from any node that answers (CLUSTER SLOTS) and learnt again after whatever
    says that it has changed: MOVED, first from the node that it names; a lost connection, first from the others.
 2. A map is replaced as a whole. Tasks that were all turned away learn it once.
+3. Every call names a key more, of the same slot, which never exists. Functions make the names of most of their keys
+   themselves; in a slot that moves key by key (CLUSTER SETSLOT) one that finds a key gone would be broken off half-way.
+   Because one of two keys named is missing, the server refuses it as a whole (TRYAGAIN) until the slot has moved.
 
 Calls are grouped, repeated and acknowledged as in `frontier.carrier`. redis-py's own cluster client is not used:
 docs/decisions/0011-cluster-link.md says why.
@@ -93,6 +96,9 @@ class Cluster(Carrier):
         if owner is None:
             raise Lost(f"no node has slot {slot}")
         return self._nodes[owner]
+
+    def _keys(self, keys: tuple[str, ...]) -> tuple[str, ...]:
+        return (*keys, f"{keys[0]}:never")
 
     def _at(self, node: Node, redirection: AskError) -> Node:
         return self._node((redirection.host or _host(node), redirection.port))

@@ -38,7 +38,9 @@ async def connect(address: str) -> Link:
             return Cluster(addresses)
         if len(addresses) > 1:
             await client.aclose()
-            raise InputError(f"project.redis: {_shown(each)} is of no cluster; name one server, or nodes of a cluster")
+            raise InputError(
+                f"project.redis: {_shown(each)} is of no cluster; name one server, or nodes of a cluster"
+            )
         return Single(client)
     raise Unavailable(
         f"Redis at {','.join(map(_shown, addresses))} does not answer: {one_line(trouble or OSError())};"
@@ -47,11 +49,15 @@ async def connect(address: str) -> Link:
 
 
 def _several(address: str) -> list[str]:
-    """Each address of a list, with the scheme and the credentials of the first where it has none of its own."""
-    first, *others = (each.strip() for each in address.split(","))
-    scheme, _, rest = first.partition("://")
-    credentials, at, _ = rest.rpartition("@")
-    return [first, *(each if "://" in each else f"{scheme}://{credentials}{at}{each}" for each in others)]
+    """Each address of a list, with the scheme and the credentials of the first: only hosts are listed."""
+    if not address.startswith(("redis://", "rediss://")):
+        return [address]
+    scheme, _, rest = address.partition("://")
+    credentials, at, hosts = rest.rpartition("@")  # a password may hold commas
+    return [
+        f"{scheme}://{credentials}{at}{host.strip().removeprefix(f'{scheme}://')}"
+        for host in hosts.split(",")
+    ]
 
 
 def _client(address: str) -> Redis:

@@ -22,7 +22,7 @@ class Single(Carrier):
 
     def __init__(self, redis: Redis, *, patience_s: float = PATIENCE_S) -> None:
         super().__init__(patience_s)
-        told = redis.get_connection_kwargs()
+        told = redis.connection_pool.connection_kwargs
         self._node = Node(str(told.get("path") or f"{told['host']}:{told['port']}"), redis)
 
     async def aclose(self) -> None:
@@ -31,6 +31,9 @@ class Single(Carrier):
 
     def _route(self, key: str) -> Node:  # noqa: ARG002 - it has every key
         return self._node
+
+    def _keys(self, keys: tuple[str, ...]) -> tuple[str, ...]:
+        return keys
 
     def _at(self, node: Node, redirection: AskError) -> Node:
         raise refused(node.name, redirection)

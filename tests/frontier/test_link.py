@@ -1,11 +1,12 @@
 """What every link promises: replies in their order, each call carried out, nothing acknowledged that can be lost.
 
-The functions are the tests' own: `once` remembers a name, `echo` gives back what it was given, `fail` refuses.
+The functions are the tests' own: `once` remembers a name, `both` does so twice, `echo` gives back what it was given, `fail` refuses.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from itertools import count
 from typing import Self
 
@@ -22,6 +23,9 @@ from tests.frontier.valkey_cluster import Member, ValkeyCluster, valkey, valkey_
 
 CODE = """#!lua name=thresher
 server.register_function('thresher_once', function(keys, args) return server.call('SADD', keys[1], args[1]) end)
+server.register_function('thresher_both', function(keys, args)
+  return {server.call('SADD', keys[1], args[1]), server.call('SADD', keys[1] .. ':b', args[1])}
+end)
 server.register_function('thresher_echo', function(keys, args) return args end)
 server.register_function('thresher_fail', function(keys, args) return server.error_reply('ERR ' .. args[1]) end)
 """
@@ -111,6 +115,12 @@ class Writers:
 
 def echo(tag: object, *args: object) -> Call:
     return Call("echo", (f"{{{tag}}}:k",), args)
+
+
+def other_than(cluster: ValkeyCluster, slot: int) -> Member:
+    """A master that does not have the slot."""
+    source = cluster.master_of(slot)
+    return next(cluster.master_of(other) for other in (1, 16_380) if cluster.master_of(other) is not source)
 
 
 # Every link
@@ -348,30 +358,31 @@ async def test_slots_move_while_calls_go_on(cluster, how):
         assert await writers.lost() == []
 
 
-async def test_a_slot_half_moved_is_waited_for(cluster):
-    """Keys of one call at two nodes: TRYAGAIN until both are at one."""
+async def test_a_call_is_carried_out_whole_or_not_at_all_while_its_slot_moves_key_by_key(cluster):
+    """`both` names one key and uses another: the server alone would break it off between its two writes."""
     async with linked(cluster) as link:
         await link.open(CODE)
-        keys = ("{half}:a", "{half}:b")
-        for key in keys:
-            await link.call([Call("once", (key,), ("x",))])
+        named, unnamed = "{half}:a", "{half}:a:b"
+        both = Call("both", (named,), ("x",))
+        assert await link.call([both]) == [[1, 1]]
         slot = int(cluster.members[0].run("CLUSTER", "KEYSLOT", "{half}"))
-        source = cluster.master_of(slot)
-        target = next(
-            cluster.master_of(other) for other in (1, 16_380) if cluster.master_of(other) is not source
-        )
+        source, target = cluster.master_of(slot), other_than(cluster, slot)
         target.run("CLUSTER", "SETSLOT", slot, "IMPORTING", source.id)
         source.run("CLUSTER", "SETSLOT", slot, "MIGRATING", target.id)
-        source.run("MIGRATE", "127.0.0.1", target.port, "", 0, 5_000, "KEYS", keys[0])
-        # What is there already is asked for at the one node or the other, whatever the map says.
-        assert await link.call([Call("once", (key,), ("x",)) for key in keys]) == [0, 0]
-        both = asyncio.create_task(link.call([Call("once", keys, ("y",))]))
-        await asyncio.sleep(0.2)
-        assert not both.done()
-        source.run("MIGRATE", "127.0.0.1", target.port, "", 0, 5_000, "KEYS", keys[1])
+        for moved in (unnamed, named):
+            source.run("MIGRATE", "127.0.0.1", target.port, moved, 0, 5_000)
+            waiting = asyncio.create_task(link.call([replace(both, args=(moved,))]))
+            await asyncio.sleep(0.1)
+            assert not waiting.done()
+            holder = source if moved is unnamed else target
+            assert holder.client.execute_command("ASKING")
+            assert set(holder.run("SMEMBERS", named)) == {"x"}
+            waiting.cancel()
+        waiting = asyncio.create_task(link.call([replace(both, args=("y",))]))
         for member in (target, source):
             member.run("CLUSTER", "SETSLOT", slot, "NODE", target.id)
-        assert await both == [1]
+        assert await waiting == [[1, 1]]
+        assert set(target.run("SMEMBERS", named)) == set(target.run("SMEMBERS", unnamed)) == {"x", "y"}
 
 
 async def test_a_node_that_never_had_the_library_is_given_it_when_a_slot_comes_to_it(cluster):
