@@ -330,6 +330,24 @@ async def test_a_server_alone_with_its_replica_is_waited_for_too(tmp_path):
 # A cluster that changes
 
 
+async def test_what_no_replica_took_is_not_acknowledged_and_so_not_lost_with_its_master(cluster):
+    async with linked(cluster) as link:
+        await link.open(CODE)
+        master = cluster.master_of(0)
+        (replica,) = cluster.replicas_of(master)
+        async with Writers(link, tasks=32) as writers:
+            await writers.more()
+            replica.pause()
+            await asyncio.sleep(0.5)
+            master.kill()
+            replica.resume()
+            await asyncio.to_thread(wait_until, lambda: cluster.master_of(0) is replica, "a promotion")
+            await writers.more()
+        assert await writers.lost() == []
+        await asyncio.to_thread(master.start)
+        await asyncio.to_thread(cluster.wait_settled)
+
+
 async def test_no_acknowledged_write_is_lost_when_a_replica_takes_its_masters_place(cluster):
     async with linked(cluster) as link:
         await link.open(CODE)
