@@ -284,22 +284,6 @@ async def test_a_server_that_loads_its_data_is_waited_for(tmp_path):
 # Replicas
 
 
-async def test_a_replica_has_what_is_acknowledged(cluster):
-    async with linked(cluster) as link:
-        await link.open(CODE)
-        async with Writers(link, tasks=2) as writers:
-            await writers.more(50)
-            acknowledged = set(writers.acknowledged)
-            there = set()
-            for member in cluster.members:
-                if member.info("replication")["role"] == "slave":
-                    member.run("READONLY")
-                    keys = {writers.key(tag): tag for tag in range(TAGS)}
-                    for key in set(member.run("KEYS", "*")) & keys.keys():
-                        there |= {(keys[key], name) for name in member.run("SMEMBERS", key)}
-            assert acknowledged <= there
-
-
 async def test_calls_go_on_where_a_replica_is_gone_and_wait_for_it_again_when_it_is_back(cluster):
     async with linked(cluster) as link:
         await link.open(CODE)
@@ -338,6 +322,7 @@ async def test_what_no_replica_took_is_not_acknowledged_and_so_not_lost_with_its
         async with Writers(link, tasks=32) as writers:
             await writers.more()
             replica.pause()
+            master.run("CLIENT", "KILL", "TYPE", "replica")  # what is on its way to a replica may yet arrive
             await asyncio.sleep(0.5)
             master.kill()
             replica.resume()
