@@ -60,9 +60,9 @@ class Walk:
             settlement = Settlement(
                 lease=lease, outcome=outcome, reason="r", discoveries=found, retry_after_ms=1, hold_ms=1
             )
+            self.added |= {discovery.url.text for discovery in found}
             if await self.frontier.settle([settlement]):
                 assert lease.kind is Kind.PAGE
-                self.added |= {discovery.url.text for discovery in found}
                 self.fetched += [lease.url.text] if outcome is Outcome.FETCHED else []
 
     async def robots(self, at, ttl_ms, delay_ms):
