@@ -20,6 +20,7 @@ together.
 """
 
 import hashlib
+import struct
 from struct import pack, unpack_from
 
 from core import CorruptData, InputError, Url
@@ -78,7 +79,7 @@ def decode(host: str, entry: bytes) -> tuple[Discovery, int]:
     """Return the discovery that was encoded, and how often it was tried; `CorruptData` where it is none."""
     try:
         return _decode(host, entry)
-    except (InputError, ValueError, IndexError, KeyError) as error:
+    except (InputError, ValueError, IndexError, KeyError, struct.error) as error:
         raise CorruptData(
             f"frontier: an entry of {host} cannot be read: {entry[:80]!r}; seed it again"
         ) from error

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
+from uuid import uuid4
 
 from core import InputError, ThresherError
 from crawler.pulse import GivenUp
@@ -113,7 +114,11 @@ async def _crawl(
         config = _worker_config(project, name, contact, address, goal, limits.max_time_s)
         with _interrupts() as interrupts:
             start = partial(_start, project, config, place)
-            await _watch(project, frontier, name, start, limits.workers, interrupts, progress)
+            keeping = asyncio.create_task(frontier.tail(project.store).run(f"keeper-{uuid4()}"))
+            try:
+                await _watch(project, frontier, name, start, limits.workers, interrupts, progress, keeping)
+            finally:
+                keeping.cancel()
         return Crawled(stats=await frontier.stats(), interrupted=interrupts.count > 0)
     finally:
         await link.aclose()
@@ -127,6 +132,7 @@ async def _watch(
     workers: int,
     interrupts: _Interrupts,
     progress: Progress,
+    keeping: asyncio.Task[None],
 ) -> None:
     running = [start() for _ in range(workers)]
     ended: set[str] = set()
@@ -145,6 +151,9 @@ async def _watch(
             if time.monotonic() - taken_up >= lives.TTL_S:
                 await _take_up(project, frontier, name, ended)
                 taken_up = time.monotonic()
+            if error is None and keeping.done():
+                _signal(running, signal.SIGTERM)
+                keeping.result()  # it ends with an error only
             for worker, left in [(each, left) for each in running if (left := each.berth.left()) is not None]:
                 running.remove(worker)
                 if (
