@@ -132,6 +132,8 @@ class Cluster(Carrier):
             self._grace_s = grace_s(await _node_timeout_ms(teller.redis))
         told = await teller.redis.execute_command("CLUSTER SLOTS")  # type: ignore[no-untyped-call]
         slots = Slots.of(parse_cluster_slots(told, current_host=_host(teller)))
+        if not slots.masters:
+            raise Lost("it is of no cluster any more")
         for address in slots.masters - (self._slots.masters if self._slots else set()):
             self._node(address).promoted(listed=address in slots.replicated, grace_s=self._grace_s)
         self._slots = slots

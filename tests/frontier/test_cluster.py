@@ -25,9 +25,15 @@ _serial = count()
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory) -> Iterator[ValkeyCluster]:
+def unbroken(tmp_path_factory) -> Iterator[ValkeyCluster]:
     with valkey_cluster(tmp_path_factory.mktemp("cluster")) as found:
         yield found
+
+
+@pytest.fixture
+def cluster(unbroken) -> Iterator[ValkeyCluster]:
+    yield unbroken
+    unbroken.heal()
 
 
 @pytest.fixture

@@ -168,6 +168,15 @@ class ValkeyCluster:
     def wait_settled(self) -> None:
         wait_until(self.settled, "the cluster to be whole")
 
+    def heal(self) -> None:
+        """Start who is dead, wake who is paused."""
+        for member in self.members:
+            if member.paused:
+                member.resume()
+            elif member.process.poll() is not None:
+                member.start()
+        self.wait_settled()
+
     async def fail_over(self, slot: int) -> Member:
         """Kill the master of a slot; returns the one that takes its place, once it does."""
         dead = await asyncio.to_thread(self.master_of, slot)
