@@ -262,6 +262,19 @@ async def test_a_wrong_password_is_told_at_once(tmp_path):
         await link.aclose()
 
 
+async def test_a_server_that_wants_replicas_and_has_none_is_waited_for_and_told_of(tmp_path):
+    with valkey(tmp_path / "0") as member:
+        async with linked(member, patience_s=0.3) as link:
+            await link.open(CODE)
+            member.run("CONFIG", "SET", "min-replicas-to-write", 1)
+            with pytest.raises(Unavailable, match="has failed for 0 s: NOREPLICAS Not enough good replicas"):
+                await link.call([Call("once", ("k",), (1,))])
+            asyncio.get_running_loop().call_later(
+                0.1, member.run, "CONFIG", "SET", "min-replicas-to-write", 0
+            )
+            assert await link.call([Call("once", ("k",), (1,))]) == [1]
+
+
 async def test_a_server_that_is_started_again_is_waited_for(tmp_path):
     with valkey(tmp_path / "0", appendfsync="always") as member:
         async with linked(member) as link:
@@ -290,6 +303,24 @@ async def test_a_server_that_loads_its_data_is_waited_for(tmp_path):
 # Replicas
 
 
+async def test_masters_change_places_with_their_replicas_under_calls(cluster):
+    async with linked(cluster) as link:
+        await link.open(CODE)
+        async with Writers(link) as writers:
+            for slot in (0, 8_192, 16_380):
+                await writers.more()
+                master = cluster.master_of(slot)
+                (replica,) = cluster.replicas_of(master)
+                replica.run("CLUSTER", "FAILOVER")
+                await asyncio.to_thread(
+                    wait_until,
+                    lambda slot=slot, to=replica: cluster.master_of(slot) is to,
+                    "a change of places",
+                )
+            await writers.more()
+        assert await writers.lost() == []
+
+
 async def test_calls_go_on_where_a_replica_is_gone_and_wait_for_it_again_when_it_is_back(cluster):
     async with linked(cluster) as link:
         await link.open(CODE)
@@ -298,8 +329,7 @@ async def test_calls_go_on_where_a_replica_is_gone_and_wait_for_it_again_when_it
             await writers.more()
             replica.kill()
             await writers.more()
-            await asyncio.to_thread(replica.start)
-            await asyncio.to_thread(cluster.wait_settled)
+            await asyncio.to_thread(cluster.heal)
             await writers.more()
         assert await writers.lost() == []
 
