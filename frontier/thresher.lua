@@ -58,6 +58,7 @@ local BACK = 64 -- entries that are worth a run in storage
 local RANKS = 4
 local LEVEL_ZERO = 2147483648 -- levels are signed; bytes are not
 local FOREVER = 281474976710655 -- 2^48 - 1
+local PUT_OFF = 500 -- hosts whose turn turns out not to have come, in one call: after a restart that is all of them
 local PASSED_OVER = 64 -- entries that nobody wants any more, settled by one grant
 
 -- Faults in a row at which the circuit of a host opens, and for how long; that doubles with every opening.
@@ -65,6 +66,7 @@ local FAULTS = {
   dns = {1, 60000}, connect = {1, 60000}, reset = {3, 30000}, timeout = {2, 30000}, tls = {3, 60000},
   busy = {1, 30000}, server = {5, 60000},
 }
+local ANSWERS = {fetched = true, unchanged = true, redirected = true, gone = true, retry = true}
 local SILENT = {dns = true, connect = true, reset = true, timeout = true, tls = true}
 local LONGEST_HOLD_MS = 3600000
 local LIVES = 8 -- openings in a row after which a host is dead that once answered
@@ -962,11 +964,12 @@ local function lease(keys, args)
   end
   local granted = {}
   local counter = tonumber(call('HGET', c.count, 'token') or 0)
-  local first = counter
+  local first, left = counter, n + PUT_OFF
   for rank = RANKS - 1, 0, -1 do
-    while #granted < n do
+    while #granted < n and left > 0 do
       local names = call('ZRANGE', c.ready .. rank, '-inf', c.now, 'BYSCORE', 'LIMIT', 0, n - #granted)
       if #names == 0 then break end
+      left = left - #names
       for _, name in ipairs(names) do
         local token = string.format('%.0f', (counter + 1) * partitions + partition)
         local told = grant(c, name, token, args[2], tonumber(args[3]), tonumber(args[4]))
@@ -1039,7 +1042,7 @@ local function settle(keys, args)
           bump(c, 'scheduled', 1)
         end
       end
-      if outcome ~= 'refused' or fault ~= '' or hold > 0 then judge(c, h, fault, hold) end
+      if ANSWERS[outcome] or fault ~= '' or hold > 0 then judge(c, h, fault, hold) end
       if args[i + 6] ~= '' then hear(c, h, l.subject, args[i + 6]) end
       settle_host(c, h)
       accepted[#accepted + 1] = 1
@@ -1092,12 +1095,13 @@ local function settle_robots(keys, args)
   local delay = tonumber(args[5])
   store_robots(c, l.subject, args[2], args[3], tonumber(args[4]))
   local h = finish(c, args[1], l, c.now)
+  if args[2] ~= 'disallow' then judge(c, h, '', 0) end
   if delay > h.delay or l.subject == h.slowest then h.delay, h.slowest = delay, l.subject end
   settle_host(c, h)
   close(c)
 end
 
--- args: token, after_ms, fault
+-- args: token, after_ms, fault ('': the answer was of no use)
 local function retry_robots(keys, args)
   local c = open(keys)
   local l = read_lease(c, args[1])
@@ -1106,6 +1110,7 @@ local function retry_robots(keys, args)
   r.attempt, r.expiries = r.attempt + 1, 0
   write_robots(c, l.subject, r)
   local h = finish(c, args[1], l, c.now)
+  if args[3] ~= '' then judge(c, h, args[3], 0) end
   h.held = max(h.held, c.now + args[2])
   settle_host(c, h)
   close(c)
