@@ -1,54 +1,96 @@
 """`MemoryFrontier`: the frontier's verbs on plain dictionaries of one process."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Self
 
+from core import InputError
 from frontier.canonical import canonical
 from frontier.flow import Flow
-from frontier.lease import Added, Discovery, Kind, Lease, Outcome, Settlement, Stats
-from frontier.memory.crawl import MAX_ATTEMPTS, Crawl
+from frontier.lease import (
+    Added,
+    Budget,
+    Discovery,
+    Exchange,
+    Kind,
+    Lease,
+    Outcome,
+    Rank,
+    Settlement,
+    Stats,
+)
+from frontier.memory.crawl import Crawl
 from frontier.memory.gate import Gate
+from frontier.memory.line import enter
 from frontier.memory.living import Living
+from frontier.memory.settling import settle
 from frontier.robots import RobotsRecord, Rule
 from frontier.scope import Scope
 
-_RETRY_MS = 30_000  # doubles with every attempt
+_LONGEST_NAME = 255  # bytes of a worker's name
 
 
 class MemoryFrontier:
-    """What `Frontier` promises, for one process and for as long as it lives."""
+    """What `Frontier` promises, for one process and for as long as it lives.
 
-    def __init__(self, *, clock: Callable[[], int]) -> None:
+    `clock` tells the time in milliseconds, and never goes back.
+    """
+
+    def __init__(self, *, clock: Callable[[], int], budget: Budget | None = None) -> None:
         self._clock = clock
-        self._crawl = Crawl()
+        self._budget = budget or Budget()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._crawl = Crawl(budget=self._budget)
         self._gate = Gate()
         self._living = Living()
 
-    async def open(self) -> None:
-        """Nothing is to be made ready."""
+    async def open(self, *, partitions: int | None = None) -> Self:  # noqa: ARG002 - the frontier's signature
+        """As `Frontier.open`; nothing is to be made ready, and nothing is spread."""
+        return self
 
     async def add(self, discoveries: Sequence[Discovery]) -> Added:
         """As `Frontier.add`."""
-        added = self._crawl.admit(discoveries, self._clock())
-        return Added(added=added, known=len(discoveries) - added)
+        return self._crawl.admit(discoveries, self._clock())
 
     async def lease(
         self, n: int, *, worker: str, lease_ms: int, min_delay_ms: int, limit: int | None = None
     ) -> list[Lease]:
         """As `Frontier.lease`."""
+        if len(worker.encode()) > _LONGEST_NAME:
+            raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
         crawl, now = self._crawl, self._clock()
-        crawl.catch_up(now)
-        flow = self._gate.flow(now)
         granted: list[Lease] = []
+        flow = self._gate.flow(now)
         if flow is not None and flow.shut:
             return granted
+        crawl.catch_up(now)
+        if limit is not None:
+            n = min(n, limit - self._leased() - crawl.outcomes[Outcome.FETCHED])
         while len(granted) < n and (line := crawl.line(now)[: n - len(granted)]):
             for host in line:
-                if limit is not None and self._taken() >= limit:
-                    return granted
-                token = crawl.grant(host, worker, now + lease_ms, min_delay_ms, now)
+                slot = host.held
+                token = crawl.grant(host, worker, lease_ms, min_delay_ms, now)
                 if token is not None:
-                    granted.append(self._told(token))
+                    granted.append(self._told(token, slot))
         return granted
+
+    async def enter(self, lease: Lease, address: str, delay_ms: int) -> int:
+        """As `Frontier.enter`."""
+        return enter(self._crawl.addresses, address, delay_ms, lease.slot_ms, self._clock())
+
+    async def postpone(self, lease: Lease, wait_ms: int) -> bool:
+        """As `Frontier.postpone`."""
+        now = self._clock()
+        promise = self._crawl.promises.get(lease.token)
+        if promise is None or promise.released:
+            return False
+        _, host = self._crawl.finish(lease.token, 0)
+        host.held = max(host.held, now + wait_ms)
+        if promise.page is not None:
+            self._crawl.put_back(promise.page)
+        host.place(now)
+        return True
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """As `Frontier.renew`."""
@@ -56,39 +98,38 @@ class MemoryFrontier:
             if promise := self._crawl.promises.get(lease.token):
                 promise.deadline = self._clock() + lease_ms
 
-    async def release(self, leases: Sequence[Lease]) -> None:
+    async def release(self, exchanges: Sequence[Exchange]) -> None:
         """As `Frontier.release`."""
         now = self._clock()
-        for lease in leases:
-            promise = self._crawl.promises.get(lease.token)
+        for exchange in exchanges:
+            promise = self._crawl.promises.get(exchange.lease.token)
             if promise is not None and not promise.released:
                 promise.released = True
                 host = self._crawl.hosts[promise.host]
                 host.end_exchange(now)
+                if exchange.elapsed_ms is not None:
+                    host.hear_elapsed(max(exchange.elapsed_ms, 0))
                 host.place(now)
 
-    async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0) -> int:
+    async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0, now_ms: int = 0) -> int:
         """As `Frontier.settle`."""
-        accepted = sum(self._settle(settlement, self._clock()) for settlement in settlements)
+        now = self._clock()
+        self._crawl.admit((found for ended in settlements for found in ended.discoveries), now)
         self._gate.archived(archived)
-        return accepted
+        return sum(settle(self._crawl, settlement, now, now_ms) for settlement in settlements)
 
     async def settle_robots(
         self, lease: Lease, *, rule: Rule, body: bytes, ttl_ms: int, delay_ms: int | None
     ) -> None:
         """As `Frontier.settle_robots`."""
-        now = self._clock()
+        now, delay = self._clock(), delay_ms or 0
         promise = self._crawl.promises.get(lease.token)
         if promise is None or promise.kind is not Kind.ROBOTS:
             return
-        origin = self._crawl.origin(promise.origin)
-        origin.version += 1
-        origin.rule, origin.body, origin.expires = rule, body, now + ttl_ms
-        origin.attempt = origin.expiries = 0
-        self._crawl.finish(lease.token, now)
-        host = self._crawl.hosts[promise.host]
-        if (delay_ms or 0) > host.delay or promise.origin == host.slowest:
-            host.delay, host.slowest = delay_ms or 0, promise.origin
+        _, host = self._crawl.finish(lease.token, now)
+        self._crawl.origins[promise.origin].store(rule, body, now + ttl_ms)
+        if delay > host.delay or promise.origin == host.slowest:
+            host.delay, host.slowest = delay, promise.origin
         host.place(now)
 
     async def retry_robots(self, lease: Lease, *, after_ms: int) -> None:
@@ -97,19 +138,55 @@ class MemoryFrontier:
         promise = self._crawl.promises.get(lease.token)
         if promise is None or promise.kind is not Kind.ROBOTS:
             return
-        origin = self._crawl.origin(promise.origin)
+        origin = self._crawl.origins[promise.origin]
         origin.attempt, origin.expiries = origin.attempt + 1, 0
-        self._crawl.finish(lease.token, now)
-        host = self._crawl.hosts[promise.host]
+        _, host = self._crawl.finish(lease.token, now)
         host.held = max(host.held, now + after_ms)
         host.place(now)
 
     async def robots(self, origin: str) -> RobotsRecord | None:
         """As `Frontier.robots`."""
-        known = self._crawl.origins.get(origin)
-        if known is None or known.version == 0:
+        known = self._crawl.origins[origin]
+        if known.version == 0:
             return None
         return RobotsRecord(origin=origin, version=known.version, rule=known.rule, body=known.body)
+
+    async def hold(self, host: str, ms: int) -> bool:
+        """As `Frontier.hold`."""
+        known, now = self._crawl.hosts.get(host), self._clock()
+        if known is not None:
+            known.held = max(known.held, now + max(ms, 0))
+            known.place(now)
+        return known is not None
+
+    async def resume(self, host: str) -> bool:
+        """As `Frontier.resume`."""
+        known = self._crawl.hosts.get(host)
+        if known is not None:
+            known.held = known.faults = known.trips = 0
+            known.dead = False
+            known.turn = None
+            known.place(self._clock())
+        return known is not None
+
+    async def prefer(self, ranks: dict[str, Rank]) -> None:
+        """As `Frontier.prefer`."""
+        for domain, rank in ranks.items():
+            self._crawl.domains[domain].rank = rank
+        for host in self._crawl.hosts.values():
+            if host.domain in ranks:
+                host.rank, host.turn = ranks[host.domain], None
+                host.place(self._clock())
+
+    async def drop(self, scope: Scope) -> int:
+        """As `Frontier.drop`."""
+        self._crawl.bars.add(scope)
+        dropped = 0
+        for host in self._crawl.hosts.values():
+            if scope.kind == "any" or scope.anchor == {"host": host.name, "domain": host.domain}.get(scope.kind):
+                dropped += self._crawl.bury(host, Outcome.REFUSED, "dropped")
+                host.place(self._clock())
+        return dropped
 
     async def follow(self, *, follower: str, backlog: int, limit: int, ttl_ms: int = 600_000) -> Flow:
         """As `Frontier.follow`."""
@@ -154,15 +231,14 @@ class MemoryFrontier:
 
     async def leases(self, worker: str) -> list[Lease]:
         """As `Frontier.leases`."""
-        promises = sorted(self._crawl.promises.items())
-        return [self._told(token) for token, promise in promises if promise.worker == worker]
+        return [self._told(token) for token, held in self._crawl.promises.items() if held.worker == worker]
 
     async def stats(self) -> Stats:
         """As `Frontier.stats`."""
         crawl = self._crawl
-        leased = self._leased()
+        waiting, leased = sum(len(host.waiting) for host in crawl.hosts.values()), self._leased()
         return Stats(
-            waiting=sum(len(host.waiting) for host in crawl.hosts.values()),
+            waiting=waiting,
             leased=leased,
             later=len(crawl.later),
             robots=len(crawl.promises) - leased,
@@ -171,12 +247,16 @@ class MemoryFrontier:
                 str(outcome): crawl.outcomes[outcome] for outcome in Outcome if outcome is not Outcome.RETRY
             },
             reasons=dict(crawl.reasons),
-            seen=len(crawl.seen),
+            seen=waiting + leased + len(crawl.later) + crawl.outcomes.total(),
+            scheduled=len(crawl.visits),
+            held=sum(host.trips > 0 for host in crawl.hosts.values()),
+            dead=sum(host.dead for host in crawl.hosts.values()),
+            discarded=dict(crawl.discarded),
         )
 
-    async def drop(self) -> None:
-        """As `Frontier.drop`."""
-        self.__init__(clock=self._clock)
+    async def forget(self) -> None:
+        """As `Frontier.forget`."""
+        self._begin()
 
     def __repr__(self) -> str:
         return "MemoryFrontier()"
@@ -184,37 +264,9 @@ class MemoryFrontier:
     def _leased(self) -> int:
         return sum(promise.page is not None for promise in self._crawl.promises.values())
 
-    def _taken(self) -> int:
-        return self._crawl.outcomes[Outcome.FETCHED] + self._leased()
-
-    def _settle(self, settlement: Settlement, now: int) -> bool:
-        crawl, token = self._crawl, settlement.lease.token
-        held = crawl.promises.get(token)
-        if held is None or held.page is None:
-            return False
-        crawl.admit(settlement.discoveries, now)
-        page = held.page
-        crawl.finish(token, now)
-        host = crawl.hosts[held.host]
-        if settlement.hold_ms > 0:
-            host.held = max(host.held, now + settlement.hold_ms)
-        if settlement.outcome is not Outcome.RETRY:
-            crawl.conclude(settlement.outcome, settlement.reason)
-        else:
-            wait = settlement.retry_after_ms
-            if wait is None:
-                wait = _RETRY_MS * 2**page.attempt
-            page.attempt += 1
-            if page.attempt >= MAX_ATTEMPTS:
-                crawl.conclude(Outcome.FAILED, settlement.reason)
-            else:
-                crawl.wait_until(now + max(wait, 0), page)
-        host.place(now)
-        return True
-
-    def _told(self, token: int) -> Lease:
+    def _told(self, token: int, slot: int = 0) -> Lease:
         promise = self._crawl.promises[token]
-        origin = self._crawl.origin(promise.origin)
+        origin = self._crawl.origins[promise.origin]
         if promise.page is not None:
             found, attempt = promise.page.found, promise.page.attempt
         else:
@@ -230,8 +282,10 @@ class MemoryFrontier:
             depth=found.depth,
             max_depth=found.max_depth,
             hops=found.hops,
+            priority=found.priority,
             generation=found.generation,
             interval_s=found.interval_s,
             attempt=attempt,
             robots_version=origin.version,
+            slot_ms=slot,
         )
