@@ -6,13 +6,13 @@ ends the lease with an `Outcome`; `Exchange` says, mostly earlier, that the host
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 
 from core import InputError, Url
 from frontier.scope import Scope
 
 LEVELS = 1_000_000_000
-"""Depths and priorities lie within this many steps of zero: their difference is ordered as a 32-bit number."""
+"""Depths and priorities are at most so far from zero: their difference is ordered as a 32-bit number."""
 
 
 class Kind(StrEnum):
@@ -77,8 +77,17 @@ class Discovery:
     """How long after a visit the next one is due; 0 for never. Visits adapt it (`frontier.revisit`)."""
 
     def __post_init__(self) -> None:
-        if not (abs(self.depth) <= LEVELS and abs(self.priority) <= LEVELS):
-            raise InputError(f"{self.url}: depth and priority must lie within ±{LEVELS:,}")
+        if not (0 <= self.depth <= LEVELS and abs(self.priority) <= LEVELS):
+            raise InputError(f"{self.url}: depth and priority must lie within ±{LEVELS:,}, depth not below 0")
+
+
+class Rank(IntEnum):
+    """Hosts of a higher rank that may be asked are asked before all others."""
+
+    LAST = 0
+    USUAL = 1
+    RICH = 2
+    FIRST = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,12 +105,15 @@ class Lease:
     depth: int
     max_depth: int | None
     hops: int
+    priority: int
     generation: int
     interval_s: int
     attempt: int
     """Times that this was tried before; 0 is the first."""
     robots_version: int
     """Version of the robots record that is valid for the page; of the one to replace, for robots (0: none)."""
+    slot_ms: int = 0
+    """Until when the host was held before; it may be its place in the line of its address (`Frontier.enter`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

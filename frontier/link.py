@@ -7,19 +7,23 @@
 """
 
 from collections.abc import Awaitable, Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
 from core import Unavailable
-from frontier.connect import answering
 
 LIBRARY = "thresher"
 CRAWLS = "thresher:crawls"
 """Set of the names of all crawls."""
 _OLDEST = 7  # Redis Functions came with 7.0
 
+
+Arg: TypeAlias = str | bytes | int | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,7 @@ class Call:
     verb: str
     keys: tuple[str, ...]
     """All of one slot."""
-    args: tuple[str | bytes | int | float, ...] = ()
+    args: tuple[Arg, ...] = ()
 
 
 class Link(Protocol):
@@ -69,10 +73,14 @@ class Single:
 
     async def call(self, calls: Sequence[Call]) -> list[Any]:
         """Carry out calls in one round trip."""
+        if not calls:
+            return []
         with answering("frontier"):
             if len(calls) == 1:
                 (call,) = calls
-                return [await self._redis.fcall(f"thresher_{call.verb}", len(call.keys), *call.keys, *call.args)]
+                return [
+                    await self._redis.fcall(f"thresher_{call.verb}", len(call.keys), *call.keys, *call.args)
+                ]
             pipeline = self._redis.pipeline(transaction=False)
             for call in calls:
                 pipeline.fcall(f"thresher_{call.verb}", len(call.keys), *call.keys, *call.args)
@@ -102,7 +110,9 @@ class Single:
     async def names(self) -> set[str]:
         """Return the crawls that are listed."""
         with answering("crawls"):
-            return {name.decode() for name in await cast("Awaitable[set[bytes]]", self._redis.smembers(CRAWLS))}
+            return {
+                name.decode() for name in await cast("Awaitable[set[bytes]]", self._redis.smembers(CRAWLS))
+            }
 
     async def list_name(self, crawl: str) -> None:
         """List a crawl."""
@@ -117,6 +127,22 @@ class Single:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._redis.aclose()
+
+
+@contextmanager
+def answering(subject: str) -> Iterator[None]:
+    """Turn the server's refusals and silence into `Unavailable`, in one line that begins with `subject`."""
+    try:
+        yield
+    except (RedisError, OSError) as error:
+        raise Unavailable(
+            f"{subject}: the frontier's server failed: {one_line(error)}; see to it and run again"
+        ) from error
+
+
+def one_line(error: Exception) -> str:
+    """What an error says, without line breaks and final dot."""
+    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
 
 
 def _flat(library: Any) -> list[Any]:
