@@ -219,7 +219,7 @@ class Crawl:
     def catch_up(self, now: int) -> None:
         """Take back what has expired, and wake what is due."""
         expired = [(promise.deadline, token) for token, promise in self.promises.items()]
-        for deadline, token in sorted(expired):
+        for deadline, token in sorted(expired, reverse=True):  # each goes before those that are there
             if deadline <= now:
                 self.abandon(token, deadline, 1, now)
         for aside in (self.later, self.visits):

@@ -225,7 +225,7 @@ class MemoryFrontier:
         """As `Frontier.reclaim`."""
         now = self._clock()
         held = [token for token, promise in self._crawl.promises.items() if promise.worker == worker]
-        for token in held:
+        for token in sorted(held, reverse=True):  # each goes before those that are there
             self._crawl.abandon(token, now, 0, now)
         return len(held)
 
