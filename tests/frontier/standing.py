@@ -6,9 +6,10 @@ the future, so that the call advances it by nothing. What runs on the server's T
 
 from collections.abc import Callable, Sequence
 
-from frontier import Frontier
+from frontier import Budget, Frontier
 from frontier.connect import connect
 from frontier.link import Call
+from frontier.memory import MemoryFrontier
 
 FAR = 1 << 48
 FIRST_TOKEN = 10**8  # all tokens of a test have as many digits: their order as text is their order as numbers
@@ -47,28 +48,44 @@ class Standing:
 
 
 class Crawl:
-    """A crawl on a real server, and the time that it believes in."""
+    """A crawl, and the time that it believes in."""
 
-    def __init__(self, link: Standing, clock: Clock, frontier: Frontier):
-        self.link = link
+    def __init__(self, clock: Clock, frontier: Frontier | MemoryFrontier, link: Standing | None = None):
         self.clock = clock
         self.frontier = frontier
+        self.link = link
+        self._skipped = 0
+
+    @property
+    def wall_ms(self) -> int:
+        """What visits fall due by: the server's TIME, which does not stand."""
+        return self.clock.now - (self._skipped if self.link is not None else 0)
 
     async def skip(self, ms: int) -> None:
         """Time passes."""
         self.clock.now += ms
-        for key in self.frontier._partitions.calls("", key="visits"):
-            for member in await self.link.redis.zrange(key.keys[0], 0, -1):
-                await self.link.redis.zincrby(key.keys[0], -ms, member)
+        self._skipped += ms
+        if self.link is not None:
+            for call in self.frontier._partitions.calls("", key="visits"):
+                (visits,) = call.keys
+                for member in await self.link.redis.zrange(visits, 0, -1):
+                    await self.link.redis.zincrby(visits, -ms, member)
 
     async def aclose(self) -> None:
         await self.frontier.forget()
-        await self.link.aclose()
+        if self.link is not None:
+            await self.link.aclose()
 
 
-async def standing(address: str, name: str, clock: Clock, *, partitions: int = 1, budget=None) -> Crawl:
-    """Open a crawl of that name."""
+def remembered(clock: Clock, budget: Budget | None = None) -> Crawl:
+    """A crawl in memory."""
+    return Crawl(clock, MemoryFrontier(clock=clock, budget=budget))
+
+
+async def standing(
+    address: str, name: str, clock: Clock, *, partitions: int = 1, budget: Budget | None = None
+) -> Crawl:
+    """A crawl of that name on a server."""
     link = Standing(await connect(address), clock)
-    frontier = Frontier(link, name, budget=budget)
-    await frontier.open(partitions=partitions)
-    return Crawl(link, clock, frontier)
+    frontier = await Frontier(link, name, budget=budget).open(partitions=partitions)
+    return Crawl(clock, frontier, link)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -30,8 +30,7 @@ from frontier import (
     Settlement,
     canonical,
 )
-from frontier.memory import MemoryFrontier
-from tests.frontier.standing import FIRST_TOKEN, Clock, standing
+from tests.frontier.standing import Clock, remembered, standing
 
 _serial = count()
 
@@ -66,7 +65,7 @@ pages = st.lists(
         st.integers(0, 3),
         st.integers(0, 1),
         rarely,
-        rarely.map(lambda chosen: chosen * 10_000),
+        st.sampled_from([0, 0, 10_000]),
     ),
     max_size=8,
 )
@@ -138,7 +137,7 @@ class Machine(RuleBasedStateMachine):
         self.real = self.run(
             standing(self.address, name, self.clock, partitions=self.partitions, budget=budget)
         )
-        self.model = MemoryFrontier(clock=self.clock, budget=budget)
+        self.model = remembered(self.clock, budget)
         self.both("add", found)
 
     def teardown(self):
@@ -153,7 +152,7 @@ class Machine(RuleBasedStateMachine):
     def tell(self, verb, *told, **named):
         """Tell each of the two frontiers its own, at the same moment, which no other call shares."""
         self.clock.now += 1
-        frontiers = (self.real.frontier, self.model)
+        frontiers = (self.real.frontier, self.model.frontier)
         return [
             self.run(getattr(frontier, verb)(*args, **named))
             for frontier, args in zip(frontiers, told or ((), ()), strict=True)
@@ -226,24 +225,25 @@ class Machine(RuleBasedStateMachine):
             )
 
     def settle(self, pair, end):
-        outcome = Outcome.RETRY if end.how == "retry" else end.outcome
-        self.pair(
-            "settle",
-            pair,
-            lambda lease: [
-                Settlement(
-                    lease=lease,
-                    outcome=outcome,
-                    reason=end.reason,
-                    discoveries=end.found,
-                    retry_after_ms=end.wait,
-                    hold_ms=end.hold,
-                    fault=end.fault,
-                    sketch=end.sketch,
-                )
-            ],
-            now_ms=self.clock.now,
-        )
+        ended = [
+            Settlement(
+                lease=lease,
+                outcome=Outcome.RETRY if end.how == "retry" else end.outcome,
+                reason=end.reason,
+                discoveries=end.found,
+                retry_after_ms=end.wait,
+                hold_ms=end.hold,
+                fault=end.fault,
+                sketch=end.sketch,
+            )
+            for lease in pair
+        ]
+        self.clock.now += 1
+        accepted = [
+            self.run(crawl.frontier.settle([settlement], now_ms=crawl.wall_ms))
+            for crawl, settlement in zip((self.real, self.model), ended, strict=True)
+        ]
+        assert accepted[0] == accepted[1]
 
     @rule(found=pages)
     def add(self, found):
