@@ -769,7 +769,9 @@ end
 
 local function expire(c)
   local due = call('ZRANGE', c.deadlines, '-inf', c.now, 'BYSCORE', 'LIMIT', 0, SWEEP, 'WITHSCORES')
-  for i = 1, #due, 2 do abandon(c, due[i], read_lease(c, due[i]), tonumber(due[i + 1]), true) end
+  for i = #due - 1, 1, -2 do -- the last first: each goes before those that are there
+    abandon(c, due[i], read_lease(c, due[i]), tonumber(due[i + 1]), true)
+  end
 end
 
 -- What waited for its time waits for its turn.
@@ -1119,16 +1121,15 @@ end
 -- args: worker ; returns how many leases went back
 local function reclaim(keys, args)
   local c = open(keys)
-  local all, reclaimed = call('HGETALL', c.leases), 0
+  local all, held = call('HGETALL', c.leases), {}
   for i = 1, #all, 2 do
     local l = parse_lease(all[i + 1])
-    if l.worker == args[1] then
-      abandon(c, all[i], l, c.now, false)
-      reclaimed = reclaimed + 1
-    end
+    if l.worker == args[1] then held[#held + 1] = {tonumber(all[i]), all[i], l} end
   end
+  table.sort(held, function(a, b) return a[1] > b[1] end) -- the last first: each goes before those that are there
+  for _, lease_ in ipairs(held) do abandon(c, lease_[2], lease_[3], c.now, false) end
   close(c)
-  return reclaimed
+  return #held
 end
 
 -- args: worker
