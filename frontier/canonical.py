@@ -7,8 +7,16 @@ Rules, in order:
 3. What is left is the `wire` form: what a browser would request.
 4. The canonical `text` folds what RFC 3986, section 6.2.2 calls equivalent: hexadecimal digits of
    percent-encodings are upper case, encoded unreserved characters are decoded. It also drops the host's
-   final dot and an empty query.
-5. Neither form is longer than 2,000 characters, and no host name is one that DNS could not carry.
+   final dot.
+5. It drops what a server or an advertiser hung on the URL to recognise the visitor: the session identifiers and
+   tracking parameters named below. A visitor without them is shown the same page.
+6. It drops an empty query and empty parameters: `?`, `?&`, `&&` and a final `&`.
+7. Neither form is longer than 2,000 characters, and no host name is one that DNS could not carry.
+
+Not folded, because servers tell them apart: `http` and `https`, a name with `www.` and without, `/` and
+`/index.html`, a path with its final slash and without, capitals, doubled slashes, the order of parameters, `a=` and
+`a`, a parameter that stands twice. A page found under two of them costs one more fetch, and its text is found to be a
+duplicate later; a page folded into another that it is not is lost.
 
 The canonical form is a fixed point: `canonical(url.text).text == url.text`.
 """
@@ -27,6 +35,26 @@ _MAX_LABEL = 63  # the same
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")  # RFC 3986, 2.3
 _HEX = frozenset("0123456789ABCDEFabcdef")
+
+_PATH_SESSION = re.compile(
+    r"(?<!/\.)(?<!/\.\.);jsessionid=[^/;]*"  # Jakarta Servlet 6.0, 7.1.3; never what would leave `.` or `..` behind
+    r"|/\((?:[AFSX]\([A-Za-z0-9_-]+\))+\)(?=/)",  # ASP.NET, cookieless session, authentication, anonymous user
+    re.IGNORECASE,
+)
+_DROPPED = re.compile(
+    r"(?:^|(?<=&))(?:"
+    # Sessions. Of names that others use as well only with the value that these programs make.
+    r"(?:jsessionid|phpsessid|aspsessionid[a-z]{8})="  # Servlet; php.ini session.name; Classic ASP (IIS)
+    r"|cfid=\d+&cftoken="  # ColdFusion; both or none, as the Internet Archive's canonicaliser has it
+    r"|(?:oscsid|zenid|xtcsid)=(?=[0-9a-z]{26,32}(?:&|$))"  # osCommerce, Zen Cart, xt:Commerce
+    r"|(?:sid|s)=(?=[0-9a-f]{32}(?:&|$))"  # phpBB; vBulletin
+    # Tracking, as the advertisers' and mailers' own manuals name it.
+    r"|utm_[a-z_]+=|_gl=|gclid=|gclsrc=|dclid=|gbraid=|wbraid="  # Google Analytics and Ads
+    r"|fbclid=|msclkid=|yclid=|twclid=|ttclid=|li_fat_id=|igshid="  # Meta, Microsoft, Yandex, X, TikTok, LinkedIn
+    r"|mc_eid=|mc_cid=|mkt_tok=|_hsenc=|_hsmi=|oly_enc_id=|oly_anon_id=|vero_id="  # of mailings; Firefox strips them too
+    r")[^&]*",
+    re.IGNORECASE,
+)
 
 
 class NotAUrl(ValueError):
@@ -81,9 +109,18 @@ def _authority(authority: str) -> str:
 
 
 def _fold(path: str) -> str:
-    if path.find("?") == len(path) - 1:
-        path = path.removesuffix("?")
-    return _ESCAPE.sub(_unescape, path) if "%" in path else path
+    if "%" in path:
+        path = _ESCAPE.sub(_unescape, path)
+    path, mark, query = path.partition("?")
+    if ";" in path or "(" in path:
+        path = _PATH_SESSION.sub("", path)
+    if not mark:
+        return path
+    if "=" in query:
+        query = _DROPPED.sub("", query)
+    if query[:1] == "&" or query[-1:] == "&" or "&&" in query:
+        query = "&".join(filter(None, query.split("&")))
+    return f"{path}?{query}" if query else path
 
 
 def _unescape(match: re.Match[str]) -> str:
