@@ -35,7 +35,7 @@ _SAYS_DATE = ("year=", "month=", "date=", "/calend", "/kalender", "/agenda", "/e
 _YEAR = r"(?:0[0-9]{3}|2[2-9][0-9]{2}|[3-9][0-9]{3}|[1-9][0-9]{4})"
 _ABSURD_DATE = re.compile(
     rf"year={_YEAR}(?:&|$)"
-    rf"|(?:month|date)={_YEAR}-?(?:0[1-9]|1[0-2])(?![0-9]{{3}})"
+    rf"|(?:month|date)={_YEAR}-(?:0?[1-9]|1[0-2])(?![0-9])"
     rf"|/(?:calendar|kalender|agenda|events?)/(?:[a-z]{{1,9}}/)?{_YEAR}[/-](?:0?[1-9]|1[0-2])(?:[/-]|$)"
 )
 
