@@ -144,10 +144,10 @@ async def test_no_calls_have_no_replies(link):
 
 async def test_many_tasks_share_a_link(link):
     async def ask(task: int) -> None:
-        for i in range(20):
+        for i in range(5):
             assert await link.call([echo(i, task, i)]) == [[str(task).encode(), str(i).encode()]]
 
-    await asyncio.gather(*(ask(task) for task in range(50)))
+    await asyncio.gather(*(ask(task) for task in range(300)))
 
 
 async def test_a_refusal_says_in_one_line_what_was_refused_and_by_whom(link):
@@ -347,6 +347,18 @@ async def test_a_server_alone_with_its_replica_is_waited_for_too(tmp_path):
             replica.resume()
             assert await waiting == [1]
             assert replica.run("SMEMBERS", "k") == {"x"}
+
+
+async def test_a_server_that_is_a_replica_for_a_while_is_waited_for(tmp_path):
+    with valkey(tmp_path / "0") as member:
+        async with linked(member) as link:
+            await link.open(CODE)
+            member.run("REPLICAOF", "127.0.0.1", 1)
+            waiting = asyncio.create_task(link.call([Call("once", ("k",), (1,))]))
+            await asyncio.sleep(0.2)
+            assert not waiting.done()
+            member.run("REPLICAOF", "NO", "ONE")
+            assert await waiting == [1]
 
 
 # A cluster that changes
