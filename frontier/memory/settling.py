@@ -27,9 +27,7 @@ def settle(crawl: Crawl, settlement: Settlement, now: int, fetched_ms: int) -> b
     else:
         crawl.conclude(settlement.outcome, settlement.reason)
         _visit_again(crawl, held.page, settlement.outcome, fetched_ms)
-    asked = (
-        settlement.outcome is not Outcome.REFUSED or settlement.fault is not None or settlement.hold_ms > 0
-    )
+    asked = settlement.outcome is not Outcome.REFUSED or settlement.fault is not None or settlement.hold_ms > 0
     if asked and judge(host, settlement.fault, settlement.hold_ms, now):
         crawl.bury(host, Outcome.FAILED, "host_dead")
         host.dead = True
