@@ -12,11 +12,11 @@ NAVIGATION = "".join(
     for name in ("Home", "News", "Products", "Support", "Downloads", "Company", "Careers", "Press", "Contact")
 )
 MONTHS = {
-    "en": "January February March April May June July August September October November December".split(),
-    "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember".split(),
-    "ru": "Январь Февраль Март Апрель Май Июнь Июль Август Сентябрь Октябрь Ноябрь Декабрь".split(),
+    "en": ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"],
+    "de": ["Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember"],
+    "ru": ["Январь", "Февраль", "Март", "Апрель", "Май", "Июнь", "Июль", "Август", "Сентябрь", "Октябрь", "Ноябрь", "Декабрь"],
     "ja": [f"{month}月" for month in range(1, 13)],
-    "sw": "Januari Februari Machi Aprili Mei Juni Julai Agosti Septemba Oktoba Novemba Desemba".split(),
+    "sw": ["Januari", "Februari", "Machi", "Aprili", "Mei", "Juni", "Julai", "Agosti", "Septemba", "Oktoba", "Novemba", "Desemba"],
 }
 
 
@@ -54,7 +54,7 @@ def sessions(pattern: str) -> Maze:
     """The same twelve pages, each time under a new session, which the text tells as well."""
     for number in count():
         name = f"page{number % 12}"
-        body = f"<p>Your session is {token(number)}.</p><p>{'lorem ipsum dolor sit amet'.split()[number % 5]}</p>"
+        body = f"<p>Your session is {token(number)}.</p><p>{['lorem', 'ipsum', 'dolor', 'sit', 'amet'][number % 5]}</p>"
         yield pattern.format(token=token(number), name=name), page("Shop", body)
 
 
@@ -69,7 +69,7 @@ def same_page() -> Maze:
 
 def soft_404() -> Maze:
     """Not found, with status 200 and the path in the text."""
-    words = "red green blue tall small great old new warm cold".split()
+    words = ["red", "green", "blue", "tall", "small", "great", "old", "new", "warm", "cold"]
     for number in count():
         path = "/".join(words[number // 10**place % 10] for place in range(4))
         body = f"<p>We could not find “{path}” on this server.</p>"

@@ -192,7 +192,23 @@ def test_anything_is_a_url_or_refused(raw):
 
 
 FRAGMENTS = st.sampled_from(
-    ["/", "a", "..", "&", "?", "=", ";jsessionid=", "(S(", "))", "(A(b)F(c))", "utm_x", "sid=", "%5f", "%", "41"]
+    [
+        "/",
+        "a",
+        "..",
+        "&",
+        "?",
+        "=",
+        ";jsessionid=",
+        "(S(",
+        "))",
+        "(A(b)F(c))",
+        "utm_x",
+        "sid=",
+        "%5f",
+        "%",
+        "41",
+    ]
     + ["0123456789abcdef0123456789abcdef", "PHPSESSID", "cfid=1", "cftoken=2", "fbclid", "[", "#"]
 )
 
