@@ -49,7 +49,7 @@ class Level:
 TEMPLATE = Level(first=64, most=96, proven=88, counts_dead_ends=False)
 """64 pages that all say the same, 96 where it was honest before: recognised within some 100 fetches."""
 HOST = Level(first=80, most=120, proven=112, counts_dead_ends=True)
-DOMAIN = Level(first=88, most=127, proven=127, counts_dead_ends=True)
+DOMAIN = Level(first=96, most=127, proven=127, counts_dead_ends=True)
 
 
 def heard(ring: bytes, sketch: int) -> tuple[bytes, bool]:

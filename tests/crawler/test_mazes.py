@@ -67,7 +67,7 @@ def wander(maze, crawl=None):
         (mazes.soft_404(), 100),
         (mazes.pagination(), 40 + 100),
         (mazes.there_and_back(), 75),
-        (mazes.farm(), 100),
+        (mazes.farm(), 110),
         (mazes.facets(goods=5), 160),
         (mazes.facets(goods=20), 300),
     ],
