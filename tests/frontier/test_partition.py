@@ -12,7 +12,9 @@ NUMBERS = st.integers(1, 200)
 @given(NUMBERS, st.integers(0, 199))
 def test_all_keys_of_a_partition_lie_in_one_slot(number, partition):
     parts = Partitions("a-crawl", number)
-    slots = {key_slot(parts.key(partition % number, name).encode()) for name in ("count", "hosts", "q:a.test")}
+    slots = {
+        key_slot(parts.key(partition % number, name).encode()) for name in ("count", "hosts", "q:a.test")
+    }
     assert len(slots) == 1
 
 
