@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from frontier.encoding import identity
 from frontier.lease import Added, Budget, Discovery, Kind, Outcome
 from frontier.memory.state import Domain, Host, Origin, Page, Promise
-from frontier.novelty import starves, trickles
+from frontier.novelty import starving, trickles
 from frontier.scope import Scope, registered_domain
 from frontier.template import template
 
@@ -104,7 +104,7 @@ class Crawl:
     def unwanted(self, host: Host, page: Page) -> str:
         """Why a page is not wanted any more; empty where it is."""
         standings = host.template(template(page.found.url)), host.standing, self.domains[host.domain].standing
-        if starves(*standings) and not trickles(identity(page.found)[-1]):
+        if starving(*standings) and not trickles(identity(page.found)[-1]):
             return "trap"
         if any(bar.admits(page.found.url) for bar in self.bars):
             return "dropped"

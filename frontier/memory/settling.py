@@ -27,12 +27,13 @@ def settle(crawl: Crawl, settlement: Settlement, now: int, fetched_ms: int) -> b
     else:
         crawl.conclude(settlement.outcome, settlement.reason)
         _visit_again(crawl, held.page, settlement.outcome, fetched_ms)
-    asked = settlement.outcome is not Outcome.REFUSED or settlement.fault is not None or settlement.hold_ms > 0
+    answered = settlement.outcome not in {Outcome.REFUSED, Outcome.FAILED}
+    asked = answered or settlement.fault is not None or settlement.hold_ms > 0
     if asked and judge(host, settlement.fault, settlement.hold_ms, now):
         crawl.bury(host, Outcome.FAILED, "host_dead")
         host.dead = True
     if settlement.sketch is not None:
-        _hear(crawl, host, held.page, settlement.sketch)
+        _hear(crawl, host, held.page, settlement.sketch, leads_on=bool(settlement.discoveries))
     host.place(now)
     return True
 
@@ -55,10 +56,10 @@ def _visit_again(crawl: Crawl, page: Page, outcome: Outcome, fetched_ms: int) ->
         crawl.visits.append((due_ms(fetched_ms, interval_s), again))
 
 
-def _hear(crawl: Crawl, host: Host, page: Page, sketch: int) -> None:
+def _hear(crawl: Crawl, host: Host, page: Page, sketch: int, *, leads_on: bool) -> None:
     """The page said this: `frontier.novelty`."""
     domain, name = crawl.domains[host.domain], template(page.found.url)
     domain.ring, new = heard(domain.ring, sketch)
-    domain.standing = after(DOMAIN, domain.standing, new=new)
-    host.standing = after(HOST, host.standing, new=new)
-    host.templates[name] = after(TEMPLATE, host.template(name), new=new)
+    domain.standing = after(DOMAIN, domain.standing, new=new, leads_on=leads_on)
+    host.standing = after(HOST, host.standing, new=new, leads_on=leads_on)
+    host.templates[name] = after(TEMPLATE, host.template(name), new=new, leads_on=leads_on)

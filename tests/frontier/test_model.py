@@ -128,7 +128,8 @@ class Machine(RuleBasedStateMachine):
         self.real = None
 
     @initialize(
-        budget=st.none() | st.builds(Budget, host=st.just(5), domain=st.just(7), hosts=st.sampled_from([1, 4096])),
+        budget=st.none()
+        | st.builds(Budget, host=st.just(5), domain=st.just(7), hosts=st.sampled_from([1, 4096])),
         found=pages,
     )
     def begin(self, budget, found):
@@ -297,7 +298,12 @@ class Machine(RuleBasedStateMachine):
         if really:
             self.both("drop", Scope.parse(scope))
 
-    @rule(backlog=st.integers(0, 12), limit=st.just(10), ttl_ms=st.sampled_from([SECOND, MINUTE]), archived=st.integers(0, 12))
+    @rule(
+        backlog=st.integers(0, 12),
+        limit=st.just(10),
+        ttl_ms=st.sampled_from([SECOND, MINUTE]),
+        archived=st.integers(0, 12),
+    )
     def follow(self, backlog, limit, ttl_ms, archived):
         real, model = self.tell("follow", follower="p", backlog=backlog, limit=limit, ttl_ms=ttl_ms)
         assert replace(real, reported_ms=0) == replace(model, reported_ms=0)
@@ -350,7 +356,9 @@ class Machine(RuleBasedStateMachine):
                     rules = {"rule": "allow", "body": b"", "ttl_ms": ALWAYS, "delay_ms": 0}
                     self.pair("settle_robots", pair, lambda lease: lease, **rules)
                 else:
-                    done = self.pair("settle", pair, lambda lease: [Settlement(lease=lease, outcome=Outcome.GONE)])
+                    done = self.pair(
+                        "settle", pair, lambda lease: [Settlement(lease=lease, outcome=Outcome.GONE)]
+                    )
                     assert done == 1
         self.they_agree()
 
