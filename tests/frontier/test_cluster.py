@@ -213,3 +213,29 @@ async def test_all_servers_die_together_under_a_crawl(cluster, link, crawl):
             await asyncio.to_thread(cluster.heal)
 
     await check(fleet, await fleet.crawl_until_drained(trouble))
+
+
+@pytest.mark.slow
+async def test_what_a_cluster_loses_makes_no_host_be_asked_sooner(cluster, link, crawl):
+    """A replica that was cut off for seconds takes the place of a master that went on alone: its last seconds are lost."""
+    fleet = Fleet(link, crawl, hosts=60, pages=40)
+
+    async def trouble() -> None:
+        await fleet.some(60)
+        master = await asyncio.to_thread(cluster.master_of, slot_of(crawl, 0))
+        (replica,) = cluster.replicas_of(master)
+        replica.pause()
+        master.run("CLIENT", "KILL", "TYPE", "replica")
+        await asyncio.sleep(4)  # longer than a master without a replica is waited for
+        await fleet.some(200)
+        master.kill()
+        replica.resume()
+        await asyncio.to_thread(
+            wait_until, lambda: cluster.master_of(slot_of(crawl, 0)) is replica, "a promotion"
+        )
+
+    frontier = await fleet.crawl_until_drained(trouble)
+    twice = sum(accepted > 1 for accepted in fleet.accepted.values())
+    print(f"{twice} pages settled twice; exchanges {fleet.closest_exchanges_ms():.1f} ms apart")  # noqa: T201
+    assert (await frontier.stats()).drained
+    assert fleet.closest_exchanges_ms() >= DELAY_MS - 1
