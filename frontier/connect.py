@@ -1,57 +1,76 @@
-"""`connect`: a client for the Redis or Valkey that an address names, once it has answered."""
+"""`connect`: the link to the Redis or Valkey, or the cluster of them, that an address names, once it has answered."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+from redis.retry import Retry
 
 from core import InputError, Unavailable
+from frontier.cluster import Cluster
+from frontier.link import Link
+from frontier.patience import one_line
+from frontier.single import Single
 
 _SCHEMES = ("redis", "rediss", "unix")
 
 
-async def connect(address: str) -> Redis:
-    """Return a client of the server at `address` (redis://, rediss:// or unix://) that answered a ping.
+async def connect(address: str) -> Link:
+    """Return a link to the server at `address` (redis://, rediss:// or unix://), or to the cluster that it is of.
 
-    Raises `InputError` for another kind of address, `Unavailable` where nothing answers. A password in the
-    address is in no message.
+    Several nodes of a cluster may be named, separated by commas (redis://HOST:PORT,HOST:PORT): one that answers is
+    enough to learn of the others. Raises `InputError` for another kind of address, `Unavailable` where nothing answers. A
+    password in the address is in no message.
     """
+    addresses = _several(address)
+    trouble: Exception | None = None
+    for each in addresses:
+        client = _client(each)
+        try:
+            told = await client.info("cluster")
+        except (RedisError, OSError) as error:
+            await client.aclose()
+            trouble = error
+            continue
+        if told.get("cluster_enabled"):
+            await client.aclose()
+            return Cluster(addresses)
+        if len(addresses) > 1:
+            await client.aclose()
+            raise InputError(
+                f"project.redis: {_shown(each)} is of no cluster; name one server, or nodes of a cluster"
+            )
+        return Single(client)
+    raise Unavailable(
+        f"Redis at {','.join(map(_shown, addresses))} does not answer: {one_line(trouble or OSError())};"
+        ' start it, or set project.redis = "embedded"'
+    ) from trouble
+
+
+def _several(address: str) -> list[str]:
+    """Each address of a list, with the scheme and the credentials of the first: only hosts are listed."""
+    if not address.startswith(("redis://", "rediss://")):
+        return [address]
+    scheme, _, rest = address.partition("://")
+    credentials, at, hosts = rest.rpartition("@")  # a password may hold commas
+    return [
+        f"{scheme}://{credentials}{at}{host.strip().removeprefix(f'{scheme}://')}"
+        for host in hosts.split(",")
+    ]
+
+
+def _client(address: str) -> Redis:
     if urlsplit(address).scheme not in _SCHEMES:
         raise InputError(
             f'project.redis: {_shown(address)} is not an address; write "embedded" or redis://HOST:PORT'
         )
     try:
-        client = Redis.from_url(address)
+        return Redis.from_url(address, retry=Retry(NoBackoff(), 0))  # links have a patience of their own
     except ValueError as error:
-        raise InputError(f"project.redis: {_shown(address)} is not an address: {_line(error)}") from error
-    try:
-        await client.ping()
-    except (RedisError, OSError) as error:
-        await client.aclose()
-        raise Unavailable(
-            f"Redis at {_shown(address)} does not answer: {_line(error)};"
-            ' start it, or set project.redis = "embedded"'
-        ) from error
-    return client
-
-
-@contextmanager
-def answering(subject: str) -> Iterator[None]:
-    """Turn the server's refusals and silence into `Unavailable`, in one line that begins with `subject`."""
-    try:
-        yield
-    except (RedisError, OSError) as error:
-        raise Unavailable(
-            f"{subject}: the frontier's server failed: {_line(error)}; see to it and run again"
-        ) from error
+        raise InputError(f"project.redis: {_shown(address)} is not an address: {one_line(error)}") from error
 
 
 def _shown(address: str) -> str:
     credentials, at, rest = address.rpartition("@")
     return f"{credentials.partition('://')[0]}://{rest}" if at else address
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".") or type(error).__name__

@@ -1,6 +1,6 @@
 """The novelty rule: who says new things is asked on, who repeats itself is asked 1 time in 64. Pure.
 
-This is the reference that `thresher.lua` follows. It judges at three levels, each with one byte, its standing:
+This is the reference that `lua/` follows. It judges at three levels, each with one byte, its standing:
 the template of a host (`frontier.template`), the host, and its registered domain.
 
 1. A registered domain remembers what its last pages said: a ring of up to 120 sketches, 16 bits of each, the one
