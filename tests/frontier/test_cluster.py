@@ -7,7 +7,7 @@ import asyncio
 import random
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import count, pairwise
 
 import pytest
@@ -17,23 +17,11 @@ from frontier import Discovery, Exchange, Frontier, Kind, Lease, Outcome, Scope,
 from frontier.connect import connect
 from frontier.link import Link
 from frontier.partition import ON_A_CLUSTER, Partitions
-from tests.frontier.valkey_cluster import ValkeyCluster, valkey_cluster, wait_until
+from tests.frontier.valkey_cluster import wait_until
 
 DELAY_MS = 200
 LEASE_MS = 8_000  # longer than an exchange here may take, and than a failover
 _serial = count()
-
-
-@pytest.fixture(scope="module")
-def unbroken(tmp_path_factory) -> Iterator[ValkeyCluster]:
-    with valkey_cluster(tmp_path_factory.mktemp("cluster")) as found:
-        yield found
-
-
-@pytest.fixture
-def cluster(unbroken) -> Iterator[ValkeyCluster]:
-    yield unbroken
-    unbroken.heal()
 
 
 @pytest.fixture
