@@ -12,7 +12,7 @@ from scrapy.http import Response
 from core import Capture
 from crawler.robots import Event, ask
 from crawler.spider import LeaseSpider
-from crawler.wire import Failure
+from crawler.wire import Failure, Wait
 from frontier import Kind, Lease
 
 NO_RESPONSE = 599
@@ -24,7 +24,7 @@ class WireHandler:
     lazy = False
 
     def __init__(self, spider: LeaseSpider) -> None:
-        self._client, self._loop = spider.client, spider.loop
+        self._client, self._entrance, self._loop = spider.client, spider.entrance, spider.loop
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> "WireHandler":
@@ -32,11 +32,17 @@ class WireHandler:
         return cls(crawler.spider)
 
     async def download_request(self, request: Request) -> Response:
-        """Return the response, and leave the capture, failure or robots event in `meta["found"]`."""
+        """Return the response, and leave the capture, failure, robots event or wait in `meta["found"]`."""
         lease: Lease = request.meta["lease"]
-        found: Capture | Failure | Event
-        found = await (ask(self._client, lease) if lease.kind is Kind.ROBOTS else self._client.get(lease.url))
-        self._loop.ended(lease, found.elapsed_ms if isinstance(found, Capture) else None)
+        found: Capture | Failure | Event | Wait
+        if lease.kind is Kind.ROBOTS:
+            found = await ask(self._client, lease, self._entrance)
+        else:
+            found = await self._client.get(lease.url, self._entrance.of(lease))
+        if isinstance(found, Wait):
+            self._loop.postponed(lease, found.ms)
+        else:
+            self._loop.ended(lease, _elapsed_ms(found))
         request.meta["found"] = found
         if isinstance(found, Capture):
             return Response(request.url, status=found.status, body=found.payload, request=request)
@@ -44,3 +50,11 @@ class WireHandler:
 
     async def close(self) -> None:
         """Leave the client to the worker, who made it."""
+
+
+def _elapsed_ms(found: Capture | Failure | Event) -> int | None:
+    """How long the host of the lease took, connection and whole answer: what it had to do for us."""
+    match found:
+        case Capture(elapsed_ms=elapsed_ms) | Event(captures=(Capture(elapsed_ms=elapsed_ms), *_)):
+            return elapsed_ms
+    return None

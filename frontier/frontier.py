@@ -17,7 +17,7 @@ from core import CorruptData, InputError
 from frontier.canonical import host_of
 from frontier.encoding import VERSION, encode, identity
 from frontier.flow import Flow
-from frontier.lease import Added, Budget, Discovery, Exchange, Lease, Outcome, Rank, Settlement, Stats
+from frontier.lease import Added, Budget, Discovery, Exchange, Fault, Lease, Outcome, Rank, Settlement, Stats
 from frontier.link import Arg, Call, Link
 from frontier.partition import ON_A_CLUSTER, Partitions, home
 from frontier.reply import added, flow, lease, stats
@@ -128,21 +128,25 @@ class Frontier:
             asked += [p for p in group if p not in shares]
         return granted
 
-    async def enter(self, lease: Lease, address: str, delay_ms: int) -> int:
-        """Ask whether an IP address may be asked for a lease now: 0, or how many milliseconds until its turn.
+    async def enter(self, asked: Sequence[tuple[Lease, str]], delay_ms: int) -> list[int]:
+        """Ask whether IP addresses may be asked for leases now: for each 0, or how many milliseconds until its turn.
 
         Two that are let in to one address are at least `delay_ms` apart, whatever the fleet. Who is told to wait has a
         place in the line; it gives its lease back (`postpone`), and comes again with the lease that is granted then.
         """
-        partition = self._partitions.of_address(address)
-        return cast(
-            "int",
-            await self._one(self._partitions.call(partition, "enter", address, delay_ms, lease.slot_ms)),
+        parts = self._partitions
+        return await self._link.call(
+            [
+                parts.call(parts.of_address(address), "enter", address, delay_ms, lease.slot_ms)
+                for lease, address in asked
+            ]
         )
 
-    async def postpone(self, lease: Lease, wait_ms: int) -> bool:
-        """Give a lease back whose host was not asked: its page goes first in the queue again, and the host waits."""
-        return bool(await self._one(self._of(lease, "postpone", lease.token, wait_ms)))
+    async def postpone(self, waits: Sequence[tuple[Lease, int]]) -> None:
+        """Give leases back whose hosts were not asked: their pages go first in their queues again, and each host waits
+        for so many milliseconds.
+        """
+        await self._link.call([self._of(lease, "postpone", lease.token, wait_ms) for lease, wait_ms in waits])
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """Move the deadlines of leases that are still held to `lease_ms` from now."""
@@ -188,9 +192,11 @@ class Frontier:
         packed = zlib.compress(body) if body else b""
         await self._one(self._of(lease, "settle_robots", lease.token, rule, packed, ttl_ms, delay_ms or 0))
 
-    async def retry_robots(self, lease: Lease, *, after_ms: int) -> None:
-        """Give a robots.txt back that could not be had; its host is asked nothing for `after_ms`."""
-        await self._one(self._of(lease, "retry_robots", lease.token, after_ms))
+    async def retry_robots(self, lease: Lease, *, after_ms: int, fault: Fault | None = None) -> None:
+        """Give a robots.txt back that could not be had; its host is asked nothing for `after_ms`, or longer, where
+        `fault` says what went wrong and the frontier knows better.
+        """
+        await self._one(self._of(lease, "retry_robots", lease.token, after_ms, fault or ""))
 
     async def robots(self, origin: str) -> RobotsRecord | None:
         """Return the newest robots record of an origin, stale or not; None where there never was one."""

@@ -1035,6 +1035,7 @@ local function settle_robots(keys, args)
   local delay = tonumber(args[5])
   store_robots(c, l.subject, args[2], args[3], tonumber(args[4]))
   local h = finish(c, args[1], l, c.now)
+  if args[2] ~= 'disallow' then judge(c, h, '', 0) end
   if delay > h.delay or l.subject == h.slowest then h.delay, h.slowest = delay, l.subject end
   settle_host(c, h)
   close(c)
@@ -1049,6 +1050,7 @@ local function retry_robots(keys, args)
   r.attempt, r.expiries = r.attempt + 1, 0
   write_robots(c, l.subject, r)
   local h = finish(c, args[1], l, c.now)
+  if args[3] ~= '' then judge(c, h, args[3], 0) end
   h.held = max(h.held, c.now + args[2])
   settle_host(c, h)
   close(c)

@@ -38,6 +38,7 @@ class Crawl:
             "store": Files(self.root),
             "contact": "mailto:test@example.org",
             "min_delay_s": 0.0,
+            "min_ip_delay_s": 0.0,
             "timeout_s": 3.0,
             "allow_networks": LOOPBACK,
         }
