@@ -42,7 +42,8 @@ class WireHandler:
         if isinstance(found, Wait):
             self._loop.postponed(lease, found.ms)
         else:
-            self._loop.ended(lease, _elapsed_ms(found))
+            # A robots.txt lies in every cache: how long it took says nothing of pages.
+            self._loop.ended(lease, found.elapsed_ms if isinstance(found, Capture) else None)
         request.meta["found"] = found
         if isinstance(found, Capture):
             return Response(request.url, status=found.status, body=found.payload, request=request)
@@ -50,11 +51,3 @@ class WireHandler:
 
     async def close(self) -> None:
         """Leave the client to the worker, who made it."""
-
-
-def _elapsed_ms(found: Capture | Failure | Event) -> int | None:
-    """How long the host of the lease took, connection and whole answer: what it had to do for us."""
-    match found:
-        case Capture(elapsed_ms=elapsed_ms) | Event(captures=(Capture(elapsed_ms=elapsed_ms), *_)):
-            return elapsed_ms
-    return None

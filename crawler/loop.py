@@ -61,7 +61,9 @@ class Loop:
         self._changed.set()
 
     def ended(self, lease: Lease, elapsed_ms: int | None = None) -> None:
-        """The exchange is over, and took so long where there was an answer: its host's delay begins."""
+        """The exchange is over: its host's delay begins. `elapsed_ms` is how long the host of a page took, from the
+        connection to the last byte: for so long it was busy with us, whatever of that was its network.
+        """
         self._ended.append(Exchange(lease=lease, elapsed_ms=elapsed_ms))
         self._changed.set()
 

@@ -25,6 +25,7 @@ from crawler.sketch import sketch
 from extract.charset import decode
 from extract.links import links
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
+from frontier.trap import pitfall
 from storage.dropped import Dropped
 from storage.payload import content_decoded
 from storage.records import PAYLOAD_LIMIT, mime_of
@@ -132,6 +133,8 @@ def _redirected(lease: Lease, found: Answer) -> Settlement:
         reason = "out_of_scope"
     elif lease.hops >= HOPS:
         reason = "too_many_hops"
+    elif pitfall(url):
+        reason = "trap"
     else:
         discoveries = (_discovery(lease, url, depth=lease.depth, hops=lease.hops + 1),)
     return Settlement(lease=lease, outcome=Outcome.REDIRECTED, reason=reason, discoveries=discoveries)
@@ -160,9 +163,10 @@ def _discovery(lease: Lease, url: Url, *, depth: int, hops: int) -> Discovery:
 @lru_cache(maxsize=32_768)  # the same navigation stands on every page of a site
 def _link(href: str) -> Url | None:
     try:
-        return canonical(href)
+        url = canonical(href)
     except NotAUrl:
         return None
+    return None if pitfall(url) else url
 
 
 def _is_html(found: Answer) -> bool:

@@ -15,7 +15,7 @@ import os
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from scrapy import Request, Spider, signals
@@ -69,7 +69,7 @@ class WorkerConfig:
     """Between two exchanges with one host."""
     min_ip_delay_s: float = 0.25
     """Between the beginnings of two exchanges with one IP address, whatever the hosts; 0 for any number."""
-    budget: Budget = Budget()
+    budget: Budget = field(default_factory=Budget)
     max_body: int = 10 << 20
     timeout_s: float = 30.0
     """For one exchange, from the look-up of the host name to the last byte."""

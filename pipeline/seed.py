@@ -3,11 +3,11 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from core import InputError, Url
-from frontier import Discovery, Frontier, Scope
+from frontier import Budget, Discovery, Frontier, Scope
 from frontier.connect import connect
 from frontier.scope import ScopeKind
 from pipeline import seeds
@@ -34,6 +34,8 @@ class Seeded:
     known: int
     refused: int
     reasons: dict[str, int]
+    discarded: dict[str, int] = field(default_factory=dict)
+    """Seeds that the crawl does not let in, by reason: a budget is spent, a host is dead, something was dropped."""
 
 
 def seed(
@@ -45,11 +47,12 @@ def seed(
     """
     lines = seeds.read(source)
     with project.frontier_address() as address:
-        return asyncio.run(_seed(address, lines, plan, source, refused))
+        return asyncio.run(_seed(address, project.budget, lines, plan, source, refused))
 
 
 async def _seed(
     address: str,
+    budget: Budget,
     lines: Iterator[Url | seeds.Refused],
     plan: Plan,
     source: str,
@@ -57,10 +60,10 @@ async def _seed(
 ) -> Seeded:
     link = await connect(address)
     try:
-        frontier = Frontier(link, plan.crawl)
+        frontier = Frontier(link, plan.crawl, budget=budget)
         await frontier.open()
         added = known = 0
-        reasons: Counter[str] = Counter()
+        reasons, discarded = Counter[str](), Counter[str]()
         while batch := list(islice(lines, BATCH)):
             for line in batch:
                 if isinstance(line, seeds.Refused):
@@ -68,12 +71,19 @@ async def _seed(
                     refused(line)
             result = await frontier.add(list(_discoveries(batch, plan)))
             added, known = added + result.added, known + result.known
+            discarded.update(result.discarded)
     finally:
         await link.aclose()
-    if not added and not known:
+    if not added and not known and not discarded:
         first = next(iter(reasons), "nothing but comments")
         raise InputError(f"seeds {source}: no URL in it ({first}); give one http or https URL a line")
-    return Seeded(added=added, known=known, refused=reasons.total(), reasons=dict(reasons))
+    return Seeded(
+        added=added,
+        known=known,
+        refused=reasons.total(),
+        reasons=dict(reasons),
+        discarded=dict(discarded),
+    )
 
 
 def _discoveries(batch: Iterable[Url | seeds.Refused], plan: Plan) -> Iterator[Discovery]:

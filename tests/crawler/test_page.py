@@ -143,3 +143,11 @@ def test_what_is_gone_is_gone(status):
 
 def test_what_has_not_changed_is_unchanged():
     assert settled("", status=304).outcome is Outcome.UNCHANGED
+
+
+def test_links_into_a_trap_are_left_out():
+    assert found(settled('<a href="/a/b/a/b/a/b/c">x</a><a href="/fine">y</a>')) == [
+        "http://example.org/fine"
+    ]
+    ends = settled(b"", ("Location", "/a/b/a/b/a/b/c"), status=302)
+    assert (ends.outcome, ends.reason, ends.discoveries) == (Outcome.REDIRECTED, "trap", ())
