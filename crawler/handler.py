@@ -2,6 +2,9 @@
 
 An exchange that fails is an answer like any other: nothing is raised, and nothing is logged. Status 599 stands
 for no response at all; what really happened goes with the request, in `meta["found"]`.
+
+The host of an exchange is free again as soon as that is over. But where it went wrong, or the host complained, its
+settlement ends it: nobody is to ask before the frontier knows of the trouble.
 """
 
 from typing import Any
@@ -10,7 +13,8 @@ from scrapy import Request
 from scrapy.http import Response
 
 from core import Capture
-from crawler.robots import Event, ask
+from crawler.outcome import fault_of
+from crawler.robots import AskAgain, Event, ask
 from crawler.spider import LeaseSpider
 from crawler.wire import Failure, Wait
 from frontier import Kind, Lease
@@ -41,7 +45,7 @@ class WireHandler:
             found = await self._client.get(lease.url, self._entrance.of(lease))
         if isinstance(found, Wait):
             self._loop.postponed(lease, found.ms)
-        else:
+        elif not _is_trouble(found):
             # A robots.txt lies in every cache: how long it took says nothing of pages.
             self._loop.ended(lease, found.elapsed_ms if isinstance(found, Capture) else None)
         request.meta["found"] = found
@@ -51,3 +55,12 @@ class WireHandler:
 
     async def close(self) -> None:
         """Leave the client to the worker, who made it."""
+
+
+def _is_trouble(found: Capture | Failure | Event) -> bool:
+    match found:
+        case Capture(status=status):
+            return fault_of(status) is not None
+        case Event(answer=answer):
+            return isinstance(answer, AskAgain)
+    return True

@@ -2,7 +2,8 @@
 
 1. The worker never holds more than `concurrency` leases, settled ones not counted: so much may be fetched twice
    if it is killed, and so much memory may its captures take.
-2. A lease is granted only where there is room to fetch it at once, and released as soon as its exchange is over.
+2. A lease is granted only where there is room to fetch it at once, and released as soon as its exchange is over; one
+   whose exchange went wrong is not, for its settlement says what that means for the host.
 3. A lease whose address is not to be asked yet goes back: it is told to the frontier like the end of an exchange.
 4. A page that its robots record forbids is settled without being asked for.
 5. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate`).

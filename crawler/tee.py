@@ -28,10 +28,12 @@ from crawler.address import meant
 class Exchange:
     """The bytes of one exchange so far."""
 
-    __slots__ = ("_tee", "address", "limit", "overflown", "peer", "received", "sent")
+    __slots__ = ("_tee", "address", "fresh", "kept", "limit", "overflown", "peer", "received", "sent")
 
-    def __init__(self, limit: int, address: str) -> None:
-        self.limit, self.address = limit, address
+    def __init__(self, limit: int, address: str, *, fresh: bool = False) -> None:
+        """`fresh` asks for a connection of its own."""
+        self.limit, self.address, self.fresh = limit, address, fresh
+        self.kept = False  # whether its connection had served before
         self.sent, self.received = bytearray(), bytearray()
         self.peer = ""
         self.overflown = False
@@ -142,9 +144,13 @@ class TeeConnector(TCPConnector):
         ]
 
     async def _get(self, key: Any, traces: Any) -> Any:
-        wanted = meant(CURRENT.get().address)
-        while (kept := await super()._get(key, traces)) is not None:
-            if meant(cast("Tee", kept.protocol).peer) == wanted:
-                return kept
-            kept.close()
+        exchange = CURRENT.get()
+        if exchange.fresh:
+            return None
+        wanted = meant(exchange.address)
+        while (connection := await super()._get(key, traces)) is not None:
+            if meant(cast("Tee", connection.protocol).peer) == wanted:
+                exchange.kept = True
+                return connection
+            connection.close()
         return None

@@ -10,7 +10,8 @@
 4. Trouble is data. A response whose head came is a `Capture`, with `truncated` saying why it is not whole:
    `length` (`max_body` bytes of body, as they came over the wire), `time` (the time-out in the body),
    `disconnect` (the connection ended early), `unspecified` (the framing is broken). Otherwise a `Failure`.
-5. Connections are kept alive and used again. One that closes before it has answered is replaced once.
+5. Connections are kept alive and used again. One that was kept and closes before it has answered is replaced: a
+   server may close it at any time. Nothing else is asked a second time.
 """
 
 import asyncio
@@ -126,6 +127,7 @@ class Client:
             max_field_size=HEAD_LIMIT,
             max_headers=HEADERS_AT_MOST,
         )
+        self._session._retry_connection = False  # noqa: SLF001 - it would ask again at once whatever broke
 
     async def get(self, url: Url, enter: Enter = at_once) -> Capture | Failure | Wait:
         """Ask for `url.wire`; never raises for anything that a server or the network does, only what `enter` raises.
@@ -144,6 +146,14 @@ class Client:
             begun = time.monotonic()
             exchange = Exchange(limit=HEAD_LIMIT + self._max_body, address=address)
             came = await self._exchange(url, exchange, left)
+            if (
+                isinstance(came, Failure)
+                and came.reason == "reset"
+                and exchange.kept
+                and not exchange.received
+            ):
+                exchange = Exchange(limit=exchange.limit, address=address, fresh=True)
+                came = await self._exchange(url, exchange, left - (time.monotonic() - begun))
             left -= time.monotonic() - begun
             if isinstance(came, Capture) or exchange.peer or came.reason not in _UNREACHED:
                 return came

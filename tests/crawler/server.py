@@ -76,8 +76,8 @@ class Server:
             writer.close()
 
     @asynccontextmanager
-    async def serve(self, tls=None):
-        server = await asyncio.start_server(self._serve, self.address, 0, ssl=tls)
+    async def serve(self, tls=None, port=0):
+        server = await asyncio.start_server(self._serve, self.address, port, ssl=tls)
         self.port = server.sockets[0].getsockname()[1]
         try:
             yield self

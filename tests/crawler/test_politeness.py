@@ -5,6 +5,7 @@ import threading
 import time
 from contextlib import contextmanager
 from email.utils import formatdate
+from itertools import pairwise
 
 import pytest
 from redis import Redis
@@ -152,7 +153,7 @@ def test_a_host_that_answers_slowly_is_asked_slowly(crawl, site):
     run_worker(crawl.config("w", min_delay_s=0.01))
     assert len(times) == 5
     pages = times[1:]
-    assert all(later - before >= 2.9 * took for before, later in zip(pages, pages[1:], strict=False))
+    assert all(later - before >= 2.9 * took for before, later in pairwise(pages))
 
 
 @pytest.mark.parametrize("kind", ["reset", "refused", "dns"])
