@@ -43,7 +43,7 @@ class Entrance:
         asked, self._asked = self._asked, []
         answers, self._answers = self._answers, []
         try:
-            waits = await self._frontier.enter(asked, self._delay_ms)
+            waits = await self._frontier.enter_all(asked, self._delay_ms)
         except Exception as error:  # noqa: BLE001 - whatever it is, those who wait raise it
             for answer in answers:
                 if not answer.done():

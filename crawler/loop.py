@@ -117,7 +117,7 @@ class Loop:
         over, self._ended = self._ended, []
         back, self._postponed = self._postponed, []
         await self._frontier.release(over)
-        await self._frontier.postpone(back)
+        await self._frontier.postpone_all(back)
 
     async def _nothing_left(self) -> bool:
         stats = await self._frontier.stats()

@@ -1,6 +1,6 @@
 """`Frontier`: the client of one crawl's state, which lives in Redis or Valkey: one server, or a cluster.
 
-Every verb that changes something is one atomic function of `thresher.lua` for each partition it touches, so any number
+Every verb that changes something is one atomic function of `lua/` for each partition it touches, so any number
 of workers on any number of machines may call at once, and one that dies between two calls leaves nothing half done.
 Every verb may be repeated: what was done is not done again.
 """
@@ -9,7 +9,6 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from importlib.resources import files
 from itertools import chain
 from typing import Any, Self, TypeVar, cast
 
@@ -18,12 +17,14 @@ from frontier.canonical import host_of
 from frontier.encoding import VERSION, encode, identity
 from frontier.flow import Flow
 from frontier.lease import Added, Budget, Discovery, Exchange, Fault, Lease, Outcome, Rank, Settlement, Stats
+from frontier.library import code
 from frontier.link import Arg, Call, Link
 from frontier.partition import ON_A_CLUSTER, Partitions, home
 from frontier.reply import added, flow, lease, stats
 from frontier.revisit import due_ms, next_interval_s
 from frontier.robots import RobotsRecord, Rule
 from frontier.scope import Scope, registered_domain
+from frontier.tail import HOT, Shelf, Tail
 
 T = TypeVar("T")
 
@@ -55,7 +56,7 @@ class Frontier:
         `partitions` is for a new crawl: 1 on a single server, 64 on a cluster, where not said. Raises `Unavailable` where
         a server is too old or would evict keys when its memory is full, `CorruptData` where another release made the crawl.
         """
-        await self._link.open(files("frontier").joinpath("thresher.lua").read_text(encoding="utf-8"))
+        await self._link.open(code())
         wanted = partitions or (ON_A_CLUSTER if self._link.clustered else 1)
         ((number, version),) = await self._link.call([home(self._crawl, "make", wanted, VERSION)])
         if int(version) != VERSION:
@@ -74,12 +75,7 @@ class Frontier:
         Not let in, and not remembered, is what the budget has no room for, what is barred (`drop`), and what leads
         into a trap: `Added.discarded` says how many, by reason.
         """
-        if not discoveries:
-            return Added(added=0, known=0)
-        if not self._listed:
-            await self._link.list_name(self._crawl)
-            self._listed = True
-        return added(await self._link.call(self._additions(discoveries)))
+        return added((await self._told(discoveries))[1])
 
     async def lease(
         self, n: int, *, worker: str, lease_ms: int, min_delay_ms: int, limit: int | None = None
@@ -128,12 +124,17 @@ class Frontier:
             asked += [p for p in group if p not in shares]
         return granted
 
-    async def enter(self, asked: Sequence[tuple[Lease, str]], delay_ms: int) -> list[int]:
-        """Ask whether IP addresses may be asked for leases now: for each 0, or how many milliseconds until its turn.
+    async def enter(self, lease: Lease, address: str, delay_ms: int) -> int:
+        """Ask whether an IP address may be asked for a lease now: 0, or how many milliseconds until its turn.
 
         Two that are let in to one address are at least `delay_ms` apart, whatever the fleet. Who is told to wait has a
         place in the line; it gives its lease back (`postpone`), and comes again with the lease that is granted then.
         """
+        (wait,) = await self.enter_all([(lease, address)], delay_ms)
+        return wait
+
+    async def enter_all(self, asked: Sequence[tuple[Lease, str]], delay_ms: int) -> list[int]:
+        """`enter` for several, in this order."""
         parts = self._partitions
         return await self._link.call(
             [
@@ -142,11 +143,15 @@ class Frontier:
             ]
         )
 
-    async def postpone(self, waits: Sequence[tuple[Lease, int]]) -> None:
-        """Give leases back whose hosts were not asked: their pages go first in their queues again, and each host waits
-        for so many milliseconds.
-        """
-        await self._link.call([self._of(lease, "postpone", lease.token, wait_ms) for lease, wait_ms in waits])
+    async def postpone(self, lease: Lease, wait_ms: int) -> bool:
+        """Give a lease back whose host was not asked: its page goes first in the queue again, and the host waits."""
+        (done,) = await self.postpone_all([(lease, wait_ms)])
+        return done
+
+    async def postpone_all(self, waits: Sequence[tuple[Lease, int]]) -> list[bool]:
+        """`postpone` for several, each for its own time."""
+        calls = [self._of(lease, "postpone", lease.token, wait_ms) for lease, wait_ms in waits]
+        return [bool(done) for done in await self._link.call(calls)]
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """Move the deadlines of leases that are still held to `lease_ms` from now."""
@@ -170,15 +175,32 @@ class Frontier:
         harmless. `archived` are the bytes by which the crawl's archive has grown, these pages' and others': what follows
         the crawl has so much more to do. `now_ms` is when pages that are to be visited again were fetched.
         """
-        await self.add(list(chain.from_iterable(settlement.discoveries for settlement in settlements)))
-        calls = [
-            self._partitions.call(p, "settle", *chain.from_iterable(_settled(s, now_ms) for s in ended))
-            for p, ended in self._by_partition(settlements, lambda ended: ended.lease.token)
-        ]
         if archived:
-            calls.append(home(self._crawl, "archived", archived))
-        replies = await self._link.call(calls)
-        return sum(chain.from_iterable(replies[: len(calls) - bool(archived)]))
+            await self._home("archived", archived)
+        accepted = 0
+        while settlements:
+            found = list(chain.from_iterable(settlement.discoveries for settlement in settlements))
+            calls, rows = await self._told(found)
+            told: dict[tuple[str, ...], bytes] = {}
+            for call, row in zip(calls, rows, strict=True):
+                told.setdefault(call.keys, row[2])
+            parts = self._by_partition(settlements, lambda ended: ended.lease.token)
+            replies = await self._link.call(
+                [
+                    self._partitions.call(
+                        p,
+                        "settle",
+                        told.get((self._partitions.key(p),), b""),
+                        *chain.from_iterable(_settled(s, now_ms) for s in ended),
+                    )
+                    for p, ended in parts
+                ]
+            )
+            accepted += sum(chain.from_iterable(replies))
+            settlements = [
+                s for (_, ended), reply in zip(parts, replies, strict=True) if not reply for s in ended
+            ]
+        return accepted
 
     # Hosts
 
@@ -193,8 +215,8 @@ class Frontier:
         await self._one(self._of(lease, "settle_robots", lease.token, rule, packed, ttl_ms, delay_ms or 0))
 
     async def retry_robots(self, lease: Lease, *, after_ms: int, fault: Fault | None = None) -> None:
-        """Give a robots.txt back that could not be had; its host is asked nothing for `after_ms`, or longer, where
-        `fault` says what went wrong and the frontier knows better.
+        """Give a robots.txt back that could not be had; its host is asked nothing for `after_ms`, or for as long as the
+        fault says.
         """
         await self._one(self._of(lease, "retry_robots", lease.token, after_ms, fault or ""))
 
@@ -320,8 +342,12 @@ class Frontier:
         """Return where every URL of the crawl stands, each partition in one moment."""
         return stats(await self._link.call(self._partitions.calls("stats")))
 
+    def tail(self, shelf: Shelf, *, hot: int = HOT) -> Tail:
+        """Return what moves URLs between memory and storage; `hot` is how many may wait in memory before any do."""
+        return Tail(self._link, self._partitions, shelf, hot=hot)
+
     async def forget(self) -> None:
-        """Forget the crawl: every URL, lease and robots record of it."""
+        """Forget the crawl: every URL, lease and robots record of it. What lies in storage is left there."""
         for call in self._partitions.calls("forget", _HOSTS):
             while await self._one(call):
                 pass
@@ -336,6 +362,14 @@ class Frontier:
 
     def __repr__(self) -> str:
         return f"Frontier({self._crawl!r})"
+
+    async def _told(self, discoveries: Sequence[Discovery]) -> tuple[list[Call], list[Any]]:
+        """The calls that add them, and what was answered."""
+        if discoveries and not self._listed:
+            await self._link.list_name(self._crawl)
+            self._listed = True
+        calls = self._additions(discoveries)
+        return calls, await self._link.call(calls)
 
     def _additions(self, discoveries: Sequence[Discovery]) -> list[Call]:
         parts: defaultdict[int, defaultdict[str, list[Discovery]]] = defaultdict(lambda: defaultdict(list))
@@ -371,11 +405,11 @@ class Frontier:
         self._next = (self._next + 1) % number
         return [*range(self._next, number), *range(self._next)]
 
-    def _by_partition(self, items: Iterable[T], token: Callable[[T], int]) -> Iterable[tuple[int, list[T]]]:
+    def _by_partition(self, items: Iterable[T], token: Callable[[T], int]) -> list[tuple[int, list[T]]]:
         parts: defaultdict[int, list[T]] = defaultdict(list)
         for item in items:
             parts[self._partitions.of_token(token(item))].append(item)
-        return parts.items()
+        return list(parts.items())
 
     async def _hosts(self, partition: int | None = None) -> Any:
         for p in range(self._partitions.number) if partition is None else (partition,):
@@ -421,10 +455,16 @@ def _settled(settlement: Settlement, now_ms: int) -> tuple[Arg, ...]:
         -1 if wait is None else max(wait, 0),
         settlement.hold_ms,
         settlement.fault or "",
-        b"" if settlement.sketch is None else (settlement.sketch & 0xFFFF).to_bytes(2, "big"),
+        b""
+        if settlement.sketch is None
+        else _heard(settlement.sketch, leads_on=bool(settlement.discoveries)),
         entry,
         due,
     )
+
+
+def _heard(sketch: int, *, leads_on: bool) -> bytes:
+    return (sketch & 0xFFFF).to_bytes(2, "big") + bytes((leads_on,))
 
 
 def _host(scope: Scope) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from core import InputError, Url
-from frontier import Budget, Discovery, Frontier, Scope
+from frontier import Discovery, Frontier, Scope
 from frontier.connect import connect
 from frontier.scope import ScopeKind
 from pipeline import seeds
@@ -47,12 +47,12 @@ def seed(
     """
     lines = seeds.read(source)
     with project.frontier_address() as address:
-        return asyncio.run(_seed(address, project.budget, lines, plan, source, refused))
+        return asyncio.run(_seed(project, address, lines, plan, source, refused))
 
 
 async def _seed(
+    project: Project,
     address: str,
-    budget: Budget,
     lines: Iterator[Url | seeds.Refused],
     plan: Plan,
     source: str,
@@ -60,8 +60,9 @@ async def _seed(
 ) -> Seeded:
     link = await connect(address)
     try:
-        frontier = Frontier(link, plan.crawl, budget=budget)
+        frontier = Frontier(link, plan.crawl, budget=project.budget)
         await frontier.open()
+        tail = frontier.tail(project.store)
         added = known = 0
         reasons, discarded = Counter[str](), Counter[str]()
         while batch := list(islice(lines, BATCH)):
@@ -72,6 +73,7 @@ async def _seed(
             result = await frontier.add(list(_discoveries(batch, plan)))
             added, known = added + result.added, known + result.known
             discarded.update(result.discarded)
+            await tail.spill()
     finally:
         await link.aclose()
     if not added and not known and not discarded:

@@ -23,7 +23,7 @@ class Doorman:
     def __init__(self, *waits):
         self.waits, self.asked = list(waits), []
 
-    async def enter(self, asked, delay_ms):
+    async def enter_all(self, asked, delay_ms):
         self.asked += [(address, lease.slot_ms) for lease, address in asked]
         return [self.waits.pop(0) if self.waits else 0 for _ in asked]
 
