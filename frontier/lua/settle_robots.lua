@@ -21,7 +21,7 @@ verb('retry_robots', function(keys, args)
   r.attempt, r.expiries = r.attempt + 1, 0
   write_robots(c, l.subject, r)
   local h = finish(c, args[1], l, c.soon)
-  if args[3] ~= '' then judge(c, h, args[3], 0) end
+  if args[3] ~= '' then judge(c, h, args[3], args[3] == 'busy' and tonumber(args[2]) or 0) end
   hold(c, h, tonumber(args[2]))
   settle_host(c, h)
   close(c)
