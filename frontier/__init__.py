@@ -35,19 +35,35 @@ the server's clock is the only clock. `server.embedded` runs such a server for o
 from frontier.canonical import NotAUrl, canonical
 from frontier.flow import Flow
 from frontier.frontier import Frontier
-from frontier.lease import Added, Discovery, Kind, Lease, Outcome, Settlement, Stats
+from frontier.lease import (
+    Added,
+    Budget,
+    Discovery,
+    Exchange,
+    Fault,
+    Kind,
+    Lease,
+    Outcome,
+    Rank,
+    Settlement,
+    Stats,
+)
 from frontier.robots import RobotsRecord
 from frontier.scope import Scope
 
 __all__ = [
     "Added",
+    "Budget",
     "Discovery",
+    "Exchange",
+    "Fault",
     "Flow",
     "Frontier",
     "Kind",
     "Lease",
     "NotAUrl",
     "Outcome",
+    "Rank",
     "RobotsRecord",
     "Scope",
     "Settlement",

@@ -1,18 +1,17 @@
 """`connect`: a client for the Redis or Valkey that an address names, once it has answered."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from core import InputError, Unavailable
+from frontier.link import Link, Single, one_line
 
 _SCHEMES = ("redis", "rediss", "unix")
 
 
-async def connect(address: str) -> Redis:
+async def connect(address: str) -> Link:
     """Return a client of the server at `address` (redis://, rediss:// or unix://) that answered a ping.
 
     Raises `InputError` for another kind of address, `Unavailable` where nothing answers. A password in the
@@ -25,33 +24,18 @@ async def connect(address: str) -> Redis:
     try:
         client = Redis.from_url(address)
     except ValueError as error:
-        raise InputError(f"project.redis: {_shown(address)} is not an address: {_line(error)}") from error
+        raise InputError(f"project.redis: {_shown(address)} is not an address: {one_line(error)}") from error
     try:
         await client.ping()
     except (RedisError, OSError) as error:
         await client.aclose()
         raise Unavailable(
-            f"Redis at {_shown(address)} does not answer: {_line(error)};"
+            f"Redis at {_shown(address)} does not answer: {one_line(error)};"
             ' start it, or set project.redis = "embedded"'
         ) from error
-    return client
-
-
-@contextmanager
-def answering(subject: str) -> Iterator[None]:
-    """Turn the server's refusals and silence into `Unavailable`, in one line that begins with `subject`."""
-    try:
-        yield
-    except (RedisError, OSError) as error:
-        raise Unavailable(
-            f"{subject}: the frontier's server failed: {_line(error)}; see to it and run again"
-        ) from error
+    return Single(client)
 
 
 def _shown(address: str) -> str:
     credentials, at, rest = address.rpartition("@")
     return f"{credentials.partition('://')[0]}://{rest}" if at else address
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".") or type(error).__name__

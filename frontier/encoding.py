@@ -1,81 +1,160 @@
-"""The text that a URL is stored as, and the name that it is known by.
+"""The bytes that a URL is known by, and those that it waits as.
 
-A record is ten tab-separated fields; the first is the version of the format:
+An **entry** is what the frontier keeps of a URL until it is settled, beside the name of its host. Version 2; the version
+is the crawl's (`Frontier.open`):
 
-    1  attempt  expiries  depth  priority  max_depth  hops  scope  text  wire
+    level     4  depth - priority + 2^31: of one host the lowest is granted first
+    attempt   1  `thresher.lua` counts these two
+    expiries  1
+    number    1  of the URL's hash
+    template  4  `frontier.template`
+    origin    1  s for https, p for http; upper case: the port follows in 2 bytes
+    way       2  how far the path is from here
+    depth, max_depth + 1 or 0, hops, generation, interval_s   as LEB128
+    scope        how many bytes follow, plus 4, and these; or, where the URL itself says them: 0 any, 1 its host,
+                 2 its registered domain, 3 its folder (LEB128)
+    path         and, where the wire form differs, a NUL and that
 
-`max_depth` without end, and a `wire` equal to `text`, are `-`. No field can hold a tab: WHATWG URLs have no
-control characters. `thresher.lua` reads and rewrites `attempt` and `expiries`, and reads depth, priority
-and text; the two must be changed together.
+All numbers are big-endian. `thresher.lua` reads what stands before `depth`, and the path; the two must be changed
+together.
 """
 
-import base64
 import hashlib
-from dataclasses import dataclass
+from struct import pack, unpack_from
 
 from core import CorruptData, InputError, Url
 from frontier.canonical import known
 from frontier.lease import Discovery
-from frontier.scope import Scope
+from frontier.scope import Scope, registered_domain
+from frontier.template import template
 
-VERSION = "1"
-
-_NONE = "-"
-_FIELDS = 10
-_DIGEST_BYTES = 15  # 120 bits: a collision within 10^12 URLs has odds of 10^-12; no padding in base 64
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
-    """A record read back."""
-
-    discovery: Discovery
-    attempt: int
-    expiries: int
+VERSION = 2
+ZERO = 1 << 31
+_HASH = 7  # bytes: 2 choose a bucket, 5 are the fingerprint (thresher.lua)
+_DEFAULT_PORTS = {"https": b"s", "http": b"p"}
+_SCHEMES = {b"s": "https", b"p": "http"}
+_HEAD = 12
+_EXPLICIT = 4
 
 
-def identity(url: Url) -> bytes:
-    """Name of a URL inside a crawl: 20 ASCII characters of a BLAKE2b hash of its canonical text."""
-    digest = hashlib.blake2b(url.text.encode(), digest_size=_DIGEST_BYTES).digest()
-    return base64.urlsafe_b64encode(digest)
+def identity(discovery: Discovery) -> bytes:
+    """Seven bytes of a BLAKE2b hash of a URL's canonical text, and of the generation where it has one."""
+    text = discovery.url.text
+    if discovery.generation:
+        text = f"{discovery.generation} {text}"
+    return hashlib.blake2b(text.encode(), digest_size=_HASH).digest()
 
 
-def encode(discovery: Discovery) -> bytes:
-    """Return the record of a URL that was never tried."""
+def encode(discovery: Discovery, number: int) -> bytes:
+    """Return the entry of a URL that was never tried. `number` is any byte of its identity."""
     url = discovery.url
-    return "\t".join(
-        (
-            VERSION,
-            "0",
-            "0",
-            str(discovery.depth),
-            str(discovery.priority),
-            _NONE if discovery.max_depth is None else str(discovery.max_depth),
-            str(discovery.hops),
-            str(discovery.scope),
-            url.text,
-            _NONE if url.wire == url.text else url.wire,
+    meta = b"".join(
+        map(
+            _varint,
+            (
+                discovery.depth,
+                0 if discovery.max_depth is None else discovery.max_depth + 1,
+                discovery.hops,
+                discovery.generation,
+                discovery.interval_s,
+            ),
         )
-    ).encode()
+    ) + _scope(discovery)
+    path = url.text[len(url.origin) :].encode()
+    if url.wire != url.text:
+        path += b"\0" + url.wire.encode()
+    level = discovery.depth - discovery.priority + ZERO
+    return (
+        pack(">IBBB", level, 0, 0, number)
+        + template(url)
+        + _origin(url)
+        + (len(meta) + 2).to_bytes(2, "big")
+        + meta
+        + path
+    )
 
 
-def decode(record: bytes) -> Stored:
-    """Return what `record` says; `CorruptData` where it is not a whole record of a version known here."""
-    fields = record.decode("utf-8", "replace").split("\t")
-    if fields[0] != VERSION or len(fields) != _FIELDS:
-        raise CorruptData(
-            f"frontier: a URL record is not of version {VERSION}: {record[:80]!r}; it was written by another release"
-        )
-    _, attempt, expiries, depth, priority, max_depth, hops, scope, text, wire = fields
+def decode(host: str, entry: bytes) -> tuple[Discovery, int]:
+    """Return the discovery that was encoded, and how often it was tried; `CorruptData` where it is none."""
     try:
-        discovery = Discovery(
-            url=known(text, text if wire == _NONE else wire),
-            scope=Scope.parse(scope),
-            depth=int(depth),
-            priority=int(priority),
-            max_depth=None if max_depth == _NONE else int(max_depth),
-            hops=int(hops),
-        )
-        return Stored(discovery=discovery, attempt=int(attempt), expiries=int(expiries))
-    except (InputError, ValueError) as error:
-        raise CorruptData(f"frontier: a URL record cannot be read: {record[:80]!r}; seed it again") from error
+        return _decode(host, entry)
+    except (InputError, ValueError, IndexError, KeyError) as error:
+        raise CorruptData(
+            f"frontier: an entry of {host} cannot be read: {entry[:80]!r}; seed it again"
+        ) from error
+
+
+def _decode(host: str, entry: bytes) -> tuple[Discovery, int]:
+    level, attempt = unpack_from(">IB", entry)
+    code = entry[_HEAD - 1 : _HEAD]
+    origin, at = f"{_SCHEMES[code.lower()]}://{host}", _HEAD
+    if code.isupper():
+        origin, at = f"{origin}:{int.from_bytes(entry[at : at + 2], 'big')}", at + 2
+    path, _, wire = entry[at + int.from_bytes(entry[at : at + 2], "big") :].decode().partition("\0")
+    text = origin + path
+    url = known(text, wire or text)
+    numbers, at = [], at + 2
+    for _ in range(6):
+        number, at = _read_varint(entry, at)
+        numbers.append(number)
+    depth, max_depth, hops, generation, interval_s, scope = numbers
+    discovery = Discovery(
+        url=url,
+        scope=_read_scope(scope, entry[at:], url),
+        depth=depth,
+        max_depth=max_depth - 1 if max_depth else None,
+        hops=hops,
+        priority=depth - (level - ZERO),
+        generation=generation,
+        interval_s=interval_s,
+    )
+    return discovery, attempt
+
+
+def _origin(url: Url) -> bytes:
+    scheme, _, authority = url.origin.partition("://")
+    code = _DEFAULT_PORTS[scheme]
+    port = authority[len(url.host) :]
+    return code.upper() + int(port[1:]).to_bytes(2, "big") if port else code
+
+
+def _scope(discovery: Discovery) -> bytes:
+    scope, url = discovery.scope, discovery.url
+    if scope.kind == "any":
+        return b"\0"
+    if scope.kind == "host" and scope.anchor == url.host:
+        return b"\1"
+    if scope.kind == "domain" and scope.anchor == registered_domain(url.host):
+        return b"\2"
+    if scope == Scope.of("prefix", url):
+        return b"\3"
+    text = str(scope).encode()
+    return _varint(len(text) + _EXPLICIT) + text
+
+
+def _read_scope(number: int, rest: bytes, url: Url) -> Scope:
+    if number >= _EXPLICIT:
+        return Scope.parse(rest[: number - _EXPLICIT].decode())
+    return Scope.of(("any", "host", "domain", "prefix")[number], url)  # type: ignore[arg-type]
+
+
+def _varint(number: int) -> bytes:
+    if number < 0x80:  # noqa: PLR2004 - seven bits to the byte
+        return bytes((number,))
+    found = bytearray()
+    while number > 0x7F:  # noqa: PLR2004
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    found.append(number)
+    return bytes(found)
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    number = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:  # noqa: PLR2004
+            return number, at
+        shift += 7

@@ -1,136 +1,182 @@
-"""`Frontier`: the client of one crawl's state, which lives in one Redis or Valkey.
+"""`Frontier`: the client of one crawl's state, which lives in Redis or Valkey: one server, or a cluster.
 
-Every method that changes something is one atomic function of `thresher.lua` on the server, so any number
-of workers on any number of machines may call at once, and one that dies between two calls leaves nothing
-half done. `add` sends long lists in batches; each batch is atomic, and adding again is free.
+Every verb that changes something is one atomic function of `thresher.lua` for each partition it touches, so any number
+of workers on any number of machines may call at once, and one that dies between two calls leaves nothing half done.
+Every verb may be repeated: what was done is not done again.
 """
 
 import re
-from collections.abc import Awaitable, Iterable, Sequence
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
-from typing import Any, cast
+from itertools import chain
+from typing import Any, Self, TypeVar, cast
 
-from redis.asyncio import Redis
-
-from core import InputError, Unavailable
-from frontier.connect import answering
-from frontier.encoding import encode, identity
+from core import CorruptData, InputError
+from frontier.canonical import host_of
+from frontier.encoding import VERSION, encode, identity
 from frontier.flow import Flow
-from frontier.lease import Added, Discovery, Lease, Outcome, Settlement, Stats
-from frontier.reply import counts, flow, lease
+from frontier.lease import Added, Budget, Discovery, Exchange, Lease, Outcome, Rank, Settlement, Stats
+from frontier.link import Call, Link
+from frontier.partition import ON_A_CLUSTER, Arg, Partitions, home
+from frontier.reply import added, flow, lease, stats
+from frontier.revisit import due_ms, next_interval_s
 from frontier.robots import RobotsRecord, Rule
+from frontier.scope import Scope, registered_domain
 
-_LIBRARY = "thresher"
-_OLDEST = 7  # Redis Functions came with 7.0
+T = TypeVar("T")
+
 _BATCH = 1_000  # URLs in one call: some milliseconds in which the server does nothing else
-_CRAWLS = "thresher:crawls"
+_AT_ONCE = 16  # partitions that are asked for leases together
+_HOSTS = 1_000  # of one call that goes through all
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_KEYS = (  # in the order that thresher.lua takes them
-    "urls",
-    "waiting",
-    "later",
-    "ready",
-    "hosts",
-    "leases",
-    "deadlines",
-    "robots",
-    "bodies",
-    "count",
-    "outcomes",
-    "reasons",
-    "flow",
-    "stalls",
-    "beats",
-)
+_LONGEST_NAME = 255  # of a worker: a byte says how long it is
 
 
 class Frontier:
-    """One crawl in one server. Make it with a client that leaves replies as bytes (`connect` does)."""
+    """One crawl. `open` comes before anything else."""
 
-    def __init__(self, redis: Redis, crawl: str) -> None:
+    def __init__(self, link: Link, crawl: str, *, budget: Budget | None = None) -> None:
         if not _NAME.fullmatch(crawl):
             raise InputError(
                 f"crawl {crawl!r}: a name is letters, digits, dots, dashes and underscores; choose another"
             )
-        self._redis = redis
+        self._link = link
         self._crawl = crawl
-        self._keys = [f"thresher:{{{crawl}}}:{key}" for key in _KEYS]
+        self._budget = budget or Budget()
+        self._partitions = Partitions(crawl, 0)
+        self._next = 0
         self._listed = False
 
-    async def open(self) -> None:
-        """Make the server ready: check that it can keep a frontier, load the function library if need be.
+    async def open(self, *, partitions: int | None = None) -> Self:
+        """Make the servers ready, and learn how the crawl is spread, or decide it where it is new.
 
-        Raises `Unavailable` where it is too old, or would evict keys when its memory is full.
+        `partitions` is for a new crawl: 1 on a single server, 64 on a cluster, where not said. Raises `Unavailable` where
+        a server is too old or would evict keys when its memory is full, `CorruptData` where another release made the crawl.
         """
-        with answering(self._subject):
-            info = await self._redis.info()
-            version = str(info["redis_version"])
-            if int(version.partition(".")[0]) < _OLDEST:
-                raise Unavailable(
-                    f"{self._subject}: Redis {version} has no functions; run 7.0 or later, or Valkey"
-                )
-            policy = info.get("maxmemory_policy", "noeviction")
-            if info.get("maxmemory") and policy != "noeviction":
-                raise Unavailable(
-                    f"{self._subject}: the server evicts keys ({policy}); set its maxmemory-policy to noeviction"
-                )
-            await self._load()
+        await self._link.open(files("frontier").joinpath("thresher.lua").read_text(encoding="utf-8"))
+        wanted = partitions or (ON_A_CLUSTER if self._link.clustered else 1)
+        ((number, version),) = await self._link.call([home(self._crawl, "make", wanted, VERSION)])
+        if int(version) != VERSION:
+            raise CorruptData(
+                f"crawl {self._crawl}: its frontier is of version {int(version)}, this release reads {VERSION};"
+                " crawl it to its end with the release that made it, or choose another name"
+            )
+        self._partitions = Partitions(self._crawl, int(number))
+        return self
+
+    # URLs
 
     async def add(self, discoveries: Sequence[Discovery]) -> Added:
-        """Make unknown URLs wait; known ones, in whatever state, stay as they are."""
-        added = 0
-        with answering(self._subject):
-            if discoveries and not self._listed:
-                await self._redis.sadd(_CRAWLS, self._crawl)
-                self._listed = True
-            for first in range(0, len(discoveries), _BATCH):
-                added += await self._call("add", *_records(discoveries[first : first + _BATCH]))
-        return Added(added=added, known=len(discoveries) - added)
+        """Make unknown URLs wait; known ones, in whatever state, stay as they are.
+
+        Not let in, and not remembered, is what the budget has no room for, what is barred (`drop`), and what leads
+        into a trap: `Added.discarded` says how many, by reason.
+        """
+        if not discoveries:
+            return Added(added=0, known=0)
+        if not self._listed:
+            await self._link.list_name(self._crawl)
+            self._listed = True
+        return added(await self._link.call(self._additions(discoveries)))
 
     async def lease(
         self, n: int, *, worker: str, lease_ms: int, min_delay_ms: int, limit: int | None = None
     ) -> list[Lease]:
-        """Take up to `n` leases, of the hosts that have waited longest; of one host, the lowest level first.
+        """Take up to `n` leases: of the hosts of the highest rank those that have waited longest, and of one host the
+        lowest level first.
 
-        Nothing is granted that would come to a host sooner than its delay (`min_delay_ms`, or what its
-        robots rules ask for, where that is longer). Once `limit` pages are fetched or leased, none is
-        granted; nor is anything while the gate is shut (`flow`). Leases whose deadline has passed go back
-        before any is granted.
+        Nothing is granted that would come to a host sooner than its delay: `min_delay_ms`, or what its robots rules ask
+        for, or twice the time it takes to answer, whichever is longest. Once `limit` pages are fetched or leased, none
+        is granted (on several partitions: but for what others are granted at the same moment); nor is anything while
+        the gate is shut (`flow`). Leases whose deadline has passed go back before any is granted.
         """
-        with answering(self._subject):
-            rows = await self._call(
-                "lease", n, worker, lease_ms, min_delay_ms, -1 if limit is None else max(limit, 0)
+        if len(worker.encode()) > _LONGEST_NAME:
+            raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
+        told = await self.flow()
+        if told is not None and told.shut:
+            return []
+        if limit is not None and self._partitions.number > 1:
+            now = await self.stats()
+            n = min(n, limit - now.leased - now.outcomes[Outcome.FETCHED])
+        granted: list[Lease] = []
+        asked = self._in_turn()
+        while asked and len(granted) < n:
+            group, asked = asked[:_AT_ONCE], asked[_AT_ONCE:]
+            share, more = divmod(n - len(granted), len(group))
+            shares = {p: share + (i < more) for i, p in enumerate(group) if share + (i < more)}
+            rows = await self._link.call(
+                [
+                    self._partitions.call(
+                        p,
+                        "lease",
+                        want,
+                        worker,
+                        lease_ms,
+                        min_delay_ms,
+                        -1 if limit is None or self._partitions.number > 1 else limit,
+                        self._partitions.number,
+                        p,
+                    )
+                    for p, want in shares.items()
+                ]
             )
-        return [lease(row, worker) for row in rows]
+            granted += [lease(row, worker) for row in chain.from_iterable(rows)]
+            # Who gave all that was asked for may have more; who did not is asked for what is left.
+            asked += [p for p, found in zip(shares, rows, strict=True) if len(found) == shares[p]]
+            asked += [p for p in group if p not in shares]
+        return granted
+
+    async def enter(self, lease: Lease, address: str, delay_ms: int) -> int:
+        """Ask whether an IP address may be asked for a lease now: 0, or how many milliseconds until its turn.
+
+        Two that are let in to one address are at least `delay_ms` apart, whatever the fleet. Who is told to wait has a
+        place in the line; it gives its lease back (`postpone`), and comes again with the lease that is granted then.
+        """
+        partition = self._partitions.of_address(address)
+        return cast(
+            "int",
+            await self._one(self._partitions.call(partition, "enter", address, delay_ms, lease.slot_ms)),
+        )
+
+    async def postpone(self, lease: Lease, wait_ms: int) -> bool:
+        """Give a lease back whose host was not asked: its page goes first in the queue again, and the host waits."""
+        return bool(await self._one(self._of(lease, "postpone", lease.token, wait_ms)))
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """Move the deadlines of leases that are still held to `lease_ms` from now."""
-        if leases:
-            with answering(self._subject):
-                await self._call("renew", lease_ms, *(lease.token for lease in leases))
+        parts = self._by_partition(leases, lambda held: held.token)
+        await self._link.call(
+            [self._partitions.call(p, "renew", lease_ms, *(t.token for t in held)) for p, held in parts]
+        )
 
-    async def release(self, leases: Sequence[Lease]) -> None:
-        """Say that the exchanges are over: the hosts' delays begin now. The leases go on until settled."""
-        if leases:
-            with answering(self._subject):
-                await self._call("release", *(lease.token for lease in leases))
+    async def release(self, exchanges: Sequence[Exchange]) -> None:
+        """Say that exchanges are over: the hosts' delays begin now. The leases go on until settled."""
+        calls = []
+        for p, ended in self._by_partition(exchanges, lambda ended: ended.lease.token):
+            args = ((e.lease.token, -1 if e.elapsed_ms is None else max(e.elapsed_ms, 0)) for e in ended)
+            calls.append(self._partitions.call(p, "release", *chain.from_iterable(args)))
+        await self._link.call(calls)
 
-    async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0) -> int:
-        """End page leases, each together with what was found; returns how many were accepted.
+    async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0, now_ms: int = 0) -> int:
+        """End page leases; what they found is added before. Returns how many were accepted.
 
-        One settlement is one atomic step. A token that is not held (settled before, or expired and given
-        out again) changes nothing, so settling twice is harmless. `archived` are the bytes by which the
-        crawl's archive has grown, these pages' and others': what follows the crawl has so much more to do.
+        A token that is not held (settled before, or expired and given out again) changes nothing, so settling twice is
+        harmless. `archived` are the bytes by which the crawl's archive has grown, these pages' and others': what follows
+        the crawl has so much more to do. `now_ms` is when pages that are to be visited again were fetched.
         """
-        if not settlements and not archived:
-            return 0
-        with answering(self._subject):
-            pipeline = self._redis.pipeline(transaction=False)
-            for settlement in settlements:
-                pipeline.fcall("thresher_settle", len(self._keys), *self._keys, *_settlement(settlement))
-            if archived:
-                pipeline.fcall("thresher_archived", len(self._keys), *self._keys, archived)
-            return sum((await pipeline.execute())[: len(settlements)])
+        await self.add(list(chain.from_iterable(settlement.discoveries for settlement in settlements)))
+        calls = [
+            self._partitions.call(p, "settle", *chain.from_iterable(_settled(s, now_ms) for s in ended))
+            for p, ended in self._by_partition(settlements, lambda ended: ended.lease.token)
+        ]
+        if archived:
+            calls.append(home(self._crawl, "archived", archived))
+        replies = await self._link.call(calls)
+        return sum(chain.from_iterable(replies[: len(calls) - bool(archived)]))
+
+    # Hosts
 
     async def settle_robots(
         self, lease: Lease, *, rule: Rule, body: bytes, ttl_ms: int, delay_ms: int | None
@@ -139,21 +185,77 @@ class Frontier:
 
         `delay_ms` is the rules' crawl-delay. Where several origins share a host the slowest wins.
         """
-        with answering(self._subject):
-            await self._call("settle_robots", lease.token, rule, body, ttl_ms, delay_ms or 0)
+        packed = zlib.compress(body) if body else b""
+        await self._one(self._of(lease, "settle_robots", lease.token, rule, packed, ttl_ms, delay_ms or 0))
 
     async def retry_robots(self, lease: Lease, *, after_ms: int) -> None:
         """Give a robots.txt back that could not be had; its host is asked nothing for `after_ms`."""
-        with answering(self._subject):
-            await self._call("retry_robots", lease.token, after_ms)
+        await self._one(self._of(lease, "retry_robots", lease.token, after_ms))
 
     async def robots(self, origin: str) -> RobotsRecord | None:
         """Return the newest robots record of an origin, stale or not; None where there never was one."""
-        with answering(self._subject):
-            version, rule, body = await self._call("robots", origin)
+        partition = self._partitions.of_host(host_of(origin))
+        version, rule, body = await self._one(
+            self._partitions.call(partition, "robots", origin, key="robots")
+        )
         if version == 0:
             return None
-        return RobotsRecord(origin=origin, version=version, rule=cast("Rule", rule.decode()), body=body)
+        return RobotsRecord(
+            origin=origin,
+            version=version,
+            rule=cast("Rule", rule.decode()),
+            body=zlib.decompress(body) if body else b"",
+        )
+
+    async def hold(self, host: str, ms: int) -> bool:
+        """Ask a host nothing for so long, or longer if it was held already; False where the host is unknown."""
+        return bool(
+            await self._one(self._partitions.call(self._partitions.of_host(host), "hold", host, max(ms, 0)))
+        )
+
+    async def resume(self, host: str) -> bool:
+        """Let a host go on, whatever held it; one that was given up lives again. Its delay still holds."""
+        return bool(await self._one(self._partitions.call(self._partitions.of_host(host), "hold", host, -1)))
+
+    async def prefer(self, ranks: dict[str, Rank]) -> None:
+        """Rank the hosts of registered domains, those to come as well."""
+        chosen: defaultdict[tuple[int, Rank], list[str]] = defaultdict(list)
+        async for partition, host in self._hosts():
+            domain = registered_domain(host)
+            if domain in ranks:
+                chosen[partition, ranks[domain]].append(host)
+        calls = [
+            self._partitions.call(self._partitions.of_host(domain), "rank_domain", int(rank), domain)
+            for domain, rank in ranks.items()
+        ]
+        for (partition, rank), hosts in chosen.items():
+            calls += [
+                self._partitions.call(partition, "rank", int(rank), *some) for some in _batches(hosts, _HOSTS)
+            ]
+        await self._link.call(calls)
+
+    async def drop(self, scope: Scope) -> int:
+        """Bar a scope: nothing of it is let in or granted any more. Returns how many pages of it were waiting and are
+        settled as refused now; under a prefix, whose pages are among others of their host, they are when their turn comes.
+        """
+        parts = self._partitions
+        await self._link.call(
+            parts.calls("bar", str(scope))
+            if scope.kind == "any"
+            else [parts.call(parts.of_host(_host(scope)), "bar", str(scope))]
+        )
+        if scope.kind == "prefix":
+            return 0
+        if scope.kind == "host":
+            return cast("int", await self._one(parts.call(parts.of_host(scope.anchor), "drop", scope.anchor)))
+        dropped = 0
+        partition = None if scope.kind == "any" else parts.of_host(scope.anchor)
+        async for found, host in self._hosts(partition):
+            if scope.kind == "any" or registered_domain(host) == scope.anchor:
+                dropped += await self._one(parts.call(found, "drop", host))
+        return dropped
+
+    # Those who follow
 
     async def follow(self, *, follower: str, backlog: int, limit: int, ttl_ms: int = 600_000) -> Flow:
         """Report that `backlog` bytes of the sealed archive are still to be processed; returns what follows.
@@ -161,123 +263,171 @@ class Frontier:
         Every follower of a crawl measures the same backlog, so the newest report counts, whoever made it. It
         counts for `ttl_ms`: one who stops for minutes holds the crawl, one who is gone for good does not.
         """
-        with answering(self._subject):
-            return flow(await self._call("follow", follower, backlog, limit, ttl_ms))
+        return flow(await self._home("follow", follower, backlog, limit, ttl_ms))
 
     async def unfollow(self, follower: str) -> None:
         """Take the report back, if the newest one is this follower's: the crawl goes on without it."""
-        with answering(self._subject):
-            await self._call("unfollow", follower)
+        await self._home("unfollow", follower)
 
     async def flow(self) -> Flow | None:
         """Return how far the crawl is ahead of its follower; None where nobody follows it."""
-        with answering(self._subject):
-            told = await self._call("flow")
+        told = await self._home("flow")
         return flow(told) if told else None
+
+    # Workers
 
     async def beat(self, worker: str, ttl_ms: int = 30_000, *, stalled_ms: int | None = None) -> None:
         """Say that a worker lives: it is taken for living for `ttl_ms` from now. `stalled_ms` says for how long it
         has waited for its storage to answer, if it does.
         """
-        with answering(self._subject):
-            await self._call("beat", worker, ttl_ms, -1 if stalled_ms is None else stalled_ms)
+        await self._home("beat", worker, ttl_ms, -1 if stalled_ms is None else stalled_ms)
 
     async def stalls(self) -> list[int]:
         """Return for how long each living worker that waits for its storage has done so, in milliseconds."""
-        with answering(self._subject):
-            return [int(waited) for waited in await self._call("stalls")]
+        return [int(waited) for waited in await self._home("stalls")]
 
     async def leave(self, worker: str) -> None:
         """Say that a worker has come to its end, all of its leases over."""
-        with answering(self._subject):
-            await self._call("leave", worker)
+        await self._home("leave", worker)
 
     async def alive(self, workers: Iterable[str]) -> set[str]:
         """Return those of some workers that were heard of in time."""
-        with answering(self._subject):
-            return {worker.decode() for worker in await self._call("alive", *workers)}
+        return {worker.decode() for worker in await self._home("alive", *workers)}
 
     async def holders(self) -> set[str]:
         """Return every worker that holds a lease."""
-        with answering(self._subject):
-            return {worker.decode() for worker in await self._call("holders")}
+        rows = await self._link.call(self._partitions.calls("holders", key="leases"))
+        return {worker.decode() for worker in chain.from_iterable(rows)}
 
     async def reclaim(self, worker: str) -> int:
         """Take back every lease of a worker that is dead; returns how many. Its hosts wait their delay."""
-        with answering(self._subject):
-            return cast("int", await self._call("reclaim", worker))
+        return sum(await self._link.call(self._partitions.calls("reclaim", worker)))
 
     async def leases(self, worker: str) -> list[Lease]:
-        """Return the leases that a worker holds, oldest first."""
-        with answering(self._subject):
-            rows = await self._call("leases", worker)
-        return [lease(row, worker) for row in sorted(rows, key=lambda row: row[0])]
+        """Return the leases that a worker holds, oldest first of each partition."""
+        rows = await self._link.call(self._partitions.calls("leases", worker))
+        return sorted((lease(row, worker) for row in chain.from_iterable(rows)), key=lambda held: held.token)
+
+    # The crawl
 
     async def stats(self) -> Stats:
-        """Return where every URL of the crawl stands, in one moment."""
-        with answering(self._subject):
-            waiting, leased, later, robots, hosts, seen, outcomes, reasons = await self._call("stats")
-        settled = dict.fromkeys((str(outcome) for outcome in Outcome if outcome is not Outcome.RETRY), 0)
-        return Stats(
-            waiting=waiting,
-            leased=leased,
-            later=later,
-            robots=robots,
-            hosts=hosts,
-            outcomes=settled | counts(outcomes),
-            reasons=counts(reasons),
-            seen=seen,
-        )
+        """Return where every URL of the crawl stands, each partition in one moment."""
+        return stats(await self._link.call(self._partitions.calls("stats")))
 
-    async def drop(self) -> None:
+    async def forget(self) -> None:
         """Forget the crawl: every URL, lease and robots record of it."""
-        with answering(self._subject):
-            await self._redis.unlink(*self._keys)
-            await self._redis.srem(_CRAWLS, self._crawl)
+        for call in self._partitions.calls("forget", _HOSTS):
+            while await self._one(call):
+                pass
+        await self._home("forget", _HOSTS)
+        await self._link.unlist_name(self._crawl)
         self._listed = False
 
     @staticmethod
-    async def crawls(redis: Redis) -> list[str]:
+    async def crawls(link: Link) -> list[str]:
         """Return the names of the crawls that anything was ever added to, sorted."""
-        with answering("crawls"):
-            return sorted(
-                name.decode() for name in await cast("Awaitable[set[bytes]]", redis.smembers(_CRAWLS))
-            )
+        return sorted(await link.names())
 
     def __repr__(self) -> str:
         return f"Frontier({self._crawl!r})"
 
-    @property
-    def _subject(self) -> str:
-        return f"crawl {self._crawl}"
+    def _additions(self, discoveries: Sequence[Discovery]) -> list[Call]:
+        parts: defaultdict[int, defaultdict[str, list[Discovery]]] = defaultdict(lambda: defaultdict(list))
+        for found in discoveries:
+            parts[self._partitions.of_host(found.url.host)][found.url.host].append(found)
+        budget = self._budget
+        limits = (
+            -1 if budget.host is None else budget.host,
+            -1 if budget.domain is None else budget.domain,
+            budget.hosts,
+        )
+        calls = []
+        for partition, hosts in parts.items():
+            args: list[Arg] = []
+            held = 0
+            for host, urls in hosts.items():
+                for some in _batches(urls, _BATCH):
+                    args += (host, registered_domain(host), len(some))
+                    for found in some:
+                        name = identity(found)
+                        args += (name, encode(found, name[-1]))
+                    held += len(some)
+                    if held >= _BATCH:
+                        calls.append(self._partitions.call(partition, "add", *limits, *args))
+                        args, held = [], 0
+            if held:
+                calls.append(self._partitions.call(partition, "add", *limits, *args))
+        return calls
 
-    async def _call(self, verb: str, *args: str | bytes | int) -> Any:
-        return await self._redis.fcall(f"thresher_{verb}", len(self._keys), *self._keys, *args)
+    def _in_turn(self) -> list[int]:
+        """All partitions, another one first each time."""
+        number = self._partitions.number
+        self._next = (self._next + 1) % number
+        return [*range(self._next, number), *range(self._next)]
 
-    async def _load(self) -> None:
-        """The library's own text is its version: another text is replaced, the same is left alone."""
-        code = files("frontier").joinpath("thresher.lua").read_text(encoding="utf-8")
-        loaded = await self._redis.function_list(_LIBRARY, withcode=True)
-        if not any(code.encode() in _flat(library) for library in loaded):
-            await self._redis.function_load(code, replace=True)
+    def _by_partition(self, items: Iterable[T], token: Callable[[T], int]) -> Iterable[tuple[int, list[T]]]:
+        parts: defaultdict[int, list[T]] = defaultdict(list)
+        for item in items:
+            parts[self._partitions.of_token(token(item))].append(item)
+        return parts.items()
+
+    async def _hosts(self, partition: int | None = None) -> Any:
+        for p in range(self._partitions.number) if partition is None else (partition,):
+            cursor = b"0"
+            while True:
+                cursor, names = await self._one(self._partitions.call(p, "scan", cursor, _HOSTS, key="hosts"))
+                for name in names:
+                    yield p, name.decode()
+                if cursor == b"0":
+                    break
+
+    def _of(self, lease: Lease, verb: str, *args: Arg) -> Call:
+        return self._partitions.call(self._partitions.of_token(lease.token), verb, *args)
+
+    async def _one(self, call: Call) -> Any:
+        (reply,) = await self._link.call([call])
+        return reply
+
+    async def _home(self, verb: str, *args: Arg) -> Any:
+        return await self._one(home(self._crawl, verb, *args))
 
 
-def _flat(library: Any) -> list[Any]:
-    """One library of FUNCTION LIST: pairs in a list (RESP 2) or a mapping (RESP 3)."""
-    return list(library.values()) if isinstance(library, dict) else list(library)
-
-
-def _records(discoveries: Sequence[Discovery]) -> list[bytes]:
-    return [part for found in discoveries for part in (identity(found.url), encode(found))]
-
-
-def _settlement(settlement: Settlement) -> list[str | bytes | int]:
-    wait = settlement.retry_after_ms
-    return [
-        settlement.lease.token,
+def _settled(settlement: Settlement, now_ms: int) -> tuple[Arg, ...]:
+    lease, wait = settlement.lease, settlement.retry_after_ms
+    entry, due = b"", 0
+    if lease.interval_s and settlement.outcome in {Outcome.FETCHED, Outcome.UNCHANGED}:
+        interval_s = next_interval_s(lease.interval_s, changed=settlement.outcome is Outcome.FETCHED)
+        again = Discovery(
+            url=lease.url,
+            scope=lease.scope,
+            depth=lease.depth,
+            max_depth=lease.max_depth,
+            hops=lease.hops,
+            priority=lease.priority,
+            generation=lease.generation,
+            interval_s=interval_s,
+        )
+        entry, due = encode(again, identity(again)[-1]), due_ms(now_ms, interval_s)
+    return (
+        lease.token,
         settlement.outcome,
         settlement.reason,
         -1 if wait is None else max(wait, 0),
         settlement.hold_ms,
-        *_records(settlement.discoveries),
-    ]
+        settlement.fault or "",
+        b"" if settlement.sketch is None else (settlement.sketch & 0xFFFF).to_bytes(2, "big"),
+        entry,
+        due,
+    )
+
+
+def _host(scope: Scope) -> str:
+    """A host of the partition that a scope lies in."""
+    if scope.kind != "prefix":
+        return scope.anchor
+    scheme, _, rest = scope.anchor.partition("://")
+    return host_of(f"{scheme}://{rest.partition('/')[0]}")
+
+
+def _batches(items: Sequence[T], most: int) -> Iterable[Sequence[T]]:
+    return (items[first : first + most] for first in range(0, len(items), most))

@@ -1,18 +1,18 @@
 """The values that go into the frontier and come out of it.
 
 A `Discovery` goes in. A `Lease` comes out: one URL promised to one worker until a deadline. A `Settlement`
-ends the lease with an `Outcome`.
+ends the lease with an `Outcome`; `Exchange` says, mostly earlier, that the host is free again.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
 
 from core import InputError, Url
 from frontier.scope import Scope
 
 LEVELS = 1_000_000_000
-"""Depths and priorities lie within this many steps of zero: their difference is ordered as a 32-bit number."""
+"""Depths and priorities are at most so far from zero: their difference is ordered as a 32-bit number."""
 
 
 class Kind(StrEnum):
@@ -26,14 +26,35 @@ class Outcome(StrEnum):
     """How a page's lease ends."""
 
     FETCHED = "fetched"
+    UNCHANGED = "unchanged"
+    """The server says that it is as we have it (304), or it came as we have it."""
     REDIRECTED = "redirected"
     """The answer was another address; it is among the discoveries."""
+    GONE = "gone"
+    """The server says that there is no such page (404, 410)."""
     REFUSED = "refused"
     """Robots rules or a policy of ours forbid it; nothing was asked."""
     FAILED = "failed"
     """Given up."""
     RETRY = "retry"
     """Ask again later; at the third time the frontier counts it as failed."""
+
+
+class Fault(StrEnum):
+    """Why an exchange came to nothing, as far as it says something of the host; each has its own back-off."""
+
+    DNS = "dns"
+    """Its name leads nowhere."""
+    CONNECT = "connect"
+    """Nobody listens, or there is no way there."""
+    RESET = "reset"
+    """The connection broke."""
+    TIMEOUT = "timeout"
+    TLS = "tls"
+    BUSY = "busy"
+    """It asks us to come later (429, 503)."""
+    SERVER = "server"
+    """Another 5xx."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +71,23 @@ class Discovery:
     """Redirects followed to come here."""
     priority: int = 0
     """Depths that this URL goes ahead by: priority 2 at depth 3 ties with priority 0 at depth 1."""
+    generation: int = 0
+    """A known URL waits once more for each generation: a re-scrape takes a number that no scrape had before."""
+    interval_s: int = 0
+    """How long after a visit the next one is due; 0 for never. Visits adapt it (`frontier.revisit`)."""
 
     def __post_init__(self) -> None:
-        if not (abs(self.depth) <= LEVELS and abs(self.priority) <= LEVELS):
-            raise InputError(f"{self.url}: depth and priority must lie within ±{LEVELS:,}")
+        if not (0 <= self.depth <= LEVELS and abs(self.priority) <= LEVELS):
+            raise InputError(f"{self.url}: depth and priority must lie within ±{LEVELS:,}, depth not below 0")
+
+
+class Rank(IntEnum):
+    """Hosts of a higher rank that may be asked are asked before all others."""
+
+    LAST = 0
+    USUAL = 1
+    RICH = 2
+    FIRST = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +105,24 @@ class Lease:
     depth: int
     max_depth: int | None
     hops: int
+    priority: int
+    generation: int
+    interval_s: int
     attempt: int
     """Times that this was tried before; 0 is the first."""
     robots_version: int
     """Version of the robots record that is valid for the page; of the one to replace, for robots (0: none)."""
+    slot_ms: int = 0
+    """Until when the host was held before; it may be its place in the line of its address (`Frontier.enter`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """The end of what was under way with the host of a lease."""
+
+    lease: Lease
+    elapsed_ms: int | None = None
+    """How long the host took to answer; None where it did not, or was not asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +138,10 @@ class Settlement:
     """For RETRY: how long this URL waits; None doubles from 30 s."""
     hold_ms: int = 0
     """The whole host is asked nothing for so long (429, 503 with Retry-After)."""
+    fault: Fault | None = None
+    """What went wrong, where it tells of the host; None for an answer."""
+    sketch: int | None = None
+    """32 bits of what the page said, the same for pages that say the same; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +152,20 @@ class Added:
     """Were unknown and wait now."""
     known: int
     """Were there already, in whatever state; nothing changed."""
+    discarded: Mapping[str, int] = field(default_factory=dict)
+    """Were unknown and are so still, by reason: a budget is spent, or they lead into a trap."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """How many URLs are let in at most; None for any number."""
+
+    host: int | None = None
+    """Of one host."""
+    domain: int | None = None
+    """Of one registered domain."""
+    hosts: int = 4096
+    """Host names of one registered domain: whoever has a wildcard in DNS has millions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,11 +183,21 @@ class Stats:
     hosts: int
     """Host names ever seen."""
     outcomes: Mapping[str, int]
-    """Pages settled, by outcome value: fetched, redirected, refused, failed."""
+    """Pages settled, by outcome value."""
     reasons: Mapping[str, int]
     """Pages settled with a reason, by `outcome:reason`."""
     seen: int
-    """URLs ever added."""
+    """URLs ever made to wait; each visit anew counts."""
+    tail: int = 0
+    """Those of `waiting` that lie in storage."""
+    scheduled: int = 0
+    """Pages settled that are to be visited again at some time."""
+    held: int = 0
+    """Hosts whose circuit is open."""
+    dead: int = 0
+    """Hosts given up."""
+    discarded: Mapping[str, int] = field(default_factory=dict)
+    """Discoveries that were not let in, by reason."""
 
     @property
     def drained(self) -> bool:

@@ -1,35 +1,75 @@
 """What the functions of `thresher.lua` answer, read into values."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from frontier.canonical import canonical
 from frontier.encoding import decode
 from frontier.flow import Flow
-from frontier.lease import Discovery, Kind, Lease
+from frontier.lease import Added, Discovery, Kind, Lease, Outcome, Stats
 from frontier.scope import Scope
 
 
 def lease(row: Sequence[Any], worker: str) -> Lease:
     """One row of `lease` and `leases`."""
-    token, kind, deadline_ms, robots_version, attempt, subject = row
+    token, kind, deadline_ms, robots_version, attempt, slot_ms, host, subject = row
     if Kind(kind.decode()) is Kind.ROBOTS:
         found = Discovery(url=canonical("/robots.txt", subject.decode()), scope=Scope(kind="any", anchor=""))
     else:
-        stored = decode(subject)
-        found, attempt = stored.discovery, stored.attempt
+        found, attempt = decode(host.decode(), subject)
     return Lease(
         url=found.url,
         kind=Kind(kind.decode()),
-        token=token,
+        token=int(token),
         worker=worker,
         deadline_ms=deadline_ms,
         scope=found.scope,
         depth=found.depth,
         max_depth=found.max_depth,
         hops=found.hops,
+        priority=found.priority,
+        generation=found.generation,
+        interval_s=found.interval_s,
         attempt=attempt,
         robots_version=robots_version,
+        slot_ms=slot_ms,
+    )
+
+
+def added(rows: Sequence[Sequence[Any]]) -> Added:
+    """What `add` answers, of all partitions."""
+    discarded: Counter[str] = Counter()
+    for row in rows:
+        discarded.update(counts(row[2:]))
+    return Added(
+        added=sum(row[0] for row in rows), known=sum(row[1] for row in rows), discarded=dict(discarded)
+    )
+
+
+def stats(rows: Sequence[Sequence[Any]]) -> Stats:
+    """What `stats` answers, of all partitions."""
+    sums = [sum(row[i] for row in rows) for i in range(10)]
+    waiting, leased, later, hosts, seen, tail, scheduled, held, dead, robots = sums
+    outcomes, reasons, discarded = Counter[str](), Counter[str](), Counter[str]()
+    for row in rows:
+        for total, pairs in zip((outcomes, reasons, discarded), row[10:], strict=True):
+            total.update(counts(pairs))
+    settled = dict.fromkeys((str(outcome) for outcome in Outcome if outcome is not Outcome.RETRY), 0)
+    return Stats(
+        waiting=waiting,
+        leased=leased,
+        later=later,
+        robots=robots,
+        hosts=hosts,
+        outcomes=settled | outcomes,
+        reasons=dict(reasons),
+        seen=seen,
+        tail=tail,
+        scheduled=scheduled,
+        held=held,
+        dead=dead,
+        discarded=dict(discarded),
     )
 
 
