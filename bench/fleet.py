@@ -15,9 +15,7 @@ milliseconds, release and settle, until every URL is settled. Meanwhile, on aver
 and of the requests --drop, --lose, --twice, --again, --delay and --freeze per cent meet what `Trouble` says; a worker is
 ended at --die per cent of the points between two calls; its leases are taken back by another, or expire.
 
-The web: page u has two pages of its own and links to pages known already; its host, its outcome and its host's crawl
-delay (0 to 200 ms, another with each version of robots.txt) follow from u and the seed, so that it is known what must
-be settled in the end. Prints one JSON line (`judge` in `ledger.py` says what is held against what), and ends with 1
+Prints one JSON line (`judge` in `ledger.py` says what is held against what), and ends with 1
 where a promise was broken.
 """
 
@@ -31,328 +29,27 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from itertools import count
 from pathlib import Path
 from random import Random
+from time import monotonic_ns as now
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from xxhash import xxh3_64_intdigest
-
-from bench.ledger import Fact, Kind, Ledger, Span, Verdict, judge, read
-from core import Unavailable
-from frontier import Discovery, Frontier, Lease, Outcome, Scope, Settlement, Stats
-from frontier import Kind as Wanted
-from frontier.canonical import known
+from bench.hand import CRAWL, hand
+from bench.ledger import Span, Verdict, judge, read
+from bench.play import ROOTS, Play, discovery
+from frontier import Frontier, Stats
 from frontier.connect import connect
 from frontier.server import embedded
-from tests.frontier.proxy import Trouble, proxy
+from tests.frontier.proxy import proxy
 
-CRAWL = "fleet"
-LINKS = 3
-"""Of a page, to pages that are likely known."""
-ROOTS = 50
-ATTEMPTS = 3
-"""Times that the frontier has a page tried."""
-SERIALS = 1 << 16
-"""Workers of one process, one after the other."""
-IDLE_S = 0.01
 LOOK_S = 0.05
 CLOCK = "clock"
 """File that says how far the server's clock is off."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Play:
-    """What is to be done, and what is to go wrong."""
-
-    dir: Path
-    urls: int = 20_000
-    hosts: int = 1_000
-    hands: int = 4
-    workers: int = 16
-    batch: int = 16
-    """Leases asked for at once."""
-    seed: int = 1
-    min_delay_ms: int = 20
-    crawl_delay_ms: int = 200
-    lease_ms: int = 4_000
-    think_ms: float = 4.0
-    ttl_ms: int = 60_000
-    """A robots.txt is asked for again after it."""
-    kill: float = 0.0
-    restart: float = 0.0
-    loss: float = 0.0
-    jump: float = 0.0
-    die: float = 0.05
-    drop: float = 0.2
-    lose: float = 0.2
-    twice: float = 0.2
-    again: float = 0.2
-    delay: float = 0.5
-    freeze: float = 0.02
-
-    @property
-    def trouble(self) -> Trouble:
-        """What the proxy does."""
-        return Trouble(
-            **{name: getattr(self, name) for name in ("drop", "lose", "twice", "again", "delay", "freeze")}
-        )
-
-    @property
-    def proxied(self) -> Path:
-        """Socket of the proxy."""
-        return self.dir / "proxy"
-
-    @property
-    def state(self) -> Path:
-        """Where the server keeps its data."""
-        return self.dir / "state"
-
-    def words(self) -> list[str]:
-        """The command line that says the same."""
-        return [
-            part
-            for name, value in asdict(self).items()
-            for part in (f"--{name.replace('_', '-')}", str(value))
-        ]
-
-
-# The web -------------------------------------------------------------------------------------------------------
-
-
-def draw(play: Play, what: str, *numbers: int) -> int:
-    """A number that follows from the seed."""
-    return xxh3_64_intdigest(f"{play.seed} {what} {numbers}".encode())
-
-
-def discovery(play: Play, page: int) -> Discovery:
-    """A page, as a link to it is found."""
-    text = f"http://h{draw(play, 'host', page) % play.hosts}.test/{page}"
-    url = known(text, text)
-    return Discovery(url=url, scope=Scope(kind="any", anchor=""))
-
-
-def links(play: Play, page: int) -> tuple[Discovery, ...]:
-    """What is found on a page."""
-    own = [child for child in (2 * page + ROOTS, 2 * page + ROOTS + 1) if child < play.urls]
-    others = [draw(play, "link", page, i) % (page + 1) for i in range(LINKS)]
-    return tuple(discovery(play, other) for other in (*own, *others))
-
-
-def crawl_delay_ms(play: Play, host: int, version: int) -> int:
-    """What a host's rules ask for."""
-    return draw(play, "delay", host, version) % (play.crawl_delay_ms + 1) if version else 0
-
-
-def settlement(play: Play, lease: Lease, page: int) -> tuple[Settlement, bool]:
-    """How the page's lease ends, and whether that is the end of the page."""
-    if lease.attempt == 0 and draw(play, "retry", page) % 50 == 0:
-        hold = draw(play, "hold", page) % 300 if page % 2 else 0
-        return Settlement(
-            lease=lease, outcome=Outcome.RETRY, reason="again", retry_after_ms=200, hold_ms=hold
-        ), False
-    if 2 * page + ROOTS < play.urls:
-        return Settlement(lease=lease, outcome=Outcome.FETCHED, discoveries=links(play, page)), True
-    ends = (Outcome.FETCHED, Outcome.FETCHED, Outcome.REFUSED, Outcome.FAILED)
-    return Settlement(lease=lease, outcome=ends[draw(play, "end", page) % 4]), True
-
-
-# A process of workers ------------------------------------------------------------------------------------------
-
-
-class Death(Exception):
-    """Of a worker, between two calls."""
-
-
-@dataclass(kw_only=True)
-class Hand:
-    """One process of workers. Workers of generation g have numbers from g * SERIALS on."""
-
-    play: Play
-    generation: int
-    frontier: Frontier
-    ledger: Ledger
-    random: Random
-    drained: bool = False
-    _serial: "count[int]" = field(default_factory=count)
-
-    async def live(self, heir_of: int | None) -> None:
-        """Work until nothing is left."""
-        if heir_of is not None:
-            await self._inherit(heir_of)
-        await asyncio.gather(self._look(), *(self._place() for _ in range(self.play.workers)))
-
-    async def _look(self) -> None:
-        while not self.drained:
-            await asyncio.sleep(self.random.uniform(0.2, 1.0))
-            with suppress(Unavailable):
-                self.drained = (await self.frontier.stats()).drained
-
-    async def _inherit(self, generation: int) -> None:
-        """Take half of what a dead process held; the rest expires."""
-        with suppress(Unavailable):
-            for holder in sorted(await self.frontier.holders()):
-                if int(holder) // SERIALS == generation and self.random.random() < 0.5:
-                    await self._reclaim(int(holder))
-
-    async def _place(self) -> None:
-        """One worker after the other."""
-        while not self.drained:
-            worker = self.generation * SERIALS + next(self._serial)
-            try:
-                while not self.drained:
-                    await self._turn(worker)
-            except Death:
-                self.ledger.write([Fact(Kind.DEATH, worker=worker)])
-                if self.random.random() < 0.5:
-                    await asyncio.sleep(self.random.random())
-                    await self._reclaim(worker)
-
-    async def _reclaim(self, worker: int) -> None:
-        self.ledger.write([Fact(Kind.RECLAIM, worker=worker, before=now())])
-        with suppress(Unavailable):
-            await self.frontier.reclaim(str(worker))
-
-    async def _turn(self, worker: int) -> None:
-        leases = await self._lease(worker)
-        if not leases:
-            await asyncio.sleep(self.random.uniform(0, IDLE_S))
-            return
-        await self._think()
-        await self._end(worker, leases)
-        await self._think()
-        for lease in leases:
-            if lease.kind is Wanted.ROBOTS:
-                await self._robots(worker, lease)
-        await self._settle(worker, [lease for lease in leases if lease.kind is Wanted.PAGE])
-        self._may_die()
-
-    async def _think(self) -> None:
-        self._may_die()
-        await asyncio.sleep(self.random.random() * self.play.think_ms / 1000)
-        self._may_die()
-
-    def _may_die(self) -> None:
-        if self.random.random() * 100 < self.play.die:
-            raise Death
-
-    async def _lease(self, worker: int) -> list[Lease]:
-        play, before = self.play, now()
-        try:
-            leases = await self.frontier.lease(
-                self.random.randint(1, play.batch),
-                worker=str(worker),
-                lease_ms=play.lease_ms,
-                min_delay_ms=play.min_delay_ms,
-            )
-        except Unavailable:
-            await asyncio.sleep(IDLE_S)
-            return []
-        after = now()
-        self.ledger.write(
-            Fact(
-                Kind.GRANT,
-                version=lease.robots_version,
-                worker=worker,
-                host=(host := host_of(lease)),
-                wait=max(play.min_delay_ms, crawl_delay_ms(play, host, lease.robots_version)),
-                url=-1 if lease.kind is Wanted.ROBOTS else page_of(lease),
-                token=lease.token,
-                at=lease.deadline_ms - play.lease_ms,
-                before=before,
-                after=after,
-            )
-            for lease in leases
-        )
-        return leases
-
-    async def _end(self, worker: int, leases: Sequence[Lease]) -> None:
-        before = now()
-        self.ledger.write(Fact(Kind.END, worker=worker, token=lease.token, before=before) for lease in leases)
-        with suppress(Unavailable):
-            await self.frontier.release(leases)
-
-    async def _robots(self, worker: int, lease: Lease) -> None:
-        self.ledger.write([Fact(Kind.END, worker=worker, token=lease.token, before=now())])
-        delay = crawl_delay_ms(self.play, host_of(lease), lease.robots_version + 1)
-        with suppress(Unavailable):
-            await self.frontier.settle_robots(
-                lease, rule="allow", body=b"", ttl_ms=self.play.ttl_ms, delay_ms=delay
-            )
-
-    async def _settle(self, worker: int, leases: Sequence[Lease]) -> None:
-        if not leases:
-            return
-        before = now()
-        told = [(lease, *settlement(self.play, lease, page_of(lease))) for lease in leases]
-        facts = [
-            Fact(
-                Kind.SETTLE,
-                final=final,
-                worker=worker,
-                host=host_of(lease),
-                wait=settled.hold_ms,
-                url=page_of(lease),
-                token=lease.token,
-                before=before,
-            )
-            for lease, settled, final in told
-        ]
-        self.ledger.write(facts)
-        try:
-            accepted = await self.frontier.settle([settled for _, settled, _ in told])
-        except Unavailable:
-            return
-        if accepted == len(facts):  # of fewer nobody says which
-            after = now()
-            self.ledger.write(fact._replace(kind=Kind.ACCEPTED, after=after) for fact in facts)
-
-
-def now() -> int:
-    """CLOCK_MONOTONIC in nanoseconds."""
-    return time.monotonic_ns()
-
-
-def host_of(lease: Lease) -> int:
-    """Number of the host."""
-    return int(lease.url.host[1:].removesuffix(".test"))
-
-
-def page_of(lease: Lease) -> int:
-    """Number of the page."""
-    return int(lease.url.text.rpartition("/")[2])
-
-
-async def hand(play: Play, generation: int, heir_of: int | None) -> None:
-    """The process, to its end."""
-    redis = await connect(f"unix://{play.proxied}")
-    try:
-        await Hand(
-            play=play,
-            generation=generation,
-            frontier=Frontier(redis, CRAWL),
-            ledger=Ledger(play.dir / f"{generation}.facts"),
-            random=Random(f"{play.seed} {generation}"),
-        ).live(heir_of)
-    finally:
-        await redis.aclose()
-
-
-async def between(play: Play) -> None:
-    """The process of the proxy, until SIGTERM; says what it has done."""
-    over = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
-    server = Path((play.state / "socket").read_text().removesuffix("\n"))
-    async with proxy(server, play.proxied, play.trouble, seed=play.seed) as made:
-        await over.wait()
-    print(json.dumps(made.met))
-
-
-# The one who breaks things -------------------------------------------------------------------------------------
 
 
 @dataclass(kw_only=True)
@@ -491,9 +188,6 @@ def script(play: Play, *words: str) -> "subprocess.Popen[bytes]":
     )
 
 
-# Together ------------------------------------------------------------------------------------------------------
-
-
 def fleet(play: Play) -> tuple[Verdict, dict[str, object]]:
     """Let it happen; what follows, and what was done."""
     play.dir.mkdir(parents=True)
@@ -547,20 +241,29 @@ def fleet(play: Play) -> tuple[Verdict, dict[str, object]]:
     return verdict, done
 
 
+async def between(play: Play) -> None:
+    """The process of the proxy, until SIGTERM; says what it has done."""
+    over = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
+    server = Path((play.state / "socket").read_text().removesuffix("\n"))
+    async with proxy(server, play.proxied, play.trouble, seed=play.seed) as made:
+        await over.wait()
+    print(json.dumps(made.met))
+
+
 async def seeded(play: Play, address: str) -> None:
     """Begin the crawl."""
-    redis = await connect(address)
-    frontier = Frontier(redis, CRAWL)
-    await frontier.open()
+    link = await connect(address)
+    frontier = await Frontier(link, CRAWL).open()
     await frontier.add([discovery(play, page) for page in range(min(ROOTS, play.urls))])
-    await redis.aclose()
+    await link.aclose()
 
 
 async def counted(address: str) -> Stats:
     """What the frontier says in the end."""
-    redis = await connect(address)
-    stats = await Frontier(redis, CRAWL).stats()
-    await redis.aclose()
+    link = await connect(address)
+    stats = await (await Frontier(link, CRAWL).open()).stats()
+    await link.aclose()
     return stats
 
 
