@@ -67,11 +67,12 @@ class Breaker:
     _sizes: list[tuple[int, Path, int]] = field(default_factory=list)
 
     def run(self) -> None:
-        """Until every process came to its end by itself."""
+        """Until every process has come to its end by itself, or the time is over."""
+        over = time.monotonic() + self.play.limit_s
         for _ in range(self.play.hands):
             self.start()
         due = {name: self._next(name) for name in ("kill", "restart", "loss", "jump")}
-        while self.hands:
+        while self.hands and time.monotonic() < over:
             time.sleep(LOOK_S)
             self._measure()
             for generation, process in list(self.hands.items()):
@@ -94,8 +95,7 @@ class Breaker:
     def kill(self) -> None:
         """One process less, and one more."""
         generation = self.random.choice(sorted(self.hands))
-        self.hands[generation].kill()
-        self.hands.pop(generation).wait()
+        end(self.hands.pop(generation))
         self.start(generation)
 
     def restart(self) -> None:
@@ -121,6 +121,11 @@ class Breaker:
         time.sleep(LOOK_S)  # the server may have read its clock just before
         self.breaks.append(now())
 
+    def end(self) -> None:
+        """No process any more."""
+        for process in self.hands.values():
+            end(process)
+
     def _next(self, name: str) -> float:
         every = getattr(self.play, name)
         return time.monotonic() + every * self.random.uniform(0.5, 1.5) if every else float("inf")
@@ -144,6 +149,12 @@ class Breaker:
         self.breaks.append(now())
         self._sizes.clear()
         self._measure()
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """Kill a process."""
+    with process:
+        process.kill()
 
 
 def newest_log(play: Play) -> Path:
@@ -196,18 +207,19 @@ def fleet(play: Play) -> tuple[Verdict, dict[str, object]]:
             stack.enter_context(movable(play))
         address = stack.enter_context(embedded(play.state))
         asyncio.run(seeded(play, address))
-        time.sleep(1.1)  # the seeds are on the disk
-        proxy_process = script(play, "--between")
-        stack.callback(proxy_process.kill)
+        time.sleep(1.1 if play.loss else 0)  # the seeds are on the disk
+        stack.callback(play.proxied.unlink, missing_ok=True)
+        between_ = script(play, "--between")
+        stack.callback(end, between_)
         while not play.proxied.exists():
             time.sleep(LOOK_S)
         breaker = Breaker(play=play, stack=stack, random=Random(play.seed))
-        stack.callback(lambda: [process.kill() for process in breaker.hands.values()])
+        stack.callback(breaker.end)
         begun = time.monotonic()
         breaker.run()
         wall_s = time.monotonic() - begun
-        proxy_process.terminate()
-        met = json.loads(proxy_process.communicate()[0])
+        between_.terminate()
+        met = json.loads(between_.communicate()[0])
         stats = asyncio.run(counted(address))
     verdict = judge(
         read(sorted(play.dir.glob("*.facts"))),

@@ -19,6 +19,7 @@ CRAWL = "fleet"
 SERIALS = 1 << 16
 """Workers of one process, one after the other."""
 IDLE_S = 0.1
+LOOK_S = 0.3
 RENEWED = 0.1
 """Share of the turns in which the leases are renewed."""
 
@@ -46,10 +47,12 @@ class Hand:
         await asyncio.gather(self._look(), *(self._place() for _ in range(self.play.workers)))
 
     async def _look(self) -> None:
-        while not self.drained:
-            await asyncio.sleep(self.random.uniform(0.2, 1.0))
+        while True:
             with suppress(Unavailable):
                 self.drained = (await self.frontier.stats()).drained
+            if self.drained:
+                return
+            await asyncio.sleep(LOOK_S)
 
     async def _inherit(self, generation: int) -> None:
         """Take half of what a dead process held; the rest expires."""

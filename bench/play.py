@@ -6,8 +6,9 @@ links to pages that are likely known; its host, its outcome, its host's crawl de
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import gettempdir
 
-from xxhash import xxh3_64_intdigest
+from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
 
 from frontier import Discovery, Fault, Lease, Outcome, Scope, Settlement
 from frontier.canonical import known
@@ -40,12 +41,14 @@ class Play:
     """What a worker does between two calls takes up to so long."""
     ttl_ms: int = 60_000
     """A robots.txt is asked for again after it."""
+    limit_s: float = 3_600.0
+    """Who is not at the end then has lost something."""
     kill: float = 0.0
     """Seconds between two, on average; 0 for none. The same of the next three."""
     restart: float = 0.0
     loss: float = 0.0
     jump: float = 0.0
-    die: float = 0.05
+    die: float = 0.5
     """Per cent of the points between two calls at which a worker is ended."""
     drop: float = 0.2
     lose: float = 0.2
@@ -63,8 +66,8 @@ class Play:
 
     @property
     def proxied(self) -> Path:
-        """Socket of the proxy."""
-        return self.dir / "proxy"
+        """Socket of the proxy; a socket's path may not be long."""
+        return Path(gettempdir(), f"fleet-{xxh3_64_hexdigest(bytes(self.dir.resolve()))}.sock")
 
     @property
     def state(self) -> Path:
