@@ -18,8 +18,8 @@ from frontier.canonical import host_of
 from frontier.encoding import VERSION, encode, identity
 from frontier.flow import Flow
 from frontier.lease import Added, Budget, Discovery, Exchange, Lease, Outcome, Rank, Settlement, Stats
-from frontier.link import Call, Link
-from frontier.partition import ON_A_CLUSTER, Arg, Partitions, home
+from frontier.link import Arg, Call, Link
+from frontier.partition import ON_A_CLUSTER, Partitions, home
 from frontier.reply import added, flow, lease, stats
 from frontier.revisit import due_ms, next_interval_s
 from frontier.robots import RobotsRecord, Rule

@@ -98,11 +98,11 @@ def crawl(project: Project, name: str, limits: Limits, progress: Progress) -> Cr
 async def _crawl(
     project: Project, name: str, contact: str, address: str, place: Place, limits: Limits, progress: Progress
 ) -> Crawled:
-    redis = await connect(address)
-    frontier = Frontier(redis, name)
+    link = await connect(address)
+    frontier = Frontier(link, name)
     try:
         await frontier.open()
-        if name not in await Frontier.crawls(redis):
+        if name not in await Frontier.crawls(link):
             raise InputError(
                 f"crawl {name!r}: nothing is seeded; run `thresher seed FILE --crawl {name}` first"
             )
@@ -116,7 +116,7 @@ async def _crawl(
             await _watch(project, frontier, name, start, limits.workers, interrupts, progress)
         return Crawled(stats=await frontier.stats(), interrupted=interrupts.count > 0)
     finally:
-        await redis.aclose()
+        await link.aclose()
 
 
 async def _watch(

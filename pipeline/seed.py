@@ -55,9 +55,9 @@ async def _seed(
     source: str,
     refused: Callable[[seeds.Refused], None],
 ) -> Seeded:
-    redis = await connect(address)
+    link = await connect(address)
     try:
-        frontier = Frontier(redis, plan.crawl)
+        frontier = Frontier(link, plan.crawl)
         await frontier.open()
         added = known = 0
         reasons: Counter[str] = Counter()
@@ -69,7 +69,7 @@ async def _seed(
             result = await frontier.add(list(_discoveries(batch, plan)))
             added, known = added + result.added, known + result.known
     finally:
-        await redis.aclose()
+        await link.aclose()
     if not added and not known:
         first = next(iter(reasons), "nothing but comments")
         raise InputError(f"seeds {source}: no URL in it ({first}); give one http or https URL a line")
