@@ -1,6 +1,6 @@
 """A fleet of workers under which everything breaks, and what they saw of the frontier held against its promises.
 
-usage: python bench/fleet.py --dir DIR [--urls N] [--hosts N] [--hands N] [--workers N] [--batch N] [--seed N]
+usage: python bench/fleet.py --dir DIR [--urls N] [--hosts N] [--partitions N] [--hands N] [--workers N] [--batch N] [--seed N]
        [--kill SECONDS] [--restart SECONDS] [--loss SECONDS] [--jump SECONDS] [--drop %] [--lose %] [--twice %]
        [--again %] [--delay %] [--freeze %] [--die %]
 
@@ -15,7 +15,7 @@ milliseconds, release and settle, until every URL is settled. Meanwhile, on aver
 and of the requests --drop, --lose, --twice, --again, --delay and --freeze per cent meet what `Trouble` says; a worker is
 ended at --die per cent of the points between two calls; its leases are taken back by another, or expire.
 
-Prints one JSON line (`judge` in `ledger.py` says what is held against what), and ends with 1
+Prints one JSON line (`judge.py` says what is held against what), and ends with 1
 where a promise was broken.
 """
 
@@ -36,11 +36,12 @@ from itertools import count
 from pathlib import Path
 from random import Random
 from time import monotonic_ns as now
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.hand import CRAWL, hand
-from bench.ledger import Span, Verdict, judge, read
+from bench.ledger import Span
 from bench.play import ROOTS, Play, discovery
 from frontier import Frontier, Stats
 from frontier.connect import connect
@@ -199,8 +200,10 @@ def script(play: Play, *words: str) -> "subprocess.Popen[bytes]":
     )
 
 
-def fleet(play: Play) -> tuple[Verdict, dict[str, object]]:
-    """Let it happen; what follows, and what was done."""
+def fleet(play: Play) -> dict[str, Any]:
+    """Let it happen; what was done, and what follows."""
+    from bench.judge import judge, read  # noqa: PLC0415 - numpy, which is nothing for the processes of workers
+
     play.dir.mkdir(parents=True)
     with ExitStack() as stack:
         if play.jump:
@@ -227,30 +230,27 @@ def fleet(play: Play) -> tuple[Verdict, dict[str, object]]:
         breaks=breaker.breaks,
         losses=breaker.losses,
     )
-    figures = verdict.figures
     expired = stats.reasons.get("failed:lease_expired", 0)
-    ended = sum(stats.outcomes.values())
+    untold = stats.seen - verdict.figures["urls_settled"] - verdict.figures["urls_settled_untold"]
     for rule, true in {
         "every page that can be found is known": stats.seen == play.urls
-        or (expired and stats.seen <= play.urls),
-        "every page known is settled": stats.drained and ended == stats.seen,
-        "every page settled was settled by a worker, or expired too often": stats.seen
-        - figures["urls_settled"]
-        - figures["urls_settled_untold"]
-        in range(expired + 1),
+        or (expired and stats.seen < play.urls),
+        "every page known is settled": stats.drained and sum(stats.outcomes.values()) == stats.seen,
+        "every page was settled by a worker, or expired too often": untold in range(expired + 1),
     }.items():
         if not true:
             verdict.violations.append(f"not so: {rule}: {stats}")
-    done = {
+    return {
         "urls": stats.seen,
         "outcomes": dict(stats.outcomes),
         "lease_expired": expired,
         "wall_s": round(wall_s, 1),
-        "grants_per_s": round(figures["grants"] / wall_s),
+        "grants_per_s": round(verdict.figures["grants"] / wall_s),
         "broken": dict(breaker.done),
         "requests": met,
+        **verdict.figures,
+        "violations": verdict.violations,
     }
-    return verdict, done
 
 
 async def between(play: Play) -> None:
@@ -266,7 +266,7 @@ async def between(play: Play) -> None:
 async def seeded(play: Play, address: str) -> None:
     """Begin the crawl."""
     link = await connect(address)
-    frontier = await Frontier(link, CRAWL).open()
+    frontier = await Frontier(link, CRAWL).open(partitions=play.partitions)
     await frontier.add([discovery(play, page) for page in range(min(ROOTS, play.urls))])
     await link.aclose()
 
@@ -301,10 +301,9 @@ def main() -> None:
         asyncio.run(between(play))
     else:
         shutil.rmtree(play.dir, ignore_errors=True)
-        verdict, done = fleet(play)
-        body = {"bench": "fleet", "play": asdict(play) | {"dir": play.dir.name}, **done, **verdict.figures}
-        print(json.dumps(body | {"violations": verdict.violations}))
-        sys.exit(1 if verdict.violations else 0)
+        report = fleet(play)
+        print(json.dumps({"bench": "fleet", "play": asdict(play) | {"dir": play.dir.name}, **report}))
+        sys.exit(1 if report["violations"] else 0)
 
 
 if __name__ == "__main__":

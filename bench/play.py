@@ -28,6 +28,8 @@ class Play:
     dir: Path
     urls: int = 20_000
     hosts: int = 1_000
+    partitions: int = 1
+    """Of the crawl; its server is one."""
     hands: int = 4
     workers: int = 16
     batch: int = 16

@@ -12,7 +12,8 @@ from redis.exceptions import ConnectionError as Cut
 from redis.exceptions import TimeoutError as Silence
 
 from bench.fleet import fleet
-from bench.ledger import Fact, Kind, Ledger, Span, facts, judge, read
+from bench.judge import facts, judge, read
+from bench.ledger import Fact, Kind, Ledger, Span
 from bench.play import Play
 from tests.frontier.proxy import Trouble, _messages, proxy
 
@@ -311,11 +312,11 @@ def play(folder, **fields):
 
 def holds(chosen, **least):
     """Everything came to its end as promised, and things did go wrong meanwhile."""
-    verdict, done = fleet(chosen)
-    assert verdict.violations == [], (done, verdict.figures)
-    assert all(done["broken"].get(name, 0) >= number for name, number in least.items()), done
-    assert done["requests"]["pass"] < sum(done["requests"].values())
-    return verdict.figures
+    report = fleet(chosen)
+    assert report["violations"] == [], report
+    assert all(report["broken"].get(name, 0) >= number for name, number in least.items()), report
+    assert report["requests"]["pass"] < sum(report["requests"].values())
+    return report
 
 
 def test_a_small_fleet_settles_everything_once_whatever_dies(tmp_path):
@@ -325,15 +326,15 @@ def test_a_small_fleet_settles_everything_once_whatever_dies(tmp_path):
 
 @pytest.mark.slow
 def test_sixty_four_workers_settle_everything_once_whatever_dies(tmp_path):
-    figures = holds(play(tmp_path, urls=15_000, hosts=1_000, kill=3, restart=4), kill=2, restart=2)
-    assert figures["gaps"] >= 15_000
-    assert figures["deaths"] > 0
+    report = holds(play(tmp_path, urls=15_000, hosts=1_000, kill=3, restart=4), kill=2, restart=2)
+    assert report["gaps"] >= 15_000
+    assert report["deaths"] > 0
 
 
 @pytest.mark.slow
 def test_a_server_that_forgot_its_last_second_is_polite_and_repeats_no_token(tmp_path):
-    figures = holds(play(tmp_path, urls=10_000, hosts=1_000, kill=5, loss=4), loss=2)
-    assert figures["urls_settled_twice_after_loss"] > 0
+    report = holds(play(tmp_path, urls=10_000, hosts=1_000, kill=5, loss=4), loss=2)
+    assert report["urls_settled_twice_after_loss"] > 0
 
 
 @pytest.mark.slow
