@@ -227,6 +227,7 @@ def fleet(play: Play) -> dict[str, Any]:
     verdict = judge(
         read(sorted(play.dir.glob("*.facts"))),
         lease_ms=play.lease_ms,
+        partitions=play.partitions,
         breaks=breaker.breaks,
         losses=breaker.losses,
     )

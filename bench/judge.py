@@ -62,18 +62,23 @@ class Verdict:
 
 
 def judge(
-    book: NDArray[np.void], *, lease_ms: int, breaks: Sequence[int] = (), losses: Sequence[Span] = ()
+    book: NDArray[np.void],
+    *,
+    lease_ms: int,
+    partitions: int = 1,
+    breaks: Sequence[int] = (),
+    losses: Sequence[Span] = (),
 ) -> Verdict:
     """Hold what the workers saw against what the frontier promises.
 
-    `breaks` are moments at which a server died, came back, or had its clock moved: between two of them the frontier's
-    clock and CLOCK_MONOTONIC go alike. `losses` reach from what a server has forgotten to its death.
+    `breaks` are moments at which a server died, came back, or had its clock moved: between two of them the clock of
+    a partition and CLOCK_MONOTONIC go alike. `losses` reach from what a server has forgotten to its death.
     """
     verdict = Verdict()
     grants = np.sort(book[book["kind"] == Kind.GRANT], order=["host", "token"])
     _tokens(verdict, grants)
     ends = _ends(verdict, book, grants, lease_ms, losses)
-    _gaps(verdict, book, grants, ends, _moments(grants, breaks), losses)
+    _gaps(verdict, book, grants, ends, _moments(grants, partitions, breaks), losses)
     _holds(verdict, book, grants, losses)
     _once(verdict, book, grants, losses)
     _addresses(verdict, book)
@@ -119,16 +124,17 @@ def _ends(
     return ends
 
 
-def _moments(grants: NDArray[np.void], breaks: Sequence[int]) -> NDArray[np.int64]:
+def _moments(grants: NDArray[np.void], partitions: int, breaks: Sequence[int]) -> NDArray[np.int64]:
     """When each grant was made at the latest.
 
-    That is before its answer came. Between two breaks the frontier's clock is ahead of CLOCK_MONOTONIC by a constant,
-    which is at least what each grant's answer says; the one that came quickest says it best.
+    That is before its answer came. Between two breaks the clock of a partition is ahead of CLOCK_MONOTONIC by a
+    constant, which is at least what each grant's answer says; the one that came quickest says it best.
     """
     marks = np.sort(np.array(breaks, np.int64))
     stretch = np.searchsorted(marks, grants["before"])
     whole = stretch == np.searchsorted(marks, grants["after"])
-    ahead = np.full(len(marks) + 1, np.iinfo(np.int64).min)
+    stretch = stretch * partitions + grants["token"] % partitions
+    ahead = np.full((len(marks) + 1) * partitions, np.iinfo(np.int64).min)
     np.maximum.at(ahead, stretch[whole], (grants["at"] * _MS - grants["after"])[whole])
     latest = grants["after"].copy()
     latest[whole] = np.minimum(latest, (grants["at"] + 1) * _MS - ahead[stretch])[whole]
