@@ -10,6 +10,7 @@ from core import InputError, Url
 from frontier import Discovery, Frontier, Scope
 from frontier.connect import connect
 from frontier.scope import ScopeKind
+from frontier.tail import Shelf
 from pipeline import seeds
 from pipeline.project import Project
 
@@ -45,11 +46,12 @@ def seed(
     """
     lines = seeds.read(source)
     with project.frontier_address() as address:
-        return asyncio.run(_seed(address, lines, plan, source, refused))
+        return asyncio.run(_seed(address, project.store, lines, plan, source, refused))
 
 
 async def _seed(
     address: str,
+    shelf: Shelf,
     lines: Iterator[Url | seeds.Refused],
     plan: Plan,
     source: str,
@@ -59,6 +61,7 @@ async def _seed(
     try:
         frontier = Frontier(link, plan.crawl)
         await frontier.open()
+        tail = frontier.tail(shelf)
         added = known = 0
         reasons: Counter[str] = Counter()
         while batch := list(islice(lines, BATCH)):
@@ -68,6 +71,7 @@ async def _seed(
                     refused(line)
             result = await frontier.add(list(_discoveries(batch, plan)))
             added, known = added + result.added, known + result.known
+            await tail.spill()
     finally:
         await link.aclose()
     if not added and not known:

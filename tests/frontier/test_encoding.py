@@ -49,7 +49,7 @@ def test_the_form_of_an_entry_is_fixed():
     discovery = Discovery(url=url, scope=Scope.of("host", url), depth=2, priority=-1, max_depth=300)
     assert encode(discovery, 9) == (
         b"\x80\0\0\3"
-        + b"\0\0\x09"
+        b"\0\0\x09"
         + template(url)
         + b"P\0\x51"
         + b"\0\x09"
