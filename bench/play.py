@@ -5,6 +5,7 @@ links to pages that are likely known; its host, its outcome, its host's crawl de
 """
 
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from tempfile import gettempdir
 
@@ -14,7 +15,7 @@ from frontier import Discovery, Fault, Lease, Outcome, Scope, Settlement
 from frontier.canonical import known
 from tests.frontier.proxy import Trouble
 
-LINKS = 3
+LINKS = 1
 """Of a page, to pages that are likely known."""
 ROOTS = 50
 SHARED = 10
@@ -44,7 +45,7 @@ class Play:
     ttl_ms: int = 60_000
     """A robots.txt is asked for again after it."""
     limit_s: float = 3_600.0
-    """Who is not at the end then has lost something."""
+    """After so long everybody is stopped."""
     kill: float = 0.0
     """Seconds between two, on average; 0 for none. The same of the next three."""
     restart: float = 0.0
@@ -104,6 +105,7 @@ def links(play: Play, page: int) -> tuple[Discovery, ...]:
     return tuple(discovery(play, other) for other in (*own, *others))
 
 
+@lru_cache(maxsize=65_536)
 def crawl_delay_ms(play: Play, host: int, version: int) -> int:
     """What a host's rules ask for."""
     return draw(play, "delay", host, version) % (play.crawl_delay_ms + 1) if version else 0

@@ -320,6 +320,7 @@ def holds(chosen, **least):
     """Everything came to its end as promised, and things did go wrong meanwhile."""
     report = fleet(chosen)
     assert report["violations"] == [], report
+    assert report["drained"], report
     assert all(report["broken"].get(name, 0) >= number for name, number in least.items()), report
     assert report["requests"]["pass"] < sum(report["requests"].values())
     return report
