@@ -1,9 +1,6 @@
 """A fleet under which everything breaks, and what proves that: the proxy, the judge, and both together."""
 
-import os
-import signal
-import time
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,13 +11,10 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as Cut
 from redis.exceptions import TimeoutError as Silence
 
-from bench.fleet import fleet, newest_log
+from bench.fleet import fleet
 from bench.judge import facts, judge, read
 from bench.ledger import Fact, Kind, Ledger, Span
 from bench.play import Play
-from frontier import Exchange, Frontier, Outcome, Settlement
-from frontier.connect import connect
-from frontier.server import embedded
 from tests.frontier.proxy import Trouble, _messages, proxy
 
 MS = 1_000_000
@@ -348,105 +342,3 @@ def test_a_server_that_forgot_its_last_second_is_polite_and_repeats_no_token(tmp
 def test_a_clock_that_jumps_by_an_hour_makes_no_burst(tmp_path):
     pytest.importorskip("libfaketime")
     holds(play(tmp_path, urls=10_000, hosts=1_000, restart=7, jump=2), jump=3)
-
-
-# What fleets have found
-
-
-class Crash:
-    """A link whose server loses power, once, before the first call of a verb: it forgets all since `durable`."""
-
-    clustered = False
-
-    def __init__(self, link, verb, server, durable):
-        self._link, self._verb, self._server, self._durable = link, verb, server, durable
-
-    def __getattr__(self, name):
-        return getattr(self._link, name)
-
-    async def call(self, calls):
-        if calls and calls[0].verb == self._verb:
-            self._verb = None
-            self._server.forget(self._durable)
-            await self._link.aclose()
-            self._link = await connect(self._server.address)
-        return await self._link.call(calls)
-
-
-class Powerless:
-    """A server that can be made to forget everything since a moment."""
-
-    def __init__(self, folder, stack):
-        self._play, self._stack = Play(dir=folder), stack
-        self.address = stack.enter_context(embedded(self._play.state))
-
-    def size(self):
-        return newest_log(self._play).stat().st_size
-
-    def forget(self, size):
-        """Die, and come back as of when the append-only file had this size."""
-        os.kill(int((self._play.state / "server.pid").read_text()), signal.SIGKILL)
-        os.truncate(newest_log(self._play), size)
-        self._stack.enter_context(embedded(self._play.state))
-
-
-@pytest.fixture
-def powerless(tmp_path):
-    with ExitStack() as stack:
-        yield Powerless(tmp_path, stack)
-
-
-@pytest.fixture
-async def lost(powerless):
-    """Makes the client of one crawl anew, which is to be done after each crash."""
-
-    async def made(link=None):
-        return await Frontier(link or await connect(powerless.address), "lost").open()
-
-    return made
-
-
-@pytest.mark.xfail(reason="what a page led to is added by a call of its own", strict=True)
-async def test_what_a_page_led_to_is_known_once_it_is_settled_though_power_was_lost_meanwhile(
-    powerless, lost, found, grants
-):
-    frontier = await lost()
-    await frontier.add([found("http://a.test/")])
-    (lease,) = await grants(frontier).pages()
-    crash = await lost(Crash(await connect(powerless.address), "settle", powerless, powerless.size()))
-    links = (found("http://b.test/"), found("http://c.test/"))
-    settlement = Settlement(lease=lease, outcome=Outcome.FETCHED, discoveries=links)
-    assert await crash.settle([settlement]) == 1
-    assert (await (await lost()).add(links)).known == len(links)
-
-
-@pytest.mark.xfail(reason="every crash makes the tokens jump to the same number", strict=True)
-async def test_power_that_is_lost_twice_repeats_no_token(powerless, lost, found, grants):
-    await (await lost()).add([found("http://a.test/"), found("http://b.test/")])
-    durable = powerless.size()
-    tokens = []
-    for _ in range(3):
-        tokens += [lease.token for lease in await grants(await lost()).take()]
-        powerless.forget(durable)
-    assert len(set(tokens)) == len(tokens)
-
-
-@pytest.mark.xfail(
-    reason="the end of an exchange is rounded down to a millisecond, and so is the next grant", strict=True
-)
-async def test_a_delay_is_not_short_by_a_part_of_a_millisecond(frontier, found, grants):
-    rounds, delay_ms = 150, 3
-    await frontier.add([found(f"http://a.test/{page}") for page in range(rounds)])
-    worker = grants(frontier, delay_ms=delay_ms)
-    await worker.allow((await worker.take())[0])
-    gaps = []
-    ended = None
-    while len(gaps) < rounds - 1:
-        leases = await worker.take()
-        came = time.monotonic_ns()
-        if leases:
-            if ended is not None:
-                gaps.append(came - ended)
-            ended = time.monotonic_ns()
-            await frontier.release([Exchange(lease=lease) for lease in leases])
-    assert min(gaps) >= delay_ms * MS
