@@ -2,7 +2,7 @@
 
 usage: python bench/fleet.py --dir DIR [--urls N] [--hosts N] [--partitions N] [--hands N] [--workers N] [--batch N] [--seed N]
        [--kill SECONDS] [--restart SECONDS] [--loss SECONDS] [--jump SECONDS] [--drop %] [--lose %] [--twice %]
-       [--again %] [--delay %] [--freeze %] [--die %]
+       [--again %] [--delay %] [--freeze %] [--die %] [--hot N] [--limit-s SECONDS]
 
 One embedded server, a proxy before it, and --hands processes of --workers workers each, which lease, wait some
 milliseconds, release and settle, until every URL is settled or --limit-s seconds are over. Meanwhile, on average every so many seconds:
@@ -13,7 +13,8 @@ milliseconds, release and settle, until every URL is settled or --limit-s second
 --jump      the server's clock is moved by an hour, on or back (needs the package libfaketime)
 
 and of the requests --drop, --lose, --twice, --again, --delay and --freeze per cent meet what `Trouble` says; a worker is
-ended at --die per cent of the points between two calls; its leases are taken back by another, or expire.
+ended at --die per cent of the points between two calls; its leases are taken back by another, or expire. With --hot, the
+processes keep the tail of the queues in storage, and bring it back.
 
 Prints one JSON line (`judge.py` says what is held against what), and ends with 1
 where a promise was broken.
@@ -249,6 +250,7 @@ def fleet(play: Play) -> dict[str, Any]:
         "drained": stats.drained,
         "outcomes": dict(stats.outcomes),
         "lease_expired": expired,
+        "reasons": dict(stats.reasons),
         "wall_s": round(wall_s, 1),
         "grants_per_s": round(verdict.figures["grants"] / wall_s),
         "broken": dict(breaker.done),

@@ -14,6 +14,7 @@ from core import Unavailable
 from frontier import Exchange, Frontier, Lease
 from frontier import Kind as Wanted
 from frontier.connect import connect
+from storage.files import Files
 
 CRAWL = "fleet"
 SERIALS = 1 << 16
@@ -44,7 +45,16 @@ class Hand:
         """Work until nothing is left."""
         if heir_of is not None:
             await self._inherit(heir_of)
+        keeping = asyncio.create_task(self._keep())
         await asyncio.gather(self._look(), *(self._place() for _ in range(self.play.workers)))
+        keeping.cancel()
+
+    async def _keep(self) -> None:
+        """Keep the tail, if there is to be one."""
+        while self.play.hot:
+            with suppress(Unavailable):
+                tail = self.frontier.tail(Files(self.play.dir / "shelf"), hot=self.play.hot)
+                await tail.run(f"keeper {self.generation}")
 
     async def _look(self) -> None:
         while True:

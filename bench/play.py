@@ -44,6 +44,8 @@ class Play:
     """What a worker does between two calls takes up to so long."""
     ttl_ms: int = 60_000
     """A robots.txt is asked for again after it."""
+    hot: int = 0
+    """URLs that may wait in memory before any are put into storage; 0 for any number."""
     limit_s: float = 3_600.0
     """After so long everybody is stopped."""
     kill: float = 0.0
