@@ -528,7 +528,7 @@ async def test_a_template_that_says_the_same_again_and_again_is_starved_and_anot
     while leases := await worker.pages():
         await worker.settle(leases, sketch=7)
     asked = (await worker.stats()).outcomes["fetched"]
-    maze = await worker.frontier.add([found(f"http://a.test/{i}") for i in range(100, 740)])
+    maze = await worker.frontier.add([found(f"http://a.test/{i}") for i in range(200, 840)])
     assert maze.discarded["trap"] == 640 - maze.added
     assert 0 < maze.added < 40
     assert asked < 100

@@ -338,6 +338,17 @@ class Machine(RuleBasedStateMachine):
         real, model = self.tell("flow")
         assert (real and replace(real, reported_ms=0)) == (model and replace(model, reported_ms=0))
 
+    @invariant()
+    def every_url_is_in_one_place(self):
+        if self.real is None:
+            return
+        found = self.run(self.real.places())
+        flat = [url for urls in found.values() for url in urls]
+        assert len(flat) == len(set(flat))
+        stats = self.both("stats")
+        places = (stats.waiting, stats.leased, stats.later, stats.scheduled)
+        assert tuple(len(found[place]) for place in ("waiting", "leased", "later", "visits")) == places
+
     def drain(self):
         """Nothing is ever stuck: an honest worker brings every URL to an end."""
         self.both("unfollow", "p")
