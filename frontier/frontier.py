@@ -17,7 +17,7 @@ from core import CorruptData, InputError
 from frontier.canonical import host_of
 from frontier.encoding import VERSION, encode, identity
 from frontier.flow import Flow
-from frontier.lease import Added, Budget, Discovery, Exchange, Lease, Outcome, Rank, Settlement, Stats
+from frontier.lease import Added, Budget, Discovery, Exchange, Fault, Lease, Outcome, Rank, Settlement, Stats
 from frontier.link import Arg, Call, Link
 from frontier.partition import ON_A_CLUSTER, Partitions, home
 from frontier.reply import added, flow, lease, stats
@@ -189,9 +189,11 @@ class Frontier:
         packed = zlib.compress(body) if body else b""
         await self._one(self._of(lease, "settle_robots", lease.token, rule, packed, ttl_ms, delay_ms or 0))
 
-    async def retry_robots(self, lease: Lease, *, after_ms: int) -> None:
-        """Give a robots.txt back that could not be had; its host is asked nothing for `after_ms`."""
-        await self._one(self._of(lease, "retry_robots", lease.token, after_ms))
+    async def retry_robots(self, lease: Lease, *, after_ms: int, fault: Fault | None = None) -> None:
+        """Give a robots.txt back that could not be had; its host is asked nothing for `after_ms`, or for as long as the
+        fault says.
+        """
+        await self._one(self._of(lease, "retry_robots", lease.token, after_ms, fault or ""))
 
     async def robots(self, origin: str) -> RobotsRecord | None:
         """Return the newest robots record of an origin, stale or not; None where there never was one."""

@@ -15,7 +15,7 @@ others of the same prefix, which all carry the same hash tag, are made from it:
   deadlines  zset  token -> deadline
   robots     hash  origin -> state of its robots.txt (see ROBOTS)
   bodies     hash  origin -> robots.txt as last fetched, as the client packs it
-  seen       hash  bucket -> fingerprints (see `Seen`)
+  seen       hash  bucket -> fingerprints (see The seen-set); host \0 bucket -> fingerprints of one host
   domains    hash  registered domain -> URLs, host names, rank of hosts to come, standing
   rings      hash  registered domain -> what its last pages said (see Novelty)
   standings  hash  host -> standings of its templates
@@ -58,6 +58,7 @@ local BACK = 64 -- entries that are worth a run in storage
 local RANKS = 4
 local LEVEL_ZERO = 2147483648 -- levels are signed; bytes are not
 local FOREVER = 281474976710655 -- 2^48 - 1
+local PUT_OFF = 500 -- hosts whose turn turns out not to have come, in one call: after a restart that is all of them
 local PASSED_OVER = 64 -- entries that nobody wants any more, settled by one grant
 
 -- Faults in a row at which the circuit of a host opens, and for how long; that doubles with every opening.
@@ -65,6 +66,7 @@ local FAULTS = {
   dns = {1, 60000}, connect = {1, 60000}, reset = {3, 30000}, timeout = {2, 30000}, tls = {3, 60000},
   busy = {1, 30000}, server = {5, 60000},
 }
+local ANSWERS = {fetched = true, unchanged = true, redirected = true, gone = true, retry = true}
 local SILENT = {dns = true, connect = true, reset = true, timeout = true, tls = true}
 local LONGEST_HOLD_MS = 3600000
 local LIVES = 8 -- openings in a row after which a host is dead that once answered
@@ -408,31 +410,35 @@ local function bury(c, h, outcome, reason)
 end
 
 -- The seen-set ---------------------------------------------------------------------------------------------
--- A URL is 7 bytes of a hash. Two choose a base bucket. The other five are its fingerprint, which is kept; three of
--- them choose among the buckets that the base bucket has been split into. The table grows by linear hashing (Litwin,
--- VLDB 1980): a bucket is split whenever there are more than LOAD fingerprints a bucket. A URL that was never added is
--- taken for known where one of some 100 fingerprints of its bucket equals its own: after g doublings with odds of
--- LOAD / 2^(40 - g), 1e-9 for ten million URLs of a partition.
+-- A URL is 7 bytes of a hash. Five are its fingerprint, which is kept, in a bucket of some LOAD; three of these choose
+-- the bucket. Tables grow by linear hashing (Litwin, VLDB 1980), a bucket at a time. A host has a table of its own, for a
+-- page's links are mostly of its own host and are so found together; from MOST URLs on its others go into one table of the
+-- partition, which the other two bytes spread over BASES buckets before any is split. A URL that was never added is taken
+-- for known where a fingerprint of its bucket equals its own: after g doublings with odds of LOAD / 2^(40 - g), at most
+-- 1e-8 in a host's table, and in the partition's 1e-9 for ten million URLs, 1e-7 for a billion.
 
+local LOAD = 128
+local MOST = 8192
 local BASES = 1024
-local LOAD = 96
 
-local function seen_state(c)
-  if not c.buckets then
-    local f = call('HMGET', c.count, 'buckets', 'seen')
-    c.buckets, c.known = tonumber(f[1]) or BASES, tonumber(f[2]) or 0
-    c.size = BASES
-    while c.size * 2 <= c.buckets do c.size = c.size * 2 end
+local function load(c, field)
+  local text = c.prints[field]
+  if not text then
+    text = call('HGET', c.seen, field) or ''
+    c.prints[field] = text
   end
+  return text
 end
 
-local function position(base, a, b, d) return base + BASES * ((a * 256 + b) * 256 + d) end
+local function keep_prints(c, field, text)
+  c.prints[field], c.changed[field] = text, true
+end
 
-local function bucket_of(c, hash)
-  local x, y, a, b, d = byte(hash, 1, 5)
-  local i = position((x * 256 + y) % BASES, a, b, d) % (2 * c.size)
-  if i >= c.buckets then i = i - c.size end
-  return i
+local function write_prints(c)
+  for field in pairs(c.changed) do
+    if c.prints[field] == '' then call('HDEL', c.seen, field) else call('HSET', c.seen, field, c.prints[field]) end
+  end
+  c.changed = {}
 end
 
 local function contains(bucket, print)
@@ -444,51 +450,115 @@ local function contains(bucket, print)
   return false
 end
 
-local function split(c)
-  local old, new = c.buckets - c.size, c.buckets
-  local text = call('HGET', c.seen, old)
-  if text then
-    local stay, go = {}, {}
-    local base, double = old % BASES, 2 * c.size
-    for i = 1, #text, 5 do
-      local a, b, d = byte(text, i, i + 2)
-      local to = position(base, a, b, d) % double == new and go or stay
-      to[#to + 1] = sub(text, i, i + 4)
-    end
-    if #go > 0 then
-      if #stay > 0 then call('HSET', c.seen, old, table.concat(stay)) else call('HDEL', c.seen, old) end
-      call('HSET', c.seen, new, table.concat(go))
-    end
-  end
-  c.buckets = c.buckets + 1
-  if c.buckets == 2 * c.size then c.size = c.buckets end
-  bump(c, 'buckets', call('HEXISTS', c.count, 'buckets') == 1 and 1 or c.buckets)
-  close(c)
-  c.n, c.tallies = {}, {}
+-- The most doublings of `least` that do not exceed `buckets`.
+local function rounds(buckets, least)
+  local size = least
+  while size * 2 <= buckets do size = size * 2 end
+  return size
 end
 
-local function remember(c, hash)
-  local bucket = bucket_of(c, hash)
-  call('HSET', c.seen, bucket, (call('HGET', c.seen, bucket) or '') .. sub(hash, 3))
-  c.known = c.known + 1
-  bump(c, 'seen', 1)
-  if c.known > LOAD * c.buckets then split(c) end
+local function address(number, buckets, size)
+  local i = number % (2 * size)
+  if i >= buckets then return i - size end
+  return i
 end
 
--- Whether each of some hashes is known.
-local function known(c, hashes)
-  seen_state(c)
-  local found = {}
-  for first = 1, #hashes, 500 do
-    local last = min(first + 499, #hashes)
-    local fields = {}
-    for i = first, last do fields[#fields + 1] = bucket_of(c, hashes[i]) end
-    for i, bucket in ipairs(call('HMGET', c.seen, unpack(fields))) do
-      local hash = hashes[first + i - 1]
-      found[first + i - 1] = bucket and contains(bucket, sub(hash, 3)) or false
+local function number_of(a, b, d) return (a * 256 + b) * 256 + d end
+
+-- Moves what belongs there from bucket `buckets - size` to a new one, `buckets`. `base` and `bases` are of all there.
+local function split(c, prefix, buckets, size, base, bases)
+  local stay, go = {}, {}
+  local old = prefix .. (buckets - size)
+  local text = load(c, old)
+  for i = 1, #text, 5 do
+    local to = (base + bases * number_of(byte(text, i, i + 2))) % (2 * size) == buckets and go or stay
+    to[#to + 1] = sub(text, i, i + 4)
+  end
+  keep_prints(c, old, table.concat(stay))
+  keep_prints(c, prefix .. buckets, table.concat(go))
+end
+
+local function tables_of(n) return max(1, floor((min(n, MOST) + LOAD - 1) / LOAD)) end
+
+local function host_field(name, n, hash)
+  local buckets = tables_of(n)
+  if buckets == 1 then return name .. '\0' .. '0' end
+  return name .. '\0' .. address(number_of(byte(hash, 3, 5)), buckets, rounds(buckets, 1))
+end
+
+local function wide_field(c, hash)
+  if not c.buckets then
+    local f = call('HMGET', c.count, 'buckets', 'wide')
+    c.buckets, c.wide = tonumber(f[1]) or BASES, tonumber(f[2]) or 0
+    c.size = rounds(c.buckets, BASES)
+  end
+  local x, y, a, b, d = byte(hash, 1, 5)
+  return tostring(address((x * 256 + y) % BASES + BASES * number_of(a, b, d), c.buckets, c.size))
+end
+
+-- Whether a URL of a host that has n URLs is known.
+local function known(c, name, n, hash)
+  local print = sub(hash, 3)
+  return contains(load(c, host_field(name, n, hash)), print)
+    or (n >= MOST and contains(load(c, wide_field(c, hash)), print))
+end
+
+local function remember(c, name, n, hash)
+  local print = sub(hash, 3)
+  if n < MOST then
+    local buckets = tables_of(n)
+    if tables_of(n + 1) > buckets then split(c, name .. '\0', buckets, rounds(buckets, 1), 0, 1) end
+    local field = host_field(name, n + 1, hash)
+    keep_prints(c, field, load(c, field) .. print)
+    return
+  end
+  local field = wide_field(c, hash)
+  keep_prints(c, field, load(c, field) .. print)
+  c.wide = c.wide + 1
+  bump(c, 'wide', 1)
+  if c.wide > LOAD * c.buckets then
+    split(c, '', c.buckets, c.size, (c.buckets - c.size) % BASES, BASES)
+    c.buckets = c.buckets + 1
+    c.size = rounds(c.buckets, c.size)
+    call('HSET', c.count, 'buckets', c.buckets)
+  end
+end
+
+local ADDED_AT = 38 -- where `added` stands in a host's state
+
+-- Loads at once the buckets that a call to `add` will look into; how many URLs each host has.
+local function load_all(c, args, from)
+  c.prints, c.changed = {}, {}
+  local names, starts, numbers, fields, wanted = {}, {}, {}, {}, {}
+  local i = from
+  while i <= #args do
+    names[#names + 1], starts[#starts + 1] = args[i], i
+    i = i + 3 + 2 * args[i + 2]
+  end
+  for first = 1, #names, 500 do
+    local last = min(first + 499, #names)
+    for j, text in ipairs(call('HMGET', c.hosts, unpack(names, first, last))) do
+      local start, name = starts[first + j - 1], names[first + j - 1]
+      local n = text and unpack_('>I4', text, ADDED_AT) or 0
+      numbers[name] = n
+      if n > 0 then
+        for k = start + 3, start + 1 + 2 * args[start + 2], 2 do
+          local field = host_field(name, n, args[k])
+          if not wanted[field] then
+            wanted[field] = true
+            fields[#fields + 1] = field
+          end
+        end
+      end
     end
   end
-  return found
+  for first = 1, #fields, 500 do
+    local last = min(first + 499, #fields)
+    for j, text in ipairs(call('HMGET', c.seen, unpack(fields, first, last))) do
+      c.prints[fields[first + j - 1]] = text or ''
+    end
+  end
+  return numbers
 end
 
 -- Robots ---------------------------------------------------------------------------------------------------
@@ -822,31 +892,23 @@ end
 local function add(keys, args)
   local c = open(keys)
   local of_host, of_domain, of_hosts = tonumber(args[1]), tonumber(args[2]), tonumber(args[3])
-  local hashes, i = {}, 4
+  local numbers = load_all(c, args, 4)
+  local added, was_known, reasons = 0, 0, {}
+  local i = 4
   while i <= #args do
-    local n = tonumber(args[i + 2])
-    for j = i + 3, i + 1 + 2 * n, 2 do hashes[#hashes + 1] = args[j] end
-    i = i + 3 + 2 * n
-  end
-  local already = known(c, hashes)
-  local added, was_known, reasons, taken = 0, 0, {}, {}
-  local at_hash
-  i, at_hash = 4, 0
-  while i <= #args do
-    local name, domain, n = args[i], args[i + 1], tonumber(args[i + 2])
-    local h, d, fresh
+    local name, n = args[i], tonumber(args[i + 2])
+    local h, d, fresh, changed
     for j = i + 3, i + 1 + 2 * n, 2 do
-      at_hash = at_hash + 1
       local hash, entry = args[j], args[j + 1]
-      if already[at_hash] or taken[hash] then
+      if known(c, name, numbers[name], hash) then
         was_known = was_known + 1
       else
         if not h then
-          h, d = read_host(c, name), read_domain(c, domain)
+          h, d = read_host(c, name), read_domain(c, args[i + 1])
           fresh = not h
-          h = h or new_host(name, domain, d.rank)
+          h = h or new_host(name, d.name, d.rank)
         end
-        local reason
+        local reason = unwanted(c, h, entry)
         if fresh and d.hosts >= of_hosts then
           reason = 'domain_hosts'
         elseif has(h.flags, DEAD) then
@@ -855,33 +917,30 @@ local function add(keys, args)
           reason = 'host_budget'
         elseif of_domain >= 0 and d.urls >= of_domain then
           reason = 'domain_budget'
-        else
-          reason = unwanted(c, h, entry)
         end
         if reason then
           reasons[reason] = (reasons[reason] or 0) + 1
           tally(c, 'discarded', reason, 1)
         else
-          taken[hash] = true
-          remember(c, hash)
-          added = added + 1
-          h.added, d.urls = h.added + 1, d.urls + 1
+          remember(c, name, h.added, hash)
+          h.added, d.urls, added, changed = h.added + 1, d.urls + 1, added + 1, true
+          numbers[name] = h.added
           if fresh then
             fresh = false
             d.hosts = d.hosts + 1
             bump(c, 'hosts', 1)
           end
-          d.changed = true
           enqueue(c, h, entry)
         end
       end
     end
-    if d and d.changed then
+    if changed then
       write_domain(c, d)
       settle_host(c, h)
     end
     i = i + 3 + 2 * n
   end
+  write_prints(c)
   bump(c, 'added', added)
   close(c)
   local told = {added, was_known}
@@ -907,11 +966,12 @@ local function lease(keys, args)
   end
   local granted = {}
   local counter = tonumber(call('HGET', c.count, 'token') or 0)
-  local first = counter
+  local first, left = counter, n + PUT_OFF
   for rank = RANKS - 1, 0, -1 do
-    while #granted < n do
+    while #granted < n and left > 0 do
       local names = call('ZRANGE', c.ready .. rank, '-inf', c.now, 'BYSCORE', 'LIMIT', 0, n - #granted)
       if #names == 0 then break end
+      left = left - #names
       for _, name in ipairs(names) do
         local token = string.format('%.0f', (counter + 1) * partitions + partition)
         local told = grant(c, name, token, args[2], tonumber(args[3]), tonumber(args[4]))
@@ -984,7 +1044,7 @@ local function settle(keys, args)
           bump(c, 'scheduled', 1)
         end
       end
-      if outcome ~= 'refused' or fault ~= '' or hold > 0 then judge(c, h, fault, hold) end
+      if ANSWERS[outcome] or fault ~= '' or hold > 0 then judge(c, h, fault, hold) end
       if args[i + 6] ~= '' then hear(c, h, l.subject, args[i + 6]) end
       settle_host(c, h)
       accepted[#accepted + 1] = 1
@@ -1037,12 +1097,13 @@ local function settle_robots(keys, args)
   local delay = tonumber(args[5])
   store_robots(c, l.subject, args[2], args[3], tonumber(args[4]))
   local h = finish(c, args[1], l, c.now)
+  if args[2] ~= 'disallow' then judge(c, h, '', 0) end
   if delay > h.delay or l.subject == h.slowest then h.delay, h.slowest = delay, l.subject end
   settle_host(c, h)
   close(c)
 end
 
--- args: token, after_ms, fault
+-- args: token, after_ms, fault ('': the answer was of no use)
 local function retry_robots(keys, args)
   local c = open(keys)
   local l = read_lease(c, args[1])
@@ -1051,6 +1112,7 @@ local function retry_robots(keys, args)
   r.attempt, r.expiries = r.attempt + 1, 0
   write_robots(c, l.subject, r)
   local h = finish(c, args[1], l, c.now)
+  if args[3] ~= '' then judge(c, h, args[3], 0) end
   h.held = max(h.held, c.now + args[2])
   settle_host(c, h)
   close(c)
