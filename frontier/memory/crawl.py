@@ -13,9 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from frontier.encoding import identity
-from frontier.lease import Added, Budget, Discovery, Kind, Outcome
+from frontier.lease import Added, Budget, Discovery, Fault, Kind, Outcome
+from frontier.memory.circuit import judge
 from frontier.memory.state import Domain, Host, Origin, Page, Promise
-from frontier.novelty import starves, trickles
+from frontier.novelty import starving, trickles
 from frontier.scope import Scope, registered_domain
 from frontier.template import template
 
@@ -104,7 +105,7 @@ class Crawl:
     def unwanted(self, host: Host, page: Page) -> str:
         """Why a page is not wanted any more; empty where it is."""
         standings = host.template(template(page.found.url)), host.standing, self.domains[host.domain].standing
-        if starves(*standings) and not trickles(identity(page.found)[-1]):
+        if starving(*standings) and not trickles(identity(page.found)[-1]):
             return "trap"
         if any(bar.admits(page.found.url) for bar in self.bars):
             return "dropped"
@@ -140,6 +141,12 @@ class Crawl:
             self.conclude(outcome, reason)
         host.waiting.clear()
         return buried
+
+    def judge(self, host: Host, fault: Fault | None, hold: int, now: int) -> None:
+        """An exchange said this of its host. The caller places the host."""
+        if judge(host, fault, hold, now):
+            self.bury(host, Outcome.FAILED, "host_dead")
+            host.dead = True
 
     # Leases
 

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from frontier.lease import Outcome, Settlement
-from frontier.memory.circuit import judge
 from frontier.memory.crawl import Crawl
 from frontier.memory.state import Host, Page
 from frontier.novelty import DOMAIN, HOST, TEMPLATE, after, heard
@@ -13,6 +12,7 @@ from frontier.template import template
 MAX_ATTEMPTS = 3
 """Nutch: db.fetch.retry.max"""
 _RETRY_MS = 30_000  # doubles with every attempt
+_ANSWERS = {Outcome.FETCHED, Outcome.UNCHANGED, Outcome.REDIRECTED, Outcome.GONE, Outcome.RETRY}
 
 
 def settle(crawl: Crawl, settlement: Settlement, now: int, fetched_ms: int) -> bool:
@@ -27,10 +27,8 @@ def settle(crawl: Crawl, settlement: Settlement, now: int, fetched_ms: int) -> b
     else:
         crawl.conclude(settlement.outcome, settlement.reason)
         _visit_again(crawl, held.page, settlement.outcome, fetched_ms)
-    asked = settlement.outcome is not Outcome.REFUSED or settlement.fault is not None or settlement.hold_ms > 0
-    if asked and judge(host, settlement.fault, settlement.hold_ms, now):
-        crawl.bury(host, Outcome.FAILED, "host_dead")
-        host.dead = True
+    if settlement.outcome in _ANSWERS or settlement.fault is not None or settlement.hold_ms > 0:
+        crawl.judge(host, settlement.fault, settlement.hold_ms, now)
     if settlement.sketch is not None:
         _hear(crawl, host, held.page, settlement.sketch)
     host.place(now)
@@ -59,6 +57,6 @@ def _hear(crawl: Crawl, host: Host, page: Page, sketch: int) -> None:
     """The page said this: `frontier.novelty`."""
     domain, name = crawl.domains[host.domain], template(page.found.url)
     domain.ring, new = heard(domain.ring, sketch)
-    domain.standing = after(DOMAIN, domain.standing, new=new)
-    host.standing = after(HOST, host.standing, new=new)
-    host.templates[name] = after(TEMPLATE, host.template(name), new=new)
+    domain.standing = after(DOMAIN, domain.standing, new=new, leads_on=True)
+    host.standing = after(HOST, host.standing, new=new, leads_on=True)
+    host.templates[name] = after(TEMPLATE, host.template(name), new=new, leads_on=True)

@@ -7,10 +7,12 @@ the future, so that the call advances it by nothing. What runs on the server's T
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
+from redis.asyncio import Redis
+
 from frontier import Budget, Frontier
 from frontier.connect import connect
 from frontier.encoding import decode
-from frontier.link import Call
+from frontier.link import Call, Link
 from frontier.memory import MemoryFrontier
 
 FAR = 1 << 48
@@ -32,10 +34,10 @@ class Standing:
 
     clustered = False
 
-    def __init__(self, link, clock: Callable[[], int]):
+    def __init__(self, link: Link, address: str, clock: Callable[[], int]):
         self._link = link
         self._clock = clock
-        self.redis = link._redis
+        self.redis = Redis.from_url(address)
 
     async def call(self, calls: Sequence[Call]):
         pipeline = self.redis.pipeline(transaction=False)
@@ -44,6 +46,10 @@ class Standing:
             pipeline.hsetnx(key, "token", FIRST_TOKEN)
         await pipeline.execute()
         return await self._link.call(calls)
+
+    async def aclose(self) -> None:
+        await self.redis.aclose()
+        await self._link.aclose()
 
     def __getattr__(self, name):
         return getattr(self._link, name)
@@ -112,6 +118,6 @@ async def standing(
     address: str, name: str, clock: Clock, *, partitions: int = 1, budget: Budget | None = None
 ) -> Crawl:
     """A crawl of that name on a server."""
-    link = Standing(await connect(address), clock)
+    link = Standing(await connect(address), address, clock)
     frontier = await Frontier(link, name, budget=budget).open(partitions=partitions)
     return Crawl(clock, frontier, link)
