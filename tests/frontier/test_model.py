@@ -41,7 +41,7 @@ WORKERS = ("v", "w")
 ORIGINS = ("http://a.test", "https://a.test", "http://b.test:81", "http://www.b.test")
 HOSTS = ("a.test", "b.test", "www.b.test", "unknown.test")
 DOMAINS = ("a.test", "b.test")
-SCOPES = ("host:a.test", "domain:b.test", "prefix:http://b.test:81/x", "host:unknown.test", "any")
+SCOPES = ("host:a.test", "domain:b.test", "prefix:http://b.test:81/x", "host:unknown.test")
 
 
 def page(origin, path, depth, priority, generation, interval_s):
@@ -108,6 +108,32 @@ ends = st.builds(
     address=st.sampled_from(["192.0.2.1", "2001:db8::1"]),
     stale=st.sampled_from([False] * 5 + [True]),
     delay=st.sampled_from([None, 0, 0, 2 * SECOND]),
+)
+
+
+def action(verb, *args, **named):
+    return st.tuples(st.just(verb), st.tuples(*args), st.fixed_dictionaries(named))
+
+
+workers = st.sampled_from(WORKERS)
+hosts = st.sampled_from(HOSTS)
+actions = st.one_of(
+    action("reclaim", workers),
+    action("hold", hosts, spans),
+    action("resume", hosts),
+    action("prefer", st.dictionaries(st.sampled_from(DOMAINS), st.sampled_from(Rank), max_size=2)),
+    action("drop", st.sampled_from(SCOPES).map(Scope.parse)),
+    action(
+        "follow",
+        follower=st.just("p"),
+        backlog=st.integers(0, 12),
+        limit=st.just(10),
+        ttl_ms=st.sampled_from([SECOND, MINUTE]),
+    ),
+    action("settle", st.just(()), archived=st.integers(0, 12)),
+    action("unfollow", st.sampled_from(["p", "q"])),
+    action("beat", workers, spans, stalled_ms=st.none() | spans),
+    action("leave", workers),
 )
 
 
@@ -254,7 +280,7 @@ class Machine(RuleBasedStateMachine):
     @rule(
         times=st.integers(1, 10),
         n=st.sampled_from([1, 2, ALL, ALL]),
-        worker=st.sampled_from(WORKERS),
+        worker=workers,
         lease_ms=st.sampled_from([SECOND, MINUTE]),
         min_delay_ms=st.sampled_from([0, SECOND, 5 * SECOND]),
         limit=st.sampled_from([None, None, None, 3]),
@@ -268,6 +294,18 @@ class Machine(RuleBasedStateMachine):
             self.they_agree()
             self.skip(gap)
 
+    @rule(
+        fault=st.sampled_from(Fault),
+        how=st.sampled_from(["settle", "retry"]),
+        end=ends,
+        times=st.integers(1, 10),
+        delay=st.sampled_from([0, SECOND]),
+        gap=st.sampled_from([BEFORE, AT, AT, AT]),
+    )
+    def fail(self, fault, how, end, times, delay, gap):
+        end = replace(end, fault=fault, how=how)
+        self.work(times, ALL, "w", MINUTE, delay, None, [end], gap)
+
     @precondition(lambda self: self.pairs)
     @rule(ago=st.integers(0, 40), end=ends)
     def do_with_an_old_lease(self, ago, end):
@@ -278,44 +316,13 @@ class Machine(RuleBasedStateMachine):
     def renew(self, ago, lease_ms):
         self.pair("renew", self.pairs[-1 - ago % len(self.pairs)], lambda lease: [lease], lease_ms)
 
-    @rule(worker=st.sampled_from(WORKERS))
-    def reclaim(self, worker):
-        self.both("reclaim", worker)
-
-    @rule(host=st.sampled_from(HOSTS), ms=spans)
-    def hold(self, host, ms):
-        self.both("hold", host, ms)
-
-    @rule(host=st.sampled_from(HOSTS))
-    def resume(self, host):
-        self.both("resume", host)
-
-    @rule(ranks=st.dictionaries(st.sampled_from(DOMAINS), st.sampled_from(Rank), max_size=2))
-    def prefer(self, ranks):
-        self.both("prefer", ranks)
-
-    @rule(scope=st.sampled_from(SCOPES), really=rarely)
-    def drop(self, scope, really):
-        if really:
-            self.both("drop", Scope.parse(scope))
-
-    @rule(backlog=st.integers(0, 12), limit=st.just(10), ttl_ms=st.sampled_from([SECOND, MINUTE]), archived=st.integers(0, 12))
-    def follow(self, backlog, limit, ttl_ms, archived):
-        real, model = self.tell("follow", follower="p", backlog=backlog, limit=limit, ttl_ms=ttl_ms)
-        assert replace(real, reported_ms=0) == replace(model, reported_ms=0)
-        self.both("settle", [], archived=archived)
-
-    @rule()
-    def unfollow(self):
-        self.both("unfollow", "p")
-
-    @rule(worker=st.sampled_from(WORKERS), ttl_ms=spans, stalled_ms=st.none() | spans)
-    def beat(self, worker, ttl_ms, stalled_ms):
-        self.both("beat", worker, ttl_ms, stalled_ms=stalled_ms)
-
-    @rule(worker=st.sampled_from(WORKERS))
-    def leave(self, worker):
-        self.both("leave", worker)
+    @rule(action=actions)
+    def do(self, action):
+        verb, args, named = action
+        real, model = self.tell(verb, args, args, **named)
+        if verb == "follow":
+            real, model = replace(real, reported_ms=0), replace(model, reported_ms=0)
+        assert real == model
 
     @rule(gap=gaps)
     def skip(self, gap):

@@ -23,15 +23,17 @@ PACE, ADDRESS_DELAY = 2 * SECOND, 1_500
 HOSTS = [f"{name}.test" for name in "abcd"]
 ADDRESSES = {host: f"192.0.2.{i % 2}" for i, host in enumerate(HOSTS)}
 
+WAITS = st.sampled_from([300, ADDRESS_DELAY - 100, ADDRESS_DELAY, PACE - 100, PACE, PACE, 14 * SECOND])
 STEPS = st.one_of(
     st.tuples(st.just("work"), st.integers(1, 5)),
     st.tuples(st.just("work"), st.integers(1, 5)),
     st.tuples(st.just("finish"), st.integers(0, 5)),
-    st.tuples(st.just("wait"), st.sampled_from([300, 700, ADDRESS_DELAY, PACE, PACE, 14 * SECOND])),
-    st.tuples(st.just("wait"), st.sampled_from([300, 700, ADDRESS_DELAY, PACE, PACE, 14 * SECOND])),
+    st.tuples(st.just("wait"), WAITS),
+    st.tuples(st.just("wait"), WAITS),
     st.tuples(st.just("jump"), st.sampled_from([-HOUR, HOUR, -20 * SECOND, 20 * SECOND])),
     st.tuples(st.just("save")),
     st.tuples(st.just("crash")),
+    st.tuples(st.just("lose"), st.integers(1, 5), WAITS),
     st.tuples(st.just("restart")),
 )
 
@@ -51,8 +53,8 @@ class Servers:
         return time.monotonic() * 1000 + self.skipped
 
     async def _partitions(self) -> list[str]:
-        (*calls,) = self.frontier._partitions.calls("")
-        return [key for call in calls for key in call.keys if await self.redis.hexists(key, "wall")]
+        keys = [key for call in self.frontier._partitions.calls("") for key in call.keys]
+        return [key for key in keys if await self.redis.hexists(key, "wall")]
 
     async def jump(self, ms: int) -> None:
         """The clocks are set."""
@@ -94,7 +96,7 @@ class Fleet:
         self.servers = servers
         self.open = []
         self.tokens = set()
-        self.granted = defaultdict(list)
+        self.asked = defaultdict(list)
         self.entered = defaultdict(list)
 
     async def work(self, n: int) -> None:
@@ -103,25 +105,25 @@ class Fleet:
         for lease in leases:
             assert lease.token not in self.tokens
             self.tokens.add(lease.token)
-            self._apart(self.granted[lease.url.host], before, PACE)
-            await self._enter(lease)
+            address, entered = ADDRESSES[lease.url.host], self.servers.now()
+            if wait := await self.frontier.enter(lease, address, ADDRESS_DELAY):
+                await self.frontier.postpone(lease, wait)
+            else:
+                self._apart(self.asked[lease.url.host], before, PACE)
+                self._apart(self.entered[address], entered, ADDRESS_DELAY)
+                self.open.append(lease)
 
-    async def _enter(self, lease) -> None:
-        address, before = ADDRESSES[lease.url.host], self.servers.now()
-        wait = await self.frontier.enter(lease, address, ADDRESS_DELAY)
-        if wait:
-            await self.frontier.postpone(lease, wait)
-        else:
-            self._apart(self.entered[address], before, ADDRESS_DELAY)
-            self.open.append(lease)
-
-    def _apart(self, moments: list[tuple[float, float]], before: float, delay: int) -> None:
+    def _apart(self, moments: list[float], before: float, delay: int) -> None:
         """It happened between `before` and now; the last time it did was a delay ago."""
-        after = self.servers.now()
-        if moments:
-            began, _ = moments[-1]
-            assert after - began >= delay
-        moments.append((before, after))
+        assert not moments or self.servers.now() - moments[-1] >= delay
+        moments.append(before)
+
+    async def lose(self, n: int, ms: int) -> None:
+        """What is granted now is forgotten by the servers a moment later."""
+        await self.servers.save()
+        await self.work(n)
+        await self.servers.wait(ms)
+        await self.servers.crash()
 
     async def finish(self, at: int) -> None:
         for lease in self.open[at : at + 1]:
@@ -133,8 +135,8 @@ class Fleet:
                 await self.frontier.settle([Settlement(lease=lease, outcome=Outcome.FETCHED)])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(steps=st.lists(STEPS, min_size=15, max_size=60), partitions=st.sampled_from([1, 3]))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(steps=st.lists(STEPS, min_size=20, max_size=100), partitions=st.sampled_from([1, 3]))
 def test_no_restart_and_no_clock_makes_a_grant_early_or_a_token_return(address, found, steps, partitions):
     async def run():
         link, redis = await connect(address), Redis.from_url(address)
@@ -144,7 +146,7 @@ def test_no_restart_and_no_clock_makes_a_grant_early_or_a_token_return(address, 
         try:
             await frontier.add([found(f"http://{host}/{page}") for host in HOSTS for page in range(20)])
             for verb, *args in steps:
-                await getattr(fleet if verb in {"work", "finish"} else servers, verb)(*args)
+                await getattr(fleet if verb in {"work", "finish", "lose"} else servers, verb)(*args)
         finally:
             await frontier.forget()
             await redis.aclose()
