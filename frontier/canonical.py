@@ -71,7 +71,9 @@ def canonical(raw: str, base: str | None = None) -> Url:
     """
     try:
         href = _parsed(raw, base)
-    except UnicodeEncodeError:  # half a surrogate pair is read as U+FFFD (Infra standard, scalar value string)
+    except (
+        UnicodeEncodeError
+    ):  # half a surrogate pair is read as U+FFFD (Infra standard, scalar value string)
         return canonical(_LONE_SURROGATE.sub("\ufffd", raw), base and _LONE_SURROGATE.sub("\ufffd", base))
     except ValueError as error:
         raise NotAUrl("not a URL") from error

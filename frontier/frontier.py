@@ -1,6 +1,6 @@
 """`Frontier`: the client of one crawl's state, which lives in Redis or Valkey: one server, or a cluster.
 
-Every verb that changes something is one atomic function of `thresher.lua` for each partition it touches, so any number
+Every verb that changes something is one atomic function of `lua/` for each partition it touches, so any number
 of workers on any number of machines may call at once, and one that dies between two calls leaves nothing half done.
 Every verb may be repeated: what was done is not done again.
 """
@@ -9,7 +9,6 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from importlib.resources import files
 from itertools import chain
 from typing import Any, Self, TypeVar, cast
 
@@ -18,6 +17,7 @@ from frontier.canonical import host_of
 from frontier.encoding import VERSION, encode, identity
 from frontier.flow import Flow
 from frontier.lease import Added, Budget, Discovery, Exchange, Fault, Lease, Outcome, Rank, Settlement, Stats
+from frontier.library import code
 from frontier.link import Arg, Call, Link
 from frontier.partition import ON_A_CLUSTER, Partitions, home
 from frontier.reply import added, flow, lease, stats
@@ -56,7 +56,7 @@ class Frontier:
         `partitions` is for a new crawl: 1 on a single server, 64 on a cluster, where not said. Raises `Unavailable` where
         a server is too old or would evict keys when its memory is full, `CorruptData` where another release made the crawl.
         """
-        await self._link.open(files("frontier").joinpath("thresher.lua").read_text(encoding="utf-8"))
+        await self._link.open(code())
         wanted = partitions or (ON_A_CLUSTER if self._link.clustered else 1)
         ((number, version),) = await self._link.call([home(self._crawl, "make", wanted, VERSION)])
         if int(version) != VERSION:
@@ -75,12 +75,7 @@ class Frontier:
         Not let in, and not remembered, is what the budget has no room for, what is barred (`drop`), and what leads
         into a trap: `Added.discarded` says how many, by reason.
         """
-        if not discoveries:
-            return Added(added=0, known=0)
-        if not self._listed:
-            await self._link.list_name(self._crawl)
-            self._listed = True
-        return added(await self._link.call(self._additions(discoveries)))
+        return added((await self._told(discoveries))[1])
 
     async def lease(
         self, n: int, *, worker: str, lease_ms: int, min_delay_ms: int, limit: int | None = None
@@ -167,15 +162,32 @@ class Frontier:
         harmless. `archived` are the bytes by which the crawl's archive has grown, these pages' and others': what follows
         the crawl has so much more to do. `now_ms` is when pages that are to be visited again were fetched.
         """
-        await self.add(list(chain.from_iterable(settlement.discoveries for settlement in settlements)))
-        calls = [
-            self._partitions.call(p, "settle", *chain.from_iterable(_settled(s, now_ms) for s in ended))
-            for p, ended in self._by_partition(settlements, lambda ended: ended.lease.token)
-        ]
         if archived:
-            calls.append(home(self._crawl, "archived", archived))
-        replies = await self._link.call(calls)
-        return sum(chain.from_iterable(replies[: len(calls) - bool(archived)]))
+            await self._home("archived", archived)
+        accepted = 0
+        while settlements:
+            found = list(chain.from_iterable(settlement.discoveries for settlement in settlements))
+            calls, rows = await self._told(found)
+            told: dict[tuple[str, ...], bytes] = {}
+            for call, row in zip(calls, rows, strict=True):
+                told.setdefault(call.keys, row[2])
+            parts = self._by_partition(settlements, lambda ended: ended.lease.token)
+            replies = await self._link.call(
+                [
+                    self._partitions.call(
+                        p,
+                        "settle",
+                        told.get((self._partitions.key(p),), b""),
+                        *chain.from_iterable(_settled(s, now_ms) for s in ended),
+                    )
+                    for p, ended in parts
+                ]
+            )
+            accepted += sum(chain.from_iterable(replies))
+            settlements = [
+                s for (_, ended), reply in zip(parts, replies, strict=True) if not reply for s in ended
+            ]
+        return accepted
 
     # Hosts
 
@@ -338,6 +350,14 @@ class Frontier:
     def __repr__(self) -> str:
         return f"Frontier({self._crawl!r})"
 
+    async def _told(self, discoveries: Sequence[Discovery]) -> tuple[list[Call], list[Any]]:
+        """The calls that add them, and what was answered."""
+        if discoveries and not self._listed:
+            await self._link.list_name(self._crawl)
+            self._listed = True
+        calls = self._additions(discoveries)
+        return calls, await self._link.call(calls)
+
     def _additions(self, discoveries: Sequence[Discovery]) -> list[Call]:
         parts: defaultdict[int, defaultdict[str, list[Discovery]]] = defaultdict(lambda: defaultdict(list))
         for found in discoveries:
@@ -372,11 +392,11 @@ class Frontier:
         self._next = (self._next + 1) % number
         return [*range(self._next, number), *range(self._next)]
 
-    def _by_partition(self, items: Iterable[T], token: Callable[[T], int]) -> Iterable[tuple[int, list[T]]]:
+    def _by_partition(self, items: Iterable[T], token: Callable[[T], int]) -> list[tuple[int, list[T]]]:
         parts: defaultdict[int, list[T]] = defaultdict(list)
         for item in items:
             parts[self._partitions.of_token(token(item))].append(item)
-        return parts.items()
+        return list(parts.items())
 
     async def _hosts(self, partition: int | None = None) -> Any:
         for p in range(self._partitions.number) if partition is None else (partition,):
@@ -422,10 +442,16 @@ def _settled(settlement: Settlement, now_ms: int) -> tuple[Arg, ...]:
         -1 if wait is None else max(wait, 0),
         settlement.hold_ms,
         settlement.fault or "",
-        b"" if settlement.sketch is None else (settlement.sketch & 0xFFFF).to_bytes(2, "big"),
+        b""
+        if settlement.sketch is None
+        else _heard(settlement.sketch, leads_on=bool(settlement.discoveries)),
         entry,
         due,
     )
+
+
+def _heard(sketch: int, *, leads_on: bool) -> bytes:
+    return (sketch & 0xFFFF).to_bytes(2, "big") + bytes((leads_on,))
 
 
 def _host(scope: Scope) -> str:

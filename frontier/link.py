@@ -1,6 +1,6 @@
 """`Link`: what carries the frontier's calls to the servers that keep it.
 
-1. A call is one function of `thresher.lua` on keys of one slot. Calls that are made together are pipelined; each is
+1. A call is one function of `lua/` on keys of one slot. Calls that are made together are pipelined; each is
    atomic by itself, and they may be carried out in any order where they touch different slots.
 2. Every function may be carried out twice without harm, so a call whose reply was lost is made again, for as long as
    the link has patience.

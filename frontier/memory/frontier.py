@@ -188,7 +188,9 @@ class MemoryFrontier:
         self._crawl.bars.add(scope)
         dropped = 0
         for host in self._crawl.hosts.values():
-            if scope.kind == "any" or scope.anchor == {"host": host.name, "domain": host.domain}.get(scope.kind):
+            if scope.kind == "any" or scope.anchor == {"host": host.name, "domain": host.domain}.get(
+                scope.kind
+            ):
                 dropped += self._crawl.bury(host, Outcome.REFUSED, "dropped")
                 host.place(self._clock())
         return dropped

@@ -5,7 +5,7 @@ from dataclasses import replace
 from frontier.lease import Outcome, Settlement
 from frontier.memory.crawl import Crawl
 from frontier.memory.state import Host, Page
-from frontier.novelty import DOMAIN, HOST, TEMPLATE, after, heard
+from frontier.novelty import heard, said
 from frontier.revisit import due_ms, next_interval_s
 from frontier.template import template
 
@@ -30,7 +30,7 @@ def settle(crawl: Crawl, settlement: Settlement, now: int, fetched_ms: int) -> b
     if settlement.outcome in _ANSWERS or settlement.fault is not None or settlement.hold_ms > 0:
         crawl.judge(host, settlement.fault, settlement.hold_ms, now)
     if settlement.sketch is not None:
-        _hear(crawl, host, held.page, settlement.sketch)
+        _hear(crawl, host, held.page, settlement.sketch, leads_on=bool(settlement.discoveries))
     host.place(now)
     return True
 
@@ -53,10 +53,10 @@ def _visit_again(crawl: Crawl, page: Page, outcome: Outcome, fetched_ms: int) ->
         crawl.visits.append((due_ms(fetched_ms, interval_s), again))
 
 
-def _hear(crawl: Crawl, host: Host, page: Page, sketch: int) -> None:
+def _hear(crawl: Crawl, host: Host, page: Page, sketch: int, *, leads_on: bool) -> None:
     """The page said this: `frontier.novelty`."""
     domain, name = crawl.domains[host.domain], template(page.found.url)
     domain.ring, new = heard(domain.ring, sketch)
-    domain.standing = after(DOMAIN, domain.standing, new=new, leads_on=True)
-    host.standing = after(HOST, host.standing, new=new, leads_on=True)
-    host.templates[name] = after(TEMPLATE, host.template(name), new=new, leads_on=True)
+    host.templates[name], host.standing, domain.standing = said(
+        host.template(name), host.standing, domain.standing, new=new, leads_on=leads_on
+    )

@@ -39,9 +39,7 @@ async def crawl(request, address, budget):
         made = remembered(clock, budget)
     else:
         number = 1 if request.param == "one partition" else 4
-        made = await standing(
-            address, f"contract-{next(_serial)}", clock, partitions=number, budget=budget
-        )
+        made = await standing(address, f"contract-{next(_serial)}", clock, partitions=number, budget=budget)
     yield made
     await made.aclose()
 
