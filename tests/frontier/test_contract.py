@@ -559,7 +559,7 @@ async def test_a_page_is_visited_again_sooner_where_it_has_changed_and_later_whe
 async def test_a_template_that_says_the_same_again_and_again_is_starved_and_another_goes_on(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 120))
     while leases := await worker.pages():
-        await worker.settle(leases, sketch=7)
+        await worker.settle(leases, sketch=7, discoveries=(found("http://a.test/0"),))
     asked = (await worker.stats()).outcomes["fetched"]
     maze = await worker.frontier.add([found(f"http://a.test/{i}") for i in range(200, 840)])
     assert maze.discarded["trap"] == 640 - maze.added

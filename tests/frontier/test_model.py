@@ -156,7 +156,8 @@ class Machine(RuleBasedStateMachine):
         self.real = None
 
     @initialize(
-        budget=st.none() | st.builds(Budget, host=st.just(5), domain=st.just(7), hosts=st.sampled_from([1, 4096])),
+        budget=st.none()
+        | st.builds(Budget, host=st.just(5), domain=st.just(7), hosts=st.sampled_from([1, 4096])),
         found=pages,
     )
     def begin(self, budget, found):
@@ -266,7 +267,9 @@ class Machine(RuleBasedStateMachine):
             )
             for lease in pair
         ]
-        self.clock.now += 1  # no two pages are to be tried again at the same moment: their order would be of no meaning
+        self.clock.now += (
+            1  # no two pages are to be tried again at the same moment: their order would be of no meaning
+        )
         accepted = [
             self.run(crawl.frontier.settle([settlement], now_ms=crawl.wall_ms))
             for crawl, settlement in zip((self.real, self.model), ended, strict=True)
@@ -376,7 +379,9 @@ class Machine(RuleBasedStateMachine):
                     rules = {"rule": "allow", "body": b"", "ttl_ms": ALWAYS, "delay_ms": 0}
                     self.pair("settle_robots", pair, lambda lease: lease, **rules)
                 else:
-                    done = self.pair("settle", pair, lambda lease: [Settlement(lease=lease, outcome=Outcome.GONE)])
+                    done = self.pair(
+                        "settle", pair, lambda lease: [Settlement(lease=lease, outcome=Outcome.GONE)]
+                    )
                     assert done == 1
         self.they_agree()
 
