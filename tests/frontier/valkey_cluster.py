@@ -71,7 +71,11 @@ class Member:
             stderr=subprocess.DEVNULL,
             stdin=subprocess.DEVNULL,
         )
-        wait_until(self._answers, f"the server on port {self.port}")
+        try:
+            wait_until(self._answers, f"the server on port {self.port}")
+        except BaseException:
+            self.kill()
+            raise
 
     def run(self, *command: str | int) -> Any:
         return self.client.execute_command(*command)
