@@ -116,7 +116,7 @@ def test_what_a_domain_gave_earns_its_rank(kept, documents, rank):
         (lambda project, name: steer.drop(project, name, "example.org"), "not a scope"),
         (lambda project, name: steer.drop(project, "no-such-crawl", "any"), "nothing is seeded"),
         (
-            lambda project, name: steer.prefer_yields(project, name),
+            steer.prefer_yields,
             "no domain has 20 processed documents yet",
         ),
     ],
