@@ -38,6 +38,7 @@ verb('rank', function(keys, args)
       settle_host(c, h)
     end
   end
+  close(c)
 end)
 
 -- args: rank, domain ; of hosts to come
