@@ -47,6 +47,7 @@ verb('rank_domain', function(keys, args)
   local d = read_domain(c, args[2])
   d.rank = tonumber(args[1])
   write_domain(c, d)
+  close(c)
 end)
 
 -- args: host, ... ; what waits of them is not wanted any more. Returns how many that was.
