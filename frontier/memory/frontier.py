@@ -80,6 +80,10 @@ class MemoryFrontier:
         """As `Frontier.enter`."""
         return enter(self._crawl.addresses, address, delay_ms, lease.slot_ms, self._clock())
 
+    async def enter_all(self, asked: Sequence[tuple[Lease, str]], delay_ms: int) -> list[int]:
+        """As `Frontier.enter_all`."""
+        return [await self.enter(lease, address, delay_ms) for lease, address in asked]
+
     async def postpone(self, lease: Lease, wait_ms: int) -> bool:
         """As `Frontier.postpone`."""
         now = self._clock()
@@ -92,6 +96,10 @@ class MemoryFrontier:
             self._crawl.put_back(promise.page)
         host.place(now)
         return True
+
+    async def postpone_all(self, waits: Sequence[tuple[Lease, int]]) -> list[bool]:
+        """As `Frontier.postpone_all`."""
+        return [await self.postpone(lease, wait_ms) for lease, wait_ms in waits]
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """As `Frontier.renew`."""
