@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from bench.ledger import ROW, Fact, Kind, Span
 
 _MS = 1_000_000
-TICK_NS = _MS
-"""The frontier counts whole milliseconds: by a finer clock, a delay may come out shorter by one."""
 _FAR = 10**9
 _NEVER = np.iinfo(np.int64).max
 _SHOWN = 3
@@ -164,7 +162,7 @@ def _gaps(
     )
     verdict.hold(
         "a host was granted within its delay after an exchange, by the workers' clock",
-        seen < -TICK_NS,
+        seen < 0,
         grants[later],
     )
     if len(later):
@@ -227,7 +225,7 @@ def _addresses(verdict: Verdict, book: NDArray[np.void]) -> None:
     forth = entered["after"][1:] - entered["before"][:-1]
     back = entered["after"][:-1] - entered["before"][1:]
     slack = np.maximum(forth, back) - entered["wait"][1:] * np.int64(_MS)
-    verdict.hold("an address was entered twice within its delay", (slack < -TICK_NS) & next_of, entered[1:])
+    verdict.hold("an address was entered twice within its delay", (slack < 0) & next_of, entered[1:])
     verdict.figures |= {
         "enters": len(entered),
         "enter_slack_min_ms": round(float(slack[next_of].min(initial=_NEVER)) / _MS, 3),
