@@ -70,7 +70,7 @@ verb('settle', function(keys, args)
           bump(c, 'scheduled', 1)
         end
       end
-      if ANSWERS[outcome] or fault ~= '' or hold > 0 then judge(c, h, fault, hold) end
+      if ANSWERS[outcome] or fault ~= '' or hold > 0 then judge(c, h, fault, hold, l.granted) end
       if args[i + 6] ~= '' then hear(c, h, l.subject, args[i + 6]) end
       settle_host(c, h)
       accepted[#accepted + 1] = 1

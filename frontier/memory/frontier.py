@@ -130,7 +130,7 @@ class MemoryFrontier:
         _, host = self._crawl.finish(lease.token, now)
         self._crawl.origins[promise.origin].store(rule, body, now + ttl_ms)
         if rule != "disallow":
-            self._crawl.judge(host, None, 0, now)
+            self._crawl.judge(host, None, 0, promise.granted, now)
         if delay > host.delay or promise.origin == host.slowest:
             host.delay, host.slowest = delay, promise.origin
         host.place(now)
@@ -145,7 +145,7 @@ class MemoryFrontier:
         origin.attempt, origin.expiries = origin.attempt + 1, 0
         _, host = self._crawl.finish(lease.token, now)
         if fault is not None:
-            self._crawl.judge(host, fault, 0, now)
+            self._crawl.judge(host, fault, 0, promise.granted, now)
         host.held = max(host.held, now + after_ms)
         host.place(now)
 

@@ -57,6 +57,7 @@ class Promise:
     origin: str
     page: Page | None
     worker: str
+    granted: int
     deadline: int
     released: bool = False
 

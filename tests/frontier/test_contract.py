@@ -342,6 +342,19 @@ async def test_faults_in_a_row_open_the_circuit_and_an_answer_closes_it(worker, 
     assert len(await worker.take()) == 16
 
 
+async def test_the_faults_of_what_was_under_way_when_the_circuit_opened_count_as_one(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 30))
+    await worker.settle(await worker.pages(), Outcome.FAILED, fault=Fault.CONNECT)
+    stats = await worker.stats()
+    assert (stats.waiting, stats.held, stats.dead) == (14, 1, 0)
+    await worker.crawl.skip(MINUTE)
+    await worker.settle(await worker.take(), Outcome.FAILED, fault=Fault.CONNECT)
+    await worker.crawl.skip(2 * MINUTE - 1)
+    assert await worker.take() == []
+    await worker.crawl.skip(1)
+    assert len(await worker.take()) == 1
+
+
 async def test_a_server_that_says_how_long_is_left_alone_for_that_long(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 3))
     await worker.settle(await worker.pages(1), Outcome.FAILED, fault=Fault.BUSY, hold_ms=2 * HOUR)
