@@ -13,6 +13,7 @@ end
 local function at(prefix, now, wall, since)
   return {
     now = now, -- the steady clock, in ms: delays, leases and holds run on it
+    soon = now + 1, -- what ends now has ended by then: a millisecond is not over before the next
     wall = wall, -- TIME: robots.txt grows old on it, and visits fall due
     since = since, -- nothing that was granted before is known for certain
     prefix = prefix, n = {}, tallies = {}, puts = {}, scores = {}, cache = {}, read = {}, texts = {}, owners = {}, prints = {},

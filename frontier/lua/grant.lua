@@ -25,8 +25,7 @@ local function candidate(c, name, min_delay)
   local h = read_host(c, name)
   local pace = max(min_delay, h.delay)
   if pace > 0 then pace = max(pace, min(FACTOR * h.smooth, SLOWEST_MS)) end
-  local began = max(h.last, c.since)
-  local when = max(began > 0 and began + pace or 0, h.held)
+  local when = max(after_last(c, h, pace), h.held)
   local entry
   if h.open >= capacity(h, pace) then
     unready(c, h)

@@ -100,11 +100,24 @@ local function unready(c, h)
   end
 end
 
+-- When a host may be asked again that is asked so seldom.
+local function after_last(c, h, pace)
+  if pace == 0 then return 0 end
+  local last = max(h.last, c.since)
+  return last > 0 and last + pace or 0
+end
+
+local FOREVER = 281474976710655 -- 2^48 - 1
+
+local function hold(c, h, ms)
+  if ms > 0 then h.held = max(h.held, min(c.soon + ms, FOREVER)) end
+end
+
 -- The one place that decides whether a host may be asked, and when. One that waits already keeps its turn.
 local function place(c, h)
   local pace = max(h.delay, h.open > 0 and h.pace or 0)
   if h.head == 0 or h.open >= capacity(h, pace) or has(h.flags, ASKING) or has(h.flags, DEAD) then return unready(c, h) end
-  local when = max(h.held, max(h.last, c.since) + max(h.delay, h.pace), c.now)
+  local when = max(h.held, after_last(c, h, max(h.delay, h.pace)), c.now)
   if h.due == 0 or (when > c.now and when > h.due) then
     score(c, c.ready .. h.rank, h.name, when)
     h.due = when

@@ -1,5 +1,3 @@
-local FOREVER = 281474976710655 -- 2^48 - 1
-
 -- args: host, ms (negative: no longer)
 verb('hold', function(keys, args)
   local c = open(keys)
@@ -15,7 +13,7 @@ verb('hold', function(keys, args)
     end
     unready(c, h)
   else
-    h.held = max(h.held, min(c.now + ms, FOREVER))
+    hold(c, h, ms)
   end
   settle_host(c, h)
   close(c)

@@ -41,8 +41,8 @@ def judge(host: Host, fault: Fault | None, hold: int, granted: int, now: int) ->
         host.faults += 1
         if host.trips or host.faults >= threshold:
             wait = hold or min(wait * 2**host.trips, _LONGEST_HOLD_MS)
-            host.held = max(host.held, now + wait)
+            host.hold(wait, now)
             host.trips, host.faults = host.trips + 1, 0
             died = fault in _SILENT and host.trips >= (_LIVES if host.answered else _STILLBORN)
-    host.held = max(host.held, now + hold if hold else 0)
+    host.hold(hold, now)
     return died

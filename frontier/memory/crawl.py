@@ -166,7 +166,7 @@ class Crawl:
         if host.full(pace):
             host.turn = None
             return None
-        at = max(host.last + pace if host.last else 0, host.held)
+        at = max(host.after_last(pace), host.held)
         if at > now:
             host.turn = at
             return None

@@ -80,6 +80,14 @@ class MemoryFrontier:
         """As `Frontier.enter`."""
         return enter(self._crawl.addresses, address, delay_ms, lease.slot_ms, self._clock())
 
+    async def enter_all(self, asked: Sequence[tuple[Lease, str]], delay_ms: int) -> list[int]:
+        """As `Frontier.enter_all`."""
+        return [await self.enter(lease, address, delay_ms) for lease, address in asked]
+
+    async def postpone_all(self, waits: Sequence[tuple[Lease, int]]) -> list[bool]:
+        """As `Frontier.postpone_all`."""
+        return [await self.postpone(lease, wait_ms) for lease, wait_ms in waits]
+
     async def postpone(self, lease: Lease, wait_ms: int) -> bool:
         """As `Frontier.postpone`."""
         now = self._clock()
@@ -87,7 +95,7 @@ class MemoryFrontier:
         if promise is None or promise.released:
             return False
         _, host = self._crawl.finish(lease.token, 0)
-        host.held = max(host.held, now + wait_ms)
+        host.hold(wait_ms, now)
         if promise.page is not None:
             self._crawl.put_back(promise.page)
         host.place(now)
@@ -107,7 +115,7 @@ class MemoryFrontier:
             if promise is not None and not promise.released:
                 promise.released = True
                 host = self._crawl.hosts[promise.host]
-                host.end_exchange(now)
+                host.end_exchange(now + 1)
                 if exchange.elapsed_ms is not None:
                     host.hear_elapsed(max(exchange.elapsed_ms, 0))
                 host.place(now)
@@ -127,7 +135,7 @@ class MemoryFrontier:
         promise = self._crawl.promises.get(lease.token)
         if promise is None or promise.kind is not Kind.ROBOTS:
             return
-        _, host = self._crawl.finish(lease.token, now)
+        _, host = self._crawl.finish(lease.token, now + 1)
         self._crawl.origins[promise.origin].store(rule, body, now + ttl_ms)
         if rule != "disallow":
             self._crawl.judge(host, None, 0, promise.granted, now)
@@ -143,10 +151,11 @@ class MemoryFrontier:
             return
         origin = self._crawl.origins[promise.origin]
         origin.attempt, origin.expiries = origin.attempt + 1, 0
-        _, host = self._crawl.finish(lease.token, now)
+        _, host = self._crawl.finish(lease.token, now + 1)
         if fault is not None:
-            self._crawl.judge(host, fault, 0, promise.granted, now)
-        host.held = max(host.held, now + after_ms)
+            rest = after_ms if fault is Fault.BUSY else 0
+            self._crawl.judge(host, fault, rest, promise.granted, now)
+        host.hold(after_ms, now)
         host.place(now)
 
     async def robots(self, origin: str) -> RobotsRecord | None:
@@ -160,7 +169,7 @@ class MemoryFrontier:
         """As `Frontier.hold`."""
         known, now = self._crawl.hosts.get(host), self._clock()
         if known is not None:
-            known.held = max(known.held, now + max(ms, 0))
+            known.hold(ms, now)
             known.place(now)
         return known is not None
 
@@ -233,7 +242,7 @@ class MemoryFrontier:
         now = self._clock()
         held = [token for token, promise in self._crawl.promises.items() if promise.worker == worker]
         for token in sorted(held, reverse=True):  # each goes before those that are there
-            self._crawl.abandon(token, now, 0, now)
+            self._crawl.abandon(token, now + 1, 0, now)
         return len(held)
 
     async def leases(self, worker: str) -> list[Lease]:

@@ -21,7 +21,7 @@ def settle(crawl: Crawl, settlement: Settlement, now: int, fetched_ms: int) -> b
     held = crawl.promises.get(token)
     if held is None or held.page is None:
         return False
-    _, host = crawl.finish(token, now)
+    _, host = crawl.finish(token, now + 1)
     if settlement.outcome is Outcome.RETRY:
         _try_again(crawl, held.page, settlement, now)
     else:
