@@ -62,8 +62,7 @@ class MemoryFrontier:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
         crawl, now = self._crawl, self._clock()
         granted: list[Lease] = []
-        flow = self._gate.flow(now)
-        if flow is not None and flow.shut:
+        if (flow := self._gate.flow(now)) and flow.shut:
             return granted
         crawl.catch_up(now)
         if limit is not None:
@@ -160,8 +159,7 @@ class MemoryFrontier:
 
     async def robots(self, origin: str) -> RobotsRecord | None:
         """As `Frontier.robots`."""
-        known = self._crawl.origins[origin]
-        if known.version == 0:
+        if (known := self._crawl.origins[origin]).version == 0:
             return None
         return RobotsRecord(origin=origin, version=known.version, rule=known.rule, body=known.body)
 
@@ -178,8 +176,7 @@ class MemoryFrontier:
         known = self._crawl.hosts.get(host)
         if known is not None:
             known.held = known.faults = known.trips = 0
-            known.dead = False
-            known.turn = None
+            known.dead, known.turn = False, None
             known.place(self._clock())
         return known is not None
 
@@ -206,8 +203,7 @@ class MemoryFrontier:
 
     async def follow(self, *, follower: str, backlog: int, limit: int, ttl_ms: int = 600_000) -> Flow:
         """As `Frontier.follow`."""
-        now = self._clock()
-        return self._gate.follow(follower, backlog, limit, now + ttl_ms, now)
+        return self._gate.follow(follower, backlog, limit, ttl_ms, self._clock())
 
     async def unfollow(self, follower: str) -> None:
         """As `Frontier.unfollow`."""
@@ -240,7 +236,7 @@ class MemoryFrontier:
     async def reclaim(self, worker: str) -> int:
         """As `Frontier.reclaim`."""
         now = self._clock()
-        held = [token for token, promise in self._crawl.promises.items() if promise.worker == worker]
+        held = [token for token, held in self._crawl.promises.items() if held.worker == worker]
         for token in sorted(held, reverse=True):  # each goes before those that are there
             self._crawl.abandon(token, now + 1, 0, now)
         return len(held)
@@ -273,9 +269,6 @@ class MemoryFrontier:
     async def forget(self) -> None:
         """As `Frontier.forget`."""
         self._begin()
-
-    def __repr__(self) -> str:
-        return "MemoryFrontier()"
 
     def _leased(self) -> int:
         return sum(promise.page is not None for promise in self._crawl.promises.values())

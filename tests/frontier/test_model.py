@@ -390,13 +390,13 @@ said = st.lists(
     st.tuples(
         st.integers(1, 20), st.sampled_from(["same", "same", "new", "rarely new", "silent"]), st.booleans()
     ),
-    min_size=4,
+    min_size=8,
     max_size=20,
 )
 MAZES = ("http://a.test/maze/%d", "http://a.test/%d?page=1", "http://www.a.test/%d", "http://b.test/%d")
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(said=said, partitions=st.sampled_from([1, 4]))
 def test_the_server_and_the_model_starve_the_same(address, said, partitions):
     """Pages of four templates, three hosts and two domains, which say something new or not, and lead on or not."""
@@ -465,7 +465,7 @@ def examine(address, partitions, examples, steps):
 
 @pytest.mark.parametrize("partitions", [1, 4])
 def test_the_server_and_the_model_agree_after_every_step(address, partitions):
-    examine(address, partitions, examples=15, steps=10)
+    examine(address, partitions, examples=12, steps=10)
 
 
 @pytest.mark.slow
