@@ -36,7 +36,7 @@ class WireHandler:
         lease: Lease = request.meta["lease"]
         found: Capture | Failure | Event
         found = await (ask(self._client, lease) if lease.kind is Kind.ROBOTS else self._client.get(lease.url))
-        self._loop.ended(lease)
+        self._loop.ended(lease, found.elapsed_ms if isinstance(found, Capture) else None)
         request.meta["found"] = found
         if isinstance(found, Capture):
             return Response(request.url, status=found.status, body=found.payload, request=request)

@@ -19,7 +19,7 @@ from crawler.page import settled
 from crawler.pulse import Pulse
 from crawler.robots import Rulebook
 from crawler.settle import Finished, Settler
-from frontier import Frontier, Kind, Lease, Outcome
+from frontier import Exchange, Frontier, Kind, Lease, Outcome
 
 POLL_S = 0.1
 """How often the frontier is asked again while no host may be asked anything."""
@@ -49,7 +49,7 @@ class Loop:
         self._max_pages, self._until = max_pages, until
         self._rulebook = Rulebook(frontier.robots)
         self._open: dict[int, Lease] = {}
-        self._ended: list[Lease] = []
+        self._ended: list[Exchange] = []
         self._changed = asyncio.Event()
         self._stopped = False
 
@@ -58,9 +58,9 @@ class Loop:
         self._stopped = True
         self._changed.set()
 
-    def ended(self, lease: Lease) -> None:
-        """The exchange is over: its host's delay begins."""
-        self._ended.append(lease)
+    def ended(self, lease: Lease, elapsed_ms: int | None = None) -> None:
+        """The exchange is over, and took so long where there was an answer: its host's delay begins."""
+        self._ended.append(Exchange(lease=lease, elapsed_ms=elapsed_ms))
         self._changed.set()
 
     def settled(self, leases: Sequence[Lease]) -> None:
@@ -78,7 +78,7 @@ class Loop:
                 if self._is_over():
                     return
                 if lease.kind is Kind.PAGE and (refused := await self._rulebook.refusal(lease)):
-                    self._ended.append(lease)
+                    self.ended(lease)
                     settler.add(Finished(lease=lease, answer=settled(lease, refused)))
                 else:
                     yield lease

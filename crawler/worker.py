@@ -102,9 +102,9 @@ async def _run(config: WorkerConfig) -> None:
         max_bytes=config.max_file_bytes,
         max_age_s=config.max_file_age_s,
     )
-    redis = await connect(config.redis)
+    link = await connect(config.redis)
     try:
-        frontier = Frontier(redis, config.crawl)
+        frontier = Frontier(link, config.crawl)
         await frontier.open()
 
         async def beat() -> None:
@@ -125,7 +125,7 @@ async def _run(config: WorkerConfig) -> None:
         await frontier.reclaim(config.worker)
         await frontier.leave(config.worker)
     finally:
-        await redis.aclose()
+        await link.aclose()
 
 
 async def _crawl(

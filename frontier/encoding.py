@@ -20,6 +20,7 @@ together.
 """
 
 import hashlib
+import struct
 from struct import pack, unpack_from
 
 from core import CorruptData, InputError, Url
@@ -78,7 +79,7 @@ def decode(host: str, entry: bytes) -> tuple[Discovery, int]:
     """Return the discovery that was encoded, and how often it was tried; `CorruptData` where it is none."""
     try:
         return _decode(host, entry)
-    except (InputError, ValueError, IndexError, KeyError) as error:
+    except (InputError, ValueError, IndexError, KeyError, struct.error) as error:
         raise CorruptData(
             f"frontier: an entry of {host} cannot be read: {entry[:80]!r}; seed it again"
         ) from error
@@ -135,14 +136,14 @@ def _scope(discovery: Discovery) -> bytes:
 def _read_scope(number: int, rest: bytes, url: Url) -> Scope:
     if number >= _EXPLICIT:
         return Scope.parse(rest[: number - _EXPLICIT].decode())
-    return Scope.of(("any", "host", "domain", "prefix")[number], url)  # type: ignore[arg-type]
+    return Scope.of(("any", "host", "domain", "prefix")[number], url)
 
 
 def _varint(number: int) -> bytes:
-    if number < 0x80:  # noqa: PLR2004 - seven bits to the byte
+    if number < 0x80:
         return bytes((number,))
     found = bytearray()
-    while number > 0x7F:  # noqa: PLR2004
+    while number > 0x7F:
         found.append(number & 0x7F | 0x80)
         number >>= 7
     found.append(number)
@@ -155,6 +156,6 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
         byte = data[at]
         at += 1
         number |= (byte & 0x7F) << shift
-        if byte < 0x80:  # noqa: PLR2004
+        if byte < 0x80:
             return number, at
         shift += 7

@@ -18,12 +18,13 @@ from frontier.canonical import host_of
 from frontier.encoding import VERSION, encode, identity
 from frontier.flow import Flow
 from frontier.lease import Added, Budget, Discovery, Exchange, Lease, Outcome, Rank, Settlement, Stats
-from frontier.link import Call, Link
-from frontier.partition import ON_A_CLUSTER, Arg, Partitions, home
+from frontier.link import Arg, Call, Link
+from frontier.partition import ON_A_CLUSTER, Partitions, home
 from frontier.reply import added, flow, lease, stats
 from frontier.revisit import due_ms, next_interval_s
 from frontier.robots import RobotsRecord, Rule
 from frontier.scope import Scope, registered_domain
+from frontier.tail import HOT, Shelf, Tail
 
 T = TypeVar("T")
 
@@ -314,8 +315,12 @@ class Frontier:
         """Return where every URL of the crawl stands, each partition in one moment."""
         return stats(await self._link.call(self._partitions.calls("stats")))
 
+    def tail(self, shelf: Shelf, *, hot: int = HOT) -> Tail:
+        """Return what moves URLs between memory and storage; `hot` is how many may wait in memory before any do."""
+        return Tail(self._link, self._partitions, shelf, hot=hot)
+
     async def forget(self) -> None:
-        """Forget the crawl: every URL, lease and robots record of it."""
+        """Forget the crawl: every URL, lease and robots record of it. What lies in storage is left there."""
         for call in self._partitions.calls("forget", _HOSTS):
             while await self._one(call):
                 pass

@@ -6,8 +6,7 @@
    the link has patience.
 """
 
-from collections.abc import Awaitable, Sequence
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, cast
@@ -84,7 +83,7 @@ class Single:
             pipeline = self._redis.pipeline(transaction=False)
             for call in calls:
                 pipeline.fcall(f"thresher_{call.verb}", len(call.keys), *call.keys, *call.args)
-            return cast("list[Any]", await pipeline.execute())
+            return await pipeline.execute()
 
     async def open(self, code: str) -> None:
         """The library's own text is its version: another text is replaced, the same is left alone."""
@@ -117,12 +116,12 @@ class Single:
     async def list_name(self, crawl: str) -> None:
         """List a crawl."""
         with answering(crawl):
-            await cast("Awaitable[int]", self._redis.sadd(CRAWLS, crawl))
+            await self._redis.sadd(CRAWLS, crawl)
 
     async def unlist_name(self, crawl: str) -> None:
         """List it no more."""
         with answering(crawl):
-            await cast("Awaitable[int]", self._redis.srem(CRAWLS, crawl))
+            await self._redis.srem(CRAWLS, crawl)
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
+from uuid import uuid4
 
 from core import InputError, ThresherError
 from crawler.pulse import GivenUp
@@ -98,11 +99,11 @@ def crawl(project: Project, name: str, limits: Limits, progress: Progress) -> Cr
 async def _crawl(
     project: Project, name: str, contact: str, address: str, place: Place, limits: Limits, progress: Progress
 ) -> Crawled:
-    redis = await connect(address)
-    frontier = Frontier(redis, name)
+    link = await connect(address)
+    frontier = Frontier(link, name)
     try:
         await frontier.open()
-        if name not in await Frontier.crawls(redis):
+        if name not in await Frontier.crawls(link):
             raise InputError(
                 f"crawl {name!r}: nothing is seeded; run `thresher seed FILE --crawl {name}` first"
             )
@@ -113,10 +114,14 @@ async def _crawl(
         config = _worker_config(project, name, contact, address, goal, limits.max_time_s)
         with _interrupts() as interrupts:
             start = partial(_start, project, config, place)
-            await _watch(project, frontier, name, start, limits.workers, interrupts, progress)
+            keeping = asyncio.create_task(frontier.tail(project.store).run(f"keeper-{uuid4()}"))
+            try:
+                await _watch(project, frontier, name, start, limits.workers, interrupts, progress, keeping)
+            finally:
+                keeping.cancel()
         return Crawled(stats=await frontier.stats(), interrupted=interrupts.count > 0)
     finally:
-        await redis.aclose()
+        await link.aclose()
 
 
 async def _watch(
@@ -127,6 +132,7 @@ async def _watch(
     workers: int,
     interrupts: _Interrupts,
     progress: Progress,
+    keeping: asyncio.Task[None],
 ) -> None:
     running = [start() for _ in range(workers)]
     ended: set[str] = set()
@@ -145,6 +151,9 @@ async def _watch(
             if time.monotonic() - taken_up >= lives.TTL_S:
                 await _take_up(project, frontier, name, ended)
                 taken_up = time.monotonic()
+            if error is None and keeping.done():
+                _signal(running, signal.SIGTERM)
+                keeping.result()  # it ends with an error only
             for worker, left in [(each, left) for each in running if (left := each.berth.left()) is not None]:
                 running.remove(worker)
                 if (

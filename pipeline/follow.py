@@ -155,16 +155,16 @@ class _Desk:
             self._failure = error
 
     async def _report(self) -> None:
-        redis = await connect(self._address)
+        link = await connect(self._address)
         try:
-            known = await Frontier.crawls(redis)
+            known = await Frontier.crawls(link)
             sources = self._project.sources(())
             for name in self._names:
                 if name not in known and name not in sources:
                     raise InputError(
                         f"{name!r}: no such crawl or ingest; run `thresher seed FILE --crawl {name}` first"
                     )
-            crawls = {name: Frontier(redis, name) for name in self._names if name in known}
+            crawls = {name: Frontier(link, name) for name in self._names if name in known}
             for crawl in crawls.values():
                 await crawl.open()
             try:
@@ -184,7 +184,7 @@ class _Desk:
                 for crawl in crawls.values():
                     await crawl.unfollow(self._follower)
         finally:
-            await redis.aclose()
+            await link.aclose()
 
     async def _ended(self, name: str, crawl: Frontier) -> bool:
         return (await crawl.stats()).drained and not left(self._project.store, name)

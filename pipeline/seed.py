@@ -10,6 +10,7 @@ from core import InputError, Url
 from frontier import Discovery, Frontier, Scope
 from frontier.connect import connect
 from frontier.scope import ScopeKind
+from frontier.tail import Shelf
 from pipeline import seeds
 from pipeline.project import Project
 
@@ -45,20 +46,22 @@ def seed(
     """
     lines = seeds.read(source)
     with project.frontier_address() as address:
-        return asyncio.run(_seed(address, lines, plan, source, refused))
+        return asyncio.run(_seed(address, project.store, lines, plan, source, refused))
 
 
 async def _seed(
     address: str,
+    shelf: Shelf,
     lines: Iterator[Url | seeds.Refused],
     plan: Plan,
     source: str,
     refused: Callable[[seeds.Refused], None],
 ) -> Seeded:
-    redis = await connect(address)
+    link = await connect(address)
     try:
-        frontier = Frontier(redis, plan.crawl)
+        frontier = Frontier(link, plan.crawl)
         await frontier.open()
+        tail = frontier.tail(shelf)
         added = known = 0
         reasons: Counter[str] = Counter()
         while batch := list(islice(lines, BATCH)):
@@ -68,8 +71,9 @@ async def _seed(
                     refused(line)
             result = await frontier.add(list(_discoveries(batch, plan)))
             added, known = added + result.added, known + result.known
+            await tail.spill()
     finally:
-        await redis.aclose()
+        await link.aclose()
     if not added and not known:
         first = next(iter(reasons), "nothing but comments")
         raise InputError(f"seeds {source}: no URL in it ({first}); give one http or https URL a line")

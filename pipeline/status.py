@@ -56,16 +56,16 @@ def render(found: dict[str, Any], console: Console) -> None:
 
 
 async def _frontiers(address: str) -> dict[str, tuple[Stats, Flow | None, list[int]]]:
-    redis = await connect(address)
+    link = await connect(address)
     try:
         found = {}
-        for name in await Frontier.crawls(redis):
-            frontier = Frontier(redis, name)
+        for name in await Frontier.crawls(link):
+            frontier = Frontier(link, name)
             await frontier.open()
             found[name] = await frontier.stats(), await frontier.flow(), await frontier.stalls()
         return found
     finally:
-        await redis.aclose()
+        await link.aclose()
 
 
 def waits(stats: Stats, flow: Flow | None, stalls: list[int]) -> str:

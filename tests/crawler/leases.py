@@ -16,6 +16,9 @@ def lease(url="http://example.org/", **changes):
         "max_depth": None,
         "hops": 0,
         "attempt": 0,
+        "priority": 0,
+        "generation": 0,
+        "interval_s": 0,
         "robots_version": 1,
     }
     return Lease(**{**settings, **changes})

@@ -7,8 +7,9 @@ from itertools import count
 import pytest
 from redis.asyncio import Redis
 
-from frontier import Discovery, Frontier, Kind, Lease, Scope, canonical
+from frontier import Discovery, Exchange, Frontier, Kind, Lease, Scope, canonical
 from frontier.connect import connect
+from frontier.link import Link
 from frontier.server import embedded
 
 _serial = count()
@@ -22,16 +23,22 @@ def address(tmp_path_factory) -> Iterator[str]:
 
 @pytest.fixture
 async def redis(address: str) -> AsyncIterator[Redis]:
-    client = await connect(address)
+    """A client to look behind the frontier."""
+    client = Redis.from_url(address)
     yield client
     await client.aclose()
 
 
 @pytest.fixture
-async def frontier(redis: Redis) -> Frontier:
-    crawl = Frontier(redis, f"crawl-{next(_serial)}")
-    await crawl.open()
-    return crawl
+async def link(address: str) -> AsyncIterator[Link]:
+    link = await connect(address)
+    yield link
+    await link.aclose()
+
+
+@pytest.fixture(params=[1, 4], ids=["one partition", "four partitions"])
+async def frontier(request, link: Link) -> Frontier:
+    return await Frontier(link, f"crawl-{next(_serial)}").open(partitions=request.param)
 
 
 @pytest.fixture
@@ -72,7 +79,7 @@ class Grants:
             await asyncio.sleep(0.005)
 
     async def allow(self, lease: Lease, delay_ms: int | None = None, ttl_ms: int = 3_600_000) -> None:
-        await self.frontier.release([lease])
+        await self.frontier.release([Exchange(lease=lease)])
         await self.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=ttl_ms, delay_ms=delay_ms)
 
     async def pages(self, n: int = 100, limit: int | None = None) -> list[Lease]:

@@ -1,4 +1,4 @@
-"""A URL comes back from its record as it went in, or not at all."""
+"""A URL comes back from its entry as it went in, or not at all."""
 
 import pytest
 from hypothesis import given
@@ -6,54 +6,72 @@ from hypothesis import strategies as st
 
 from core import CorruptData, InputError
 from frontier import Discovery, Scope, canonical
-from frontier.encoding import Stored, decode, encode, identity
+from frontier.encoding import decode, encode, identity
+from frontier.template import template
 
 URLS = st.builds(
-    lambda host, path: canonical(f"https://{host}:8080/{path}"),
+    lambda scheme, host, port, path: canonical(f"{scheme}://{host}{port}/{path}"),
+    st.sampled_from(["http", "https"]),
     st.sampled_from(["example.com", "[::1]", "a.b.co.uk."]),
+    st.sampled_from(["", ":8080", ":1"]),
     st.text(alphabet="ab%7e/?é\t", max_size=20),
 )
-LEVELS = st.integers(-1_000_000_000, 1_000_000_000)
+COUNTS = st.integers(0, 1_000_000_000)
 DISCOVERIES = st.builds(
-    lambda url, kind, **fields: Discovery(url=url, scope=Scope.of(kind, url), **fields),
+    lambda url, anchor, kind, **fields: Discovery(url=url, scope=Scope.of(kind, anchor or url), **fields),
     url=URLS,
+    anchor=st.none() | URLS,
     kind=st.sampled_from(["any", "domain", "host", "prefix"]),
-    depth=LEVELS,
-    priority=LEVELS,
-    max_depth=st.none() | st.integers(0, 100),
+    depth=COUNTS,
+    priority=st.integers(-1_000_000_000, 1_000_000_000),
+    max_depth=st.none() | COUNTS,
     hops=st.integers(0, 20),
+    generation=COUNTS,
+    interval_s=COUNTS,
 )
 
 
-@given(DISCOVERIES)
-def test_a_record_says_all_that_was_discovered(discovery):
-    assert decode(encode(discovery)) == Stored(discovery=discovery, attempt=0, expiries=0)
+@given(DISCOVERIES, st.integers(0, 255))
+def test_an_entry_says_all_that_was_discovered(discovery, number):
+    assert decode(discovery.url.host, encode(discovery, number)) == (discovery, 0)
 
 
 @given(DISCOVERIES, st.data())
-def test_a_record_that_is_not_whole_is_corrupt_or_shorter_in_its_last_field_only(discovery, data):
-    record = encode(discovery)
-    cut = record[: data.draw(st.integers(0, record.rindex(b"\t")))]
-    with pytest.raises(CorruptData):
-        decode(cut)
+def test_an_entry_that_is_cut_before_its_path_is_corrupt(discovery, data):
+    entry = encode(discovery, 0)
+    path = entry.rindex(discovery.url.text[len(discovery.url.origin) :].encode().partition(b"\0")[0])
+    with pytest.raises(CorruptData, match="cannot be read"):
+        decode(discovery.url.host, entry[: data.draw(st.integers(0, min(path, 17)))])
 
 
-def test_a_record_of_another_version_is_refused():
-    record = encode(Discovery(url=canonical("http://a/"), scope=Scope(kind="any", anchor="")))
-    with pytest.raises(CorruptData, match="not of version 1"):
-        decode(b"2" + record[1:])
-
-
-def test_the_form_of_a_record_is_fixed():
-    url = canonical("http://a.example/%7e")
-    discovery = Discovery(url=url, scope=Scope.of("host", url), depth=2, priority=-1, max_depth=3)
-    assert encode(discovery) == (
-        b"1\t0\t0\t2\t-1\t3\t0\thost:a.example\thttp://a.example/~\thttp://a.example/%7e"
+def test_the_form_of_an_entry_is_fixed():
+    url = canonical("http://a.example:81/%7e")
+    discovery = Discovery(url=url, scope=Scope.of("host", url), depth=2, priority=-1, max_depth=300)
+    assert encode(discovery, 9) == (
+        b"\x80\0\0\3"
+        b"\0\0\x09"
+        + template(url)
+        + b"P\0\x51"
+        + b"\0\x09"
+        + b"\2\xad\2\0\0\0\1"
+        + b"/~\0http://a.example:81/%7e"
     )
-    assert identity(url) == identity(canonical("http://a.example/~"))
-    assert len(identity(url)) == 20
 
 
-def test_a_level_that_could_not_be_ordered_is_refused():
+def test_a_url_is_known_by_its_text_and_generation():
+    def found(text, generation=0):
+        return identity(
+            Discovery(url=canonical(text), scope=Scope(kind="any", anchor=""), generation=generation)
+        )
+
+    assert found("http://a.example/%7e") == found("http://a.example/~")
+    assert (
+        len({found("http://a.example/"), found("http://a.example/", 1), found("http://a.example/", 2)}) == 3
+    )
+    assert len(found("http://a.example/")) == 7
+
+
+@pytest.mark.parametrize("fields", [{"priority": 2_000_000_000}, {"depth": -1}])
+def test_a_level_that_could_not_be_ordered_is_refused(fields):
     with pytest.raises(InputError, match="within"):
-        Discovery(url=canonical("http://a/"), scope=Scope(kind="any", anchor=""), priority=2_000_000_000)
+        Discovery(url=canonical("http://a/"), scope=Scope(kind="any", anchor=""), **fields)

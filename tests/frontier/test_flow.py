@@ -104,7 +104,7 @@ async def test_the_bytes_outlive_the_reports(frontier):
 
 async def test_a_dropped_crawl_has_no_gate(frontier):
     await frontier.follow(follower="p", backlog=1, limit=0)
-    await frontier.drop()
+    await frontier.forget()
     assert await frontier.flow() is None
 
 
@@ -114,9 +114,9 @@ async def test_the_gate_holds_for_a_whole_fleet_at_once(frontier, address, found
     late = []
 
     async def work(name):
-        redis = await connect(address)
+        link = await connect(address)
         try:
-            mine = Frontier(redis, frontier._crawl)
+            mine = await Frontier(link, frontier._crawl).open()
             worker = grants(mine, name)
             for _ in range(100):
                 shut = (await mine.flow()).shut
@@ -129,7 +129,7 @@ async def test_the_gate_holds_for_a_whole_fleet_at_once(frontier, address, found
                 done = [Settlement(lease=lease, outcome=Outcome.FETCHED) for lease in pages]
                 await mine.settle(done, archived=30 * len(pages))
         finally:
-            await redis.aclose()
+            await link.aclose()
 
     await asyncio.gather(*(work(f"w{n}") for n in range(5)))
     assert late == []
@@ -145,8 +145,8 @@ def follower(address, crawl, ttl_ms, said):
     """A process that finds everything processed, again and again."""
 
     async def report():
-        redis = await connect(address)
-        frontier = Frontier(redis, crawl)
+        link = await connect(address)
+        frontier = Frontier(link, crawl)
         while True:
             await frontier.follow(follower="p", backlog=0, limit=100, ttl_ms=ttl_ms)
             said.set()
@@ -244,8 +244,8 @@ class Model:
 @given(steps=st.lists(STEPS, max_size=25))
 def test_the_gate_is_what_the_rules_say_after_any_reports_and_bytes(address, steps):
     async def run():
-        redis = await connect(address)
-        frontier = Frontier(redis, f"flow-{next(_serial)}")
+        link = await connect(address)
+        frontier = Frontier(link, f"flow-{next(_serial)}")
         model = Model()
         try:
             await frontier.open()
@@ -272,7 +272,7 @@ def test_the_gate_is_what_the_rules_say_after_any_reports_and_bytes(address, ste
                     told = [flow.follower, flow.limit, flow.estimate, flow.shut]
                     assert told == [*model.report, model.shut]
         finally:
-            await frontier.drop()
-            await redis.aclose()
+            await frontier.forget()
+            await link.aclose()
 
     asyncio.run(run())

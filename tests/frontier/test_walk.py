@@ -6,7 +6,7 @@ from itertools import count
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from frontier import Frontier, Kind, Outcome, Settlement
+from frontier import Exchange, Frontier, Kind, Outcome, Settlement
 from frontier.connect import connect
 
 _serial = count()
@@ -52,7 +52,7 @@ class Walk:
         self.granted += await self.frontier.lease(n, worker="w", lease_ms=lease_ms, min_delay_ms=delay)
 
     async def release(self, at):
-        await self.frontier.release(self.granted[at:][:2])
+        await self.frontier.release([Exchange(lease=lease, elapsed_ms=at) for lease in self.granted[at:][:2]])
 
     async def settle(self, at, outcome, drawn):
         for lease in self.granted[at:][:1]:
@@ -60,9 +60,9 @@ class Walk:
             settlement = Settlement(
                 lease=lease, outcome=outcome, reason="r", discoveries=found, retry_after_ms=1, hold_ms=1
             )
+            self.added |= {discovery.url.text for discovery in found}
             if await self.frontier.settle([settlement]):
                 assert lease.kind is Kind.PAGE
-                self.added |= {discovery.url.text for discovery in found}
                 self.fetched += [lease.url.text] if outcome is Outcome.FETCHED else []
 
     async def robots(self, at, ttl_ms, delay_ms):
@@ -103,19 +103,21 @@ class Walk:
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(steps=st.lists(STEPS, min_size=10, max_size=40))
-def test_every_url_is_waiting_leased_later_or_settled_and_none_is_fetched_twice(address, found, steps):
+@given(steps=st.lists(STEPS, min_size=10, max_size=40), partitions=st.sampled_from([1, 3]))
+def test_every_url_is_waiting_leased_later_or_settled_and_none_is_fetched_twice(
+    address, found, steps, partitions
+):
     async def run():
-        redis = await connect(address)
-        frontier = Frontier(redis, f"walk-{next(_serial)}")
+        link = await connect(address)
+        frontier = Frontier(link, f"walk-{next(_serial)}")
         try:
-            await frontier.open()
+            await frontier.open(partitions=partitions)
             walk = Walk(frontier, found)
             for step in steps:
                 await walk.step(*step)
             await walk.drain()
         finally:
-            await frontier.drop()
-            await redis.aclose()
+            await frontier.forget()
+            await link.aclose()
 
     asyncio.run(run())

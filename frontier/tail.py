@@ -1,0 +1,215 @@
+"""`Tail`: what of the queues has no room in memory lies in storage.
+
+1. The back of a host's queue is written into a **segment**: one object, put once, that holds **runs** of entries of many
+   hosts, each compressed by itself. The server keeps of a run 22 bytes: segment, offset, length, entries, lowest level,
+   CRC-32.
+2. A run takes the place of its entries in one atomic step, after its segment is durable (`spill`); and its entries its
+   place, in one more, when the head of the host runs out (`refill`). Whoever dies in between leaves an object that nobody
+   needs.
+3. Nothing is spilled while fewer than `HOT` URLs wait in memory.
+4. A segment is deleted when all of its runs are read, and no sooner than `KEPT_S` after it was made: a server that lost
+   its last second may need it again.
+5. A run that cannot be read any more fails its pages (`failed:tail_lost`) and nothing else.
+
+One process at a time keeps the tail of a crawl (`run`); two do no harm.
+"""
+
+import asyncio
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import BufferedReader
+from itertools import chain
+from typing import Any, Protocol
+from uuid import uuid4
+
+from core import CorruptData
+from frontier.link import Link
+from frontier.partition import Partitions, home
+
+HOT = 100_000
+"""URLs that may wait in memory before any are spilled: some 15 MB."""
+RUN = 64
+"""Entries of a run."""
+KEPT_S = 600
+_HOSTS = 512  # in one segment, at most
+_ENTRIES = 4_096  # of one host in one segment
+_REFILLS = 64  # runs read at once
+_IDLE_S = 0.25
+_SWEEP_S = 60.0
+_KEEPS_MS = 15_000
+_RUN = struct.Struct(">IIIHII")
+
+
+class Shelf(Protocol):
+    """What a tail asks of storage; `storage.store.Store` has it."""
+
+    def put(self, name: str, data: bytes) -> bool:
+        """Store bytes under a new name, durable on return."""
+        ...
+
+    def open(self, name: str) -> BufferedReader:
+        """The bytes for reading. Raises `CorruptData` where they are missing."""
+        ...
+
+    def age_ms(self, name: str) -> int:
+        """How old they are. Raises `CorruptData` where they are missing."""
+        ...
+
+    def list(self, prefix: str = "") -> Iterator[str]:
+        """Names that begin so."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Remove them."""
+        ...
+
+
+class Tail:
+    """The tail of one crawl. `Frontier.tail` makes it."""
+
+    def __init__(self, link: Link, partitions: Partitions, shelf: Shelf, *, hot: int = HOT) -> None:
+        """`hot` is how many URLs may wait in memory before any are spilled."""
+        self._link, self._partitions, self._shelf, self._hot = link, partitions, shelf, hot
+        self._folder = f"frontier/{partitions.crawl}/"
+
+    async def run(self, keeper: str) -> None:
+        """Keep the tail until cancelled, whenever no other keeper does. `keeper` names this one."""
+        swept = kept = 0.0
+        clock = asyncio.get_running_loop().time
+        while True:
+            moved = 0
+            if clock() - kept > _KEEPS_MS / 3000:
+                (mine,) = await self._link.call([home(self._partitions.crawl, "keep", keeper, _KEEPS_MS)])
+                kept = clock() if mine else 0.0
+            if kept:
+                moved = await self.refill() + await self.spill()
+                if clock() - swept > _SWEEP_S:
+                    await self.sweep()
+                    swept = clock()
+            await asyncio.sleep(0 if moved else _IDLE_S)
+
+    async def spill(self) -> int:
+        """Put into storage what there is too much of in memory; returns how many URLs."""
+        counts = await self._link.call(self._partitions.calls("stats"))
+        if sum(row[0] - row[5] for row in counts) <= self._hot:
+            return 0
+        return sum([await self._spill(partition) for partition in range(self._partitions.number)])
+
+    async def refill(self) -> int:
+        """Bring back runs of hosts whose head runs out; returns how many URLs lie in storage no longer."""
+        hungry = await self._link.call(self._partitions.calls("hungry", _REFILLS))
+        wanted = [(p, _Run.read(*row)) for p, rows in enumerate(hungry) for row in rows]
+        read = await asyncio.to_thread(self._read, [run for _, run in wanted])
+        await self._link.call(
+            [
+                self._partitions.call(p, "refill", run.host, run.ref, *entries)
+                for (p, run), entries in zip(wanted, read, strict=True)
+            ]
+        )
+        return sum(run.number for _, run in wanted)
+
+    async def sweep(self) -> int:
+        """Delete segments that nobody needs; returns how many."""
+        deleted = 0
+        for partition, (empty, live) in enumerate(await self._link.call(self._partitions.calls("segments"))):
+            needed = {name.decode() for name in live}
+            done = {name.decode() for name in empty}
+            prefix = f"{self._folder}{partition:04}-"
+            gone = await asyncio.to_thread(self._delete, prefix, needed)
+            deleted += len(gone)
+            if forgotten := [name for name in done if name in gone]:
+                await self._link.call([self._partitions.call(partition, "segments", *forgotten)])
+        return deleted
+
+    async def _spill(self, partition: int) -> int:
+        moved = 0
+        while True:
+            (hosts,) = await self._link.call([self._partitions.call(partition, "overflow", _HOSTS, _ENTRIES)])
+            if not hosts:
+                return moved
+            segment, args = _segment(hosts)
+            name = f"{self._folder}{partition:04}-{uuid4().hex}"
+            await asyncio.to_thread(self._shelf.put, name, segment)
+            (taken,) = await self._link.call([self._partitions.call(partition, "spill", name, *args)])
+            moved += sum(len(entries) for _, _, entries in hosts)
+            if not taken:
+                return moved
+
+    def _read(self, runs: Sequence["_Run"]) -> list[list[bytes]]:
+        """The entries of runs; none of those that cannot be read."""
+        found = []
+        for run in runs:
+            try:
+                with self._shelf.open(run.segment) as file:
+                    file.seek(run.offset)
+                    found.append(run.entries(file.read(run.length)))
+            except CorruptData:
+                found.append([])
+        return found
+
+    def _delete(self, prefix: str, needed: set[str]) -> set[str]:
+        gone = set()
+        for name in list(self._shelf.list(prefix)):
+            try:
+                if name not in needed and self._shelf.age_ms(name) > KEPT_S * 1000:
+                    self._shelf.delete(name)
+                    gone.add(name)
+            except CorruptData:  # another has deleted it
+                gone.add(name)
+        return gone
+
+    def __repr__(self) -> str:
+        return f"<tail of {self._partitions.crawl}>"
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    host: bytes
+    ref: bytes
+    segment: str
+    offset: int
+    length: int
+    number: int
+    crc: int
+
+    @classmethod
+    def read(cls, host: bytes, ref: bytes, segment: bytes) -> "_Run":
+        _, offset, length, number, _, crc = _RUN.unpack(ref)
+        return cls(host, ref, segment.decode(), offset, length, number, crc)
+
+    def entries(self, data: bytes) -> list[bytes]:
+        """Raises `CorruptData` where these bytes are not the run's."""
+        if len(data) != self.length or zlib.crc32(data) != self.crc:
+            raise CorruptData(f"{self.segment}: the run at {self.offset} is damaged")
+        return list(_split(zlib.decompress(data)))
+
+
+def _segment(hosts: Sequence[tuple[bytes, int, list[bytes]]]) -> tuple[bytes, list[Any]]:
+    """A segment of the backs of hosts, and what `spill` is told of it."""
+    segment, args = bytearray(), list[Any]()
+    for host, turn, entries in hosts:
+        ordered = sorted(entries, key=_level)  # stable: of one level as they came
+        runs = []
+        for first in range(0, len(ordered), RUN):
+            some = ordered[first : first + RUN]
+            data = zlib.compress(
+                b"".join(chain.from_iterable((len(e).to_bytes(2, "big"), e) for e in some)), 1
+            )
+            runs.append(_RUN.pack(0, len(segment), len(data), len(some), _level(some[0]), zlib.crc32(data)))
+            segment += data
+        args += (host, turn, len(entries), len(runs), *runs)
+    return bytes(segment), args
+
+
+def _level(entry: bytes) -> int:
+    return int.from_bytes(entry[:4], "big")
+
+
+def _split(data: bytes) -> Iterator[bytes]:
+    at = 0
+    while at < len(data):
+        length = int.from_bytes(data[at : at + 2], "big")
+        yield data[at + 2 : at + 2 + length]
+        at += 2 + length
