@@ -28,7 +28,7 @@ again (`Flow`).
 who was not heard of for a time is not `alive`, and another may take up what it left. Should it live after all, its
 tokens are worth nothing any more.
 
-Everything lives in one Redis or Valkey; `thresher.lua` is the only writer, one atomic function a verb, and
+Everything lives in one Redis or Valkey; `lua/` is the only writer, one atomic function a verb, and
 the server's clock is the only clock. `server.embedded` runs such a server for one machine.
 """
 

@@ -1,39 +1,74 @@
-"""`connect`: a client for the Redis or Valkey that an address names, once it has answered."""
+"""`connect`: the link to the Redis or Valkey, or the cluster of them, that an address names, once it has answered."""
 
 from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+from redis.retry import Retry
 
 from core import InputError, Unavailable
-from frontier.link import Link, Single, one_line
+from frontier.cluster import Cluster
+from frontier.link import Link
+from frontier.patience import one_line
+from frontier.single import Single
 
 _SCHEMES = ("redis", "rediss", "unix")
 
 
 async def connect(address: str) -> Link:
-    """Return a client of the server at `address` (redis://, rediss:// or unix://) that answered a ping.
+    """Return a link to the server at `address` (redis://, rediss:// or unix://), or to the cluster that it is of.
 
-    Raises `InputError` for another kind of address, `Unavailable` where nothing answers. A password in the
-    address is in no message.
+    Several nodes of a cluster may be named, separated by commas (redis://HOST:PORT,HOST:PORT): one that answers is
+    enough to learn of the others. Raises `InputError` for another kind of address, `Unavailable` where nothing answers. A
+    password in the address is in no message.
     """
+    addresses = _several(address)
+    trouble: Exception | None = None
+    for each in addresses:
+        client = _client(each)
+        try:
+            told = await client.info("cluster")
+        except (RedisError, OSError) as error:
+            await client.aclose()
+            trouble = error
+            continue
+        if told.get("cluster_enabled"):
+            await client.aclose()
+            return Cluster(addresses)
+        if len(addresses) > 1:
+            await client.aclose()
+            raise InputError(
+                f"project.redis: {_shown(each)} is of no cluster; name one server, or nodes of a cluster"
+            )
+        return Single(client)
+    raise Unavailable(
+        f"Redis at {','.join(map(_shown, addresses))} does not answer: {one_line(trouble or OSError())};"
+        ' start it, or set project.redis = "embedded"'
+    ) from trouble
+
+
+def _several(address: str) -> list[str]:
+    """Each address of a list, with the scheme and the credentials of the first: only hosts are listed."""
+    if not address.startswith(("redis://", "rediss://")):
+        return [address]
+    scheme, _, rest = address.partition("://")
+    credentials, at, hosts = rest.rpartition("@")  # a password may hold commas
+    return [
+        f"{scheme}://{credentials}{at}{host.strip().removeprefix(f'{scheme}://')}"
+        for host in hosts.split(",")
+    ]
+
+
+def _client(address: str) -> Redis:
     if urlsplit(address).scheme not in _SCHEMES:
         raise InputError(
             f'project.redis: {_shown(address)} is not an address; write "embedded" or redis://HOST:PORT'
         )
     try:
-        client = Redis.from_url(address)
+        return Redis.from_url(address, retry=Retry(NoBackoff(), 0))  # links have a patience of their own
     except ValueError as error:
         raise InputError(f"project.redis: {_shown(address)} is not an address: {one_line(error)}") from error
-    try:
-        await client.ping()
-    except (RedisError, OSError) as error:
-        await client.aclose()
-        raise Unavailable(
-            f"Redis at {_shown(address)} does not answer: {one_line(error)};"
-            ' start it, or set project.redis = "embedded"'
-        ) from error
-    return Single(client)
 
 
 def _shown(address: str) -> str:

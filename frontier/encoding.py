@@ -4,7 +4,7 @@ An **entry** is what the frontier keeps of a URL until it is settled, beside the
 is the crawl's (`Frontier.open`):
 
     level     4  depth - priority + 2^31: of one host the lowest is granted first
-    attempt   1  `thresher.lua` counts these two
+    attempt   1  `lua/` counts these two
     expiries  1
     number    1  of the URL's hash
     template  4  `frontier.template`
@@ -15,7 +15,7 @@ is the crawl's (`Frontier.open`):
                  2 its registered domain, 3 its folder (LEB128)
     path         and, where the wire form differs, a NUL and that
 
-All numbers are big-endian. `thresher.lua` reads what stands before `depth`, and the path; the two must be changed
+All numbers are big-endian. `lua/` reads what stands before `depth`, and the path; the two must be changed
 together.
 """
 
@@ -31,7 +31,7 @@ from frontier.template import template
 
 VERSION = 2
 ZERO = 1 << 31
-_HASH = 7  # bytes: 2 choose a bucket, 5 are the fingerprint (thresher.lua)
+_HASH = 7  # bytes: 2 choose a bucket, 5 are the fingerprint (lua/seen.lua)
 _DEFAULT_PORTS = {"https": b"s", "http": b"p"}
 _SCHEMES = {b"s": "https", b"p": "http"}
 _HEAD = 12

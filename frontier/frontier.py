@@ -1,6 +1,6 @@
 """`Frontier`: the client of one crawl's state, which lives in Redis or Valkey: one server, or a cluster.
 
-Every verb that changes something is one atomic function of `thresher.lua` for each partition it touches, so any number
+Every verb that changes something is one atomic function of `lua/` for each partition it touches, so any number
 of workers on any number of machines may call at once, and one that dies between two calls leaves nothing half done.
 Every verb may be repeated: what was done is not done again.
 """
@@ -9,7 +9,6 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from importlib.resources import files
 from itertools import chain
 from typing import Any, Self, TypeVar, cast
 
@@ -17,7 +16,8 @@ from core import CorruptData, InputError
 from frontier.canonical import host_of
 from frontier.encoding import VERSION, encode, identity
 from frontier.flow import Flow
-from frontier.lease import Added, Budget, Discovery, Exchange, Lease, Outcome, Rank, Settlement, Stats
+from frontier.lease import Added, Budget, Discovery, Exchange, Fault, Lease, Outcome, Rank, Settlement, Stats
+from frontier.library import code
 from frontier.link import Arg, Call, Link
 from frontier.partition import ON_A_CLUSTER, Partitions, home
 from frontier.reply import added, flow, lease, stats
@@ -56,7 +56,7 @@ class Frontier:
         `partitions` is for a new crawl: 1 on a single server, 64 on a cluster, where not said. Raises `Unavailable` where
         a server is too old or would evict keys when its memory is full, `CorruptData` where another release made the crawl.
         """
-        await self._link.open(files("frontier").joinpath("thresher.lua").read_text(encoding="utf-8"))
+        await self._link.open(code())
         wanted = partitions or (ON_A_CLUSTER if self._link.clustered else 1)
         ((number, version),) = await self._link.call([home(self._crawl, "make", wanted, VERSION)])
         if int(version) != VERSION:
@@ -189,9 +189,11 @@ class Frontier:
         packed = zlib.compress(body) if body else b""
         await self._one(self._of(lease, "settle_robots", lease.token, rule, packed, ttl_ms, delay_ms or 0))
 
-    async def retry_robots(self, lease: Lease, *, after_ms: int) -> None:
-        """Give a robots.txt back that could not be had; its host is asked nothing for `after_ms`."""
-        await self._one(self._of(lease, "retry_robots", lease.token, after_ms))
+    async def retry_robots(self, lease: Lease, *, after_ms: int, fault: Fault | None = None) -> None:
+        """Give a robots.txt back that could not be had; its host is asked nothing for `after_ms`, or for as long as the
+        fault says.
+        """
+        await self._one(self._of(lease, "retry_robots", lease.token, after_ms, fault or ""))
 
     async def robots(self, origin: str) -> RobotsRecord | None:
         """Return the newest robots record of an origin, stale or not; None where there never was one."""
@@ -420,10 +422,16 @@ def _settled(settlement: Settlement, now_ms: int) -> tuple[Arg, ...]:
         -1 if wait is None else max(wait, 0),
         settlement.hold_ms,
         settlement.fault or "",
-        b"" if settlement.sketch is None else (settlement.sketch & 0xFFFF).to_bytes(2, "big"),
+        b""
+        if settlement.sketch is None
+        else _heard(settlement.sketch, leads_on=bool(settlement.discoveries)),
         entry,
         due,
     )
+
+
+def _heard(sketch: int, *, leads_on: bool) -> bytes:
+    return (sketch & 0xFFFF).to_bytes(2, "big") + bytes((leads_on,))
 
 
 def _host(scope: Scope) -> str:

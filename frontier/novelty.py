@@ -1,34 +1,37 @@
 """The novelty rule: who says new things is asked on, who repeats itself is asked 1 time in 64. Pure.
 
-This is the reference that `thresher.lua` follows. It judges at three levels, each with one number, its credit:
+This is the reference that `lua/` follows. It judges at three levels, each with one byte, its standing:
 the template of a host (`frontier.template`), the host, and its registered domain.
 
 1. A registered domain remembers what its last pages said: a ring of up to 120 sketches, 16 bits of each, the one
    heard last at the end (`heard`). A page says something new when its sketch is not in the ring. What is heard again
-   moves to the end, so that the one text of a trap is not pushed out by honest pages between.
+   moves to the end, so that honest pages between do not push out the one text of a trap.
 2. A page that says something new earns 9, another costs 1 (`after`): credit grows where more than 1 page in 10 is
    new and falls where fewer are. It stays between 0 and the level's most. This is a cumulative sum (Page, "Continuous
-   inspection schemes", 1954), which needs one byte where a window needs many and is the quickest test of its kind.
-3. At 0 the level is starved; it stays starved until its credit is `RECOVERED` again, which takes two new pages in close
-   succession. A level's first credit is spent by as many pages that all say the same.
-4. A starved host starves only those of its templates that have not proven themselves (`proven`), and a starved domain
-   only those of its hosts: what is honest beside a trap goes on.
-5. Of what is starved, 1 URL in 64 is let in, chosen by the URL's own number and so the same each time it is found.
+   inspection schemes", Biometrika 1954): the quickest test of its kind, and one byte where a window needs many.
+3. At 0 the level is starved, until its credit is `RECOVERED` again: two new pages in close succession.
+4. A page that says nothing new and leads nowhere, no unknown URL on it, costs its template nothing: what does not lead
+   on is not endless. (Manuals have thousands of pages of a name and a number.) It costs host and domain: where all
+   pages are such, a parked domain, they are starved all the same.
+5. A starved host starves only those of its templates that have not proven themselves, and a starved domain neither
+   those nor hosts that have (`starving`): what is honest beside a trap goes on.
+6. Of what is starved, 1 URL in 64 is let in, chosen by a hash of the URL and so the same each time it is found.
 
-A page without a sketch (no HTML, no answer) says nothing either way and changes nothing.
+A page without a sketch (no HTML, no success) says nothing either way and changes nothing.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 RING = 120
-"""Sketches remembered: with 2 bytes each, 240 bytes. Two that differ are taken for one with a chance of 120 / 65,536."""
+"""Sketches remembered. Two that differ are taken for one with a chance of 120 / 65,536."""
 WIDTH = 2
-"""Bytes kept of a sketch: its lowest."""
+"""Bytes kept of a sketch, its lowest: 240 bytes in all."""
 EARNED = 9
-"""What a new page earns; another costs 1: below 1 new page in 10 credit falls."""
+"""What a new page earns where another costs 1: below 1 new page in 10 credit falls."""
 RECOVERED = 16
-STARVED_BIT = 128
-"""A standing is one byte: credit, and this bit while starved."""
+STARVED = 128
+"""The bit of a standing that says so; the others are credit."""
 TRICKLE = 64
 """Of what is starved, one URL in so many is let in."""
 
@@ -40,11 +43,13 @@ class Level:
     first: int
     most: int
     proven: int
+    counts_dead_ends: bool
 
 
-TEMPLATE = Level(first=64, most=96, proven=88)
-HOST = Level(first=80, most=120, proven=112)
-DOMAIN = Level(first=96, most=127, proven=127)
+TEMPLATE = Level(first=64, most=96, proven=88, counts_dead_ends=False)
+"""64 pages that all say the same, 96 where it was honest before: recognised within some 100 fetches."""
+HOST = Level(first=80, most=120, proven=112, counts_dead_ends=True)
+DOMAIN = Level(first=96, most=127, proven=127, counts_dead_ends=True)
 
 
 def heard(ring: bytes, sketch: int) -> tuple[bytes, bool]:
@@ -56,26 +61,29 @@ def heard(ring: bytes, sketch: int) -> tuple[bytes, bool]:
     return ring[:at] + ring[at + WIDTH :] + kept, False
 
 
-def after(level: Level, standing: int, *, new: bool) -> int:
+def after(level: Level, standing: int, *, new: bool, leads_on: bool) -> int:
     """The standing of a level after one more of its pages. It begins with `level.first`."""
-    starved, credit = standing & STARVED_BIT, standing & ~STARVED_BIT
-    credit = min(credit + EARNED, level.most) if new else max(credit - 1, 0)
+    starved, credit = standing & STARVED, standing & ~STARVED
+    if new:
+        credit = min(credit + EARNED, level.most)
+    elif leads_on or level.counts_dead_ends:
+        credit = max(credit - 1, 0)
     if credit == 0:
-        starved = STARVED_BIT
+        starved = STARVED
     elif credit >= RECOVERED:
         starved = 0
     return starved | credit
 
 
-def starves(template: int, host: int, domain: int) -> str | None:
-    """The level that starves a URL, of the standings of its template, its host and its registered domain."""
-    if template & STARVED_BIT:
+def starving(template: int, host: int, domain: int) -> Literal["template", "host", "domain"] | None:
+    """Which level starves a URL, by the standings of its template, its host and its registered domain."""
+    if template & STARVED:
         return "template"
-    if host & STARVED_BIT and template < TEMPLATE.proven:
+    if template >= TEMPLATE.proven:
+        return None
+    if host & STARVED:
         return "host"
-    if domain & STARVED_BIT and template < TEMPLATE.proven and not HOST.proven <= host < STARVED_BIT:
-        return "domain"
-    return None
+    return "domain" if domain & STARVED and host < HOST.proven else None
 
 
 def trickles(number: int) -> bool:
@@ -85,6 +93,6 @@ def trickles(number: int) -> bool:
 
 def _find(ring: bytes, kept: bytes) -> int:
     at = ring.find(kept)
-    while at % WIDTH and at >= 0:
+    while at > 0 and at % WIDTH:
         at = ring.find(kept, at + 1)
     return at

@@ -1,4 +1,4 @@
-"""What the functions of `thresher.lua` answer, read into values."""
+"""What the functions of `lua/` answer, read into values."""
 
 from collections import Counter
 from collections.abc import Sequence

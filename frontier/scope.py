@@ -6,7 +6,6 @@ port; `prefix` the URLs that begin as the seed does, up to the last slash of its
 
 from dataclasses import dataclass
 from functools import lru_cache
-from ipaddress import ip_address
 from typing import Literal, cast, get_args
 
 import tldextract
@@ -84,11 +83,8 @@ def registered_domain(host: str) -> str:
 
 
 def _is_address(host: str) -> bool:
-    try:
-        ip_address(host.strip("[]"))
-    except ValueError:
-        return False
-    return True
+    """Whether it is an IP address: in a parsed URL nothing else ends in a number (URL standard, host parser)."""
+    return host.startswith("[") or host.rpartition(".")[2].isdigit()
 
 
 def _folder(text: str) -> str:

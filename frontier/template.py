@@ -73,7 +73,10 @@ def _name(segment: str) -> tuple[str, str]:
 
 
 def _parameter(query: str) -> str:
-    name = _read(query.partition("&")[0].partition("=")[0]).partition("[")[0]
+    name, equals, _ = query.partition("&")[0].partition("=")
+    if not equals:  # a value without a name, as of a frameset: `index.html?some/page.html`
+        return ""
+    name = _read(name).partition("[")[0]
     return "0" if _digit(name) else str(_kind(name, PARAMETERS))
 
 

@@ -18,8 +18,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection
@@ -32,6 +32,7 @@ from crawler.replay import recover
 from crawler.worker import WorkerConfig, run_worker
 from frontier import Flow, Frontier, Stats
 from frontier.connect import connect
+from frontier.tail import Tail
 from pipeline import lives
 from pipeline.berth import Berth, Left, Place, told
 from pipeline.progress import Progress
@@ -114,14 +115,23 @@ async def _crawl(
         config = _worker_config(project, name, contact, address, goal, limits.max_time_s)
         with _interrupts() as interrupts:
             start = partial(_start, project, config, place)
-            keeping = asyncio.create_task(frontier.tail(project.store).run(f"keeper-{uuid4()}"))
-            try:
-                await _watch(project, frontier, name, start, limits.workers, interrupts, progress, keeping)
-            finally:
-                keeping.cancel()
+            async with _tail_kept(frontier.tail(project.store)):
+                await _watch(project, frontier, name, start, limits.workers, interrupts, progress)
         return Crawled(stats=await frontier.stats(), interrupted=interrupts.count > 0)
     finally:
         await link.aclose()
+
+
+@asynccontextmanager
+async def _tail_kept(tail: Tail) -> AsyncIterator[None]:
+    """Keep the tail for the time of the context. What goes wrong with it ends the context, and is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            keeping = group.create_task(tail.run(f"keeper-{uuid4()}"))
+            yield
+            keeping.cancel()
+    except* ThresherError as errors:
+        raise errors.exceptions[0] from None
 
 
 async def _watch(
@@ -132,7 +142,6 @@ async def _watch(
     workers: int,
     interrupts: _Interrupts,
     progress: Progress,
-    keeping: asyncio.Task[None],
 ) -> None:
     running = [start() for _ in range(workers)]
     ended: set[str] = set()
@@ -144,16 +153,10 @@ async def _watch(
         while running:
             await asyncio.sleep(POLL_S)
             interrupts.pass_on(running)
-            stats = await frontier.stats()
-            settled = sum(stats.outcomes.values())
-            progress.advance(_note(stats, await frontier.flow()), by=settled - shown)
-            shown = settled
+            shown = await _show(frontier, progress, shown)
             if time.monotonic() - taken_up >= lives.TTL_S:
                 await _take_up(project, frontier, name, ended)
                 taken_up = time.monotonic()
-            if error is None and keeping.done():
-                _signal(running, signal.SIGTERM)
-                keeping.result()  # it ends with an error only
             for worker, left in [(each, left) for each in running if (left := each.berth.left()) is not None]:
                 running.remove(worker)
                 if (
@@ -177,6 +180,14 @@ async def _watch(
         progress.done()
     if error is not None:
         raise error
+
+
+async def _show(frontier: Frontier, progress: Progress, shown: int) -> int:
+    """Say how the crawl stands; `shown` pages were settled when it was said last."""
+    stats = await frontier.stats()
+    settled = sum(stats.outcomes.values())
+    progress.advance(_note(stats, await frontier.flow()), by=settled - shown)
+    return settled
 
 
 def _fault(name: str, left: Left, died: int) -> ThresherError | None:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from core import InputError
-from frontier import Scope, canonical
+from frontier import NotAUrl, Scope, canonical
 from frontier.scope import registered_domain
 from tests.shared import shared
 
@@ -83,3 +83,23 @@ def test_registered_domains_are_those_of_the_public_suffix_list():
     for host, domain in cases:
         url = canonical(f"http://{host}/")
         assert registered_domain(url.host) == canonical(f"http://{domain}/").host
+
+
+@pytest.mark.shared
+def test_the_rules_of_the_public_suffix_list_hold_for_its_own_cases():
+    cases = [
+        line.split()
+        for line in shared("urls/psl-tests.txt").read_text().split("\n")
+        if line.strip() and not line.startswith("//")
+    ]
+    checked = 0
+    for host, domain in cases:
+        try:
+            url = canonical(f"http://{host}/")
+        except NotAUrl:
+            continue  # no host, or one with a leading dot
+        # What nobody registered is its own domain here, where the list has none.
+        expected = url.host if domain == "null" else canonical(f"http://{domain}/").host
+        assert registered_domain(url.host) == expected
+        checked += 1
+    assert checked > 60

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 from redis import Redis
+from redis.asyncio import Redis as AsyncRedis
 
 from core import Unavailable
 from frontier import Frontier, Kind, Outcome, Settlement
-from frontier.connect import connect
 from frontier.server import embedded
+from frontier.single import Single
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -203,21 +204,17 @@ async def test_a_crawl_whose_server_is_killed_again_and_again_settles_every_page
 
     async def patiently(call):
         """What a worker does when the server is gone: the same again, once it is back."""
-        nonlocal redis, address, server
         while True:
             try:
                 return await call()
             except Unavailable:
-                await redis.aclose()
                 server.close()
-                address = server.enter_context(embedded(tmp_path))
-                redis = await connect(address)
-                frontier._redis = redis
+                assert server.enter_context(embedded(tmp_path)) == address
 
     server = ExitStack()
     address = server.enter_context(embedded(tmp_path))
-    redis = await connect(address)
-    frontier = Frontier(redis, "main")
+    link = Single(AsyncRedis.from_url(address), patience_s=0.1)
+    frontier = Frontier(link, "main")
     await frontier.open()
     await frontier.add([found(f"http://h{i % 10}.test/{i}") for i in range(pages)])
     seen = set()
@@ -244,6 +241,6 @@ async def test_a_crawl_whose_server_is_killed_again_and_again_settles_every_page
     assert stats.outcomes["fetched"] == stats.seen == pages
     assert killed == kills
     assert accepted <= pages
-    await redis.aclose()
+    await link.aclose()
     server.close()
     assert not running(tmp_path)

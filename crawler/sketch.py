@@ -1,0 +1,119 @@
+"""`sketch`: 32 bits of what a page says, the same for pages that say the same in another dress. Pure.
+
+Rules. Of a page counts the set of words that stand between its tags, without those that a generator fills in:
+
+1. Markup, attributes (and so link targets), comments, scripts and styles say nothing; neither do capitals, and neither
+   does the order or the number of words: a list sorted in another way is the same page.
+2. A word with a digit is a number, a date, a token or a session: left out. In scripts that do not part words by
+   spaces (`2027年3月`) the digits are left out and the rest counts.
+3. Names of months and days are left out, in the languages of `_CALENDAR`. In another language an endless calendar
+   has twelve texts.
+4. Words of the URL are left out, host name and query among them: a page that echoes what it was asked for ("no
+   results for x") has one sketch for all x. An honest page has other words as well.
+5. Of the words that are left every second is taken, by a hash: pages whose text is chosen from few words, as the twelve
+   months of an unknown language or the goods of a small shop behind twenty filters, have the fewer sketches, while
+   honest pages differ in many words (measured: docs/guides/traps.md).
+6. Looked at are the first 128 KB of markup and of these the first 16 KB of text: the cost is linear and bounded.
+
+A page without words has the sketch 0. Such pages are all alike: nothing can be learned from the text of the next, and
+a host that has only such pages (empty shells that a script fills) is one that answers everything with the same page.
+
+Cost: 0.2 ms for a page of 20 KB, a quarter of what finding its links takes (measured on 2,500 pages of manuals).
+"""
+
+import re
+from urllib.parse import unquote_to_bytes
+from zlib import crc32
+
+MOST_MARKUP = 128 << 10
+"""Bytes of a page that are looked at."""
+MOST_TEXT = 16 << 10
+"""Bytes of text that are looked at: more than the largest menus."""
+
+_HALF = 1 << 20  # a bit that the 16 bits which the frontier keeps do not have
+_OPENS = re.compile(rb"<(?:s(?:cript|tyle)\b|!--)")
+_CLOSES = {b"<!--": b"-->", b"<script": b"</script", b"<style": b"</style"}
+_BETWEEN_TAGS = re.compile(rb">([^<]+)")
+_PUNCTUATION = re.compile(rb"\xe2\x80.|\xe3\x80[\x80-\x82]|\xef\xbc.|\xc2[\xa0-\xbf]", re.DOTALL)
+"""Of Unicode: quotes, dashes and spaces of U+2000, U+00A0 and U+3000, and full-width signs and digits, in UTF-8."""
+_PLAIN = bytes(
+    ord("0") if chr(byte).isdigit() else ord(chr(byte).lower()) if chr(byte).isalpha() else ord(" ")
+    for byte in range(128)
+) + bytes(range(128, 256))
+"""Letters in lower case, a digit is 0, whatever else is ASCII is a space."""
+
+# Unicode CLDR, "wide" and "abbreviated" names of months and days; ASCII letters in lower case, as `_PLAIN` has them.
+_CALENDAR = frozenset(
+    """
+    january february march april may june july august september october november december
+    jan feb mar apr jun jul aug sep sept oct nov dec
+    monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun mo tu we th fr sa su
+    januar februar märz mai juni juli oktober dezember mär mrz okt dez jänner
+    montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag di mi do so
+    janvier février mars avril juin juillet août septembre octobre novembre décembre janv févr avr juil déc
+    lundi mardi mercredi jeudi vendredi samedi dimanche lun mer jeu ven sam dim
+    enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre ene abr ago dic
+    lunes martes miércoles jueves viernes sábado domingo mié jue vie sáb dom
+    gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre gen mag giu lug set ott
+    lunedì martedì mercoledì giovedì venerdì sabato domenica gio
+    janeiro fevereiro março maio junho julho setembro outubro novembro dezembro fev out
+    segunda terça quarta quinta sexta feira seg ter qua qui sex
+    januari februari maart mei augustus mrt maandag dinsdag woensdag donderdag vrijdag zaterdag zondag ma wo vr za zo
+    augusti måndag tisdag onsdag torsdag fredag lördag söndag mån tis ons tors lör sön
+    marts maj mandag lørdag søndag desember tirsdag man tir tor fre lør søn
+    tammikuu helmikuu maaliskuu huhtikuu toukokuu kesäkuu heinäkuu elokuu syyskuu lokakuu marraskuu joulukuu
+    maanantai tiistai keskiviikko torstai perjantai lauantai sunnuntai
+    styczeń luty marzec kwiecień czerwiec lipiec sierpień wrzesień październik listopad grudzień
+    stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia
+    poniedziałek wtorek środa czwartek piątek sobota niedziela
+    leden únor březen duben květen červen červenec srpen září říjen prosinec
+    pondělí úterý středa čtvrtek pátek neděle
+    ocak şubat nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık
+    pazartesi salı çarşamba perşembe cuma cumartesi pazar
+    январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь
+    Январь Февраль Март Апрель Май Июнь Июль Август Сентябрь Октябрь Ноябрь Декабрь
+    января февраля марта апреля мая июня июля августа сентября октября ноября декабря
+    понедельник вторник среда четверг пятница суббота воскресенье пн вт ср чт пт сб вс Пн Вт Ср Чт Пт Сб Вс
+    січень лютий березень квітень травень червень липень серпень вересень жовтень листопад грудень
+    """.encode().split()
+)
+
+
+def sketch(html: str | bytes, url: str) -> int:
+    """What the page at `url` (any form of it) says, in 32 bits. Never raises.
+
+    Bytes are read as UTF-8; in another encoding the words still differ where they differ, except in UTF-16.
+    """
+    markup = html[:MOST_MARKUP]
+    if isinstance(markup, str):
+        markup = markup.encode(errors="replace")
+    text = b" ".join(_BETWEEN_TAGS.findall(_seen(b">" + markup.lower())))[:MOST_TEXT]
+    words = set(_words(text)) - _CALENDAR
+    words.difference_update(_words(unquote_to_bytes(url).lower()))
+    numbered = [word for word in words if b"0" in word]
+    words.difference_update(numbered)
+    words.update([word.replace(b"0", b"") for word in numbered if not word.isascii()])
+    return sum([kept for kept in map(crc32, words) if kept & _HALF]) & 0xFFFFFFFF
+
+
+def _words(text: bytes) -> list[bytes]:
+    if b"\xe2\x80" in text or b"\xc2" in text or b"\xe3\x80" in text or b"\xef\xbc" in text:
+        text = _PUNCTUATION.sub(b" ", text)
+    return text.translate(_PLAIN).split()
+
+
+def _seen(markup: bytes) -> bytes:
+    """Without what no reader sees. What is not closed swallows the rest, as in a browser."""
+    kept = []
+    at = 0
+    opens = _OPENS.search(markup)
+    while opens:
+        kept.append(markup[at : opens.start()])
+        closes = _CLOSES[opens.group()]
+        at = markup.find(closes, opens.end())
+        if at < 0:
+            return b" ".join(kept)
+        at += len(b"-->") if closes == b"-->" else 0
+        opens = _OPENS.search(markup, at)
+    kept.append(markup[at:])
+    return b" ".join(kept)

@@ -1,0 +1,19 @@
+-- args: address, delay_ms, slot: until when the host was held, 0 for not at all. Returns 0, or how long to wait.
+verb('enter', function(keys, args)
+  local c = open(keys)
+  local delay, slot = tonumber(args[2]), tonumber(args[3])
+  local text = call('HGET', c.prefix .. 'ips', args[1])
+  local last, line = 0, 0
+  if text then last, line = unpack_('>I6I6', text) end
+  last = max(last, c.since)
+  local free = last == 0 or last + delay <= c.now
+  local wait = 0
+  if free and (line <= c.now or slot > 0) then
+    last = c.now
+  else
+    line = max(line, last, c.now - delay) + delay
+    wait = line - c.now
+  end
+  call('HSET', c.prefix .. 'ips', args[1], pack('>I6I6', last, line))
+  return wait
+end)

@@ -1,0 +1,35 @@
+-- Faults in a row at which the circuit of a host opens, and for how long; that doubles with every opening.
+local FAULTS = {
+  dns = {1, 60000}, connect = {1, 60000}, reset = {3, 30000}, timeout = {2, 30000}, tls = {3, 60000},
+  busy = {1, 30000}, server = {5, 60000},
+}
+local ANSWERS = {fetched = true, unchanged = true, redirected = true, gone = true, retry = true}
+local SILENT = {dns = true, connect = true, reset = true, timeout = true, tls = true}
+local LONGEST_HOLD_MS = 3600000
+local LIVES = 8 -- openings in a row after which a host is dead that once answered
+local STILLBORN = 3 -- and one that never did
+
+-- What an exchange told of its host; `hold` is for how long the server asked us to stay away.
+local function judge(c, h, fault, hold)
+  if fault == '' then
+    if h.trips > 0 then bump(c, 'held', -1) end
+    h.faults, h.trips = 0, 0
+    set(h, ANSWERED)
+  else
+    local rule = FAULTS[fault]
+    h.faults = min(h.faults + 1, 255)
+    if h.faults >= rule[1] or h.trips > 0 then
+      if h.trips == 0 then bump(c, 'held', 1) end
+      local wait = min(rule[2] * 2 ^ h.trips, LONGEST_HOLD_MS)
+      if hold > 0 then wait = hold end
+      h.trips, h.faults = min(h.trips + 1, 255), 0
+      h.held = max(h.held, c.now + wait)
+      if SILENT[fault] and h.trips >= (has(h.flags, ANSWERED) and LIVES or STILLBORN) then
+        bury(c, h, 'failed', 'host_dead')
+        set(h, DEAD)
+        bump(c, 'dead', 1)
+      end
+    end
+  end
+  if hold > 0 then h.held = max(h.held, c.now + hold) end
+end

@@ -1,0 +1,74 @@
+local LEAP_MS = 15000 -- a longer time without a call may be a clock that was set: it counts as none
+local LOST_TOKENS = 1048576 -- more than can be granted in what a crash may lose
+
+local nonce -- of this library in this server: another one after a restart, a failover, a move to another node
+
+local function wall_ms()
+  local time = call('TIME')
+  nonce = nonce or time[1] .. '.' .. time[2]
+  return time[1] * 1000 + floor(time[2] / 1000)
+end
+
+local function at(prefix, now, wall, since)
+  return {
+    now = now, -- the steady clock, in ms: delays, leases and holds run on it
+    wall = wall, -- TIME: robots.txt grows old on it, and visits fall due
+    since = since, -- nothing that was granted before is known for certain
+    prefix = prefix, n = {}, tallies = {},
+    hosts = prefix .. 'hosts', leases = prefix .. 'leases', deadlines = prefix .. 'deadlines', seen = prefix .. 'seen',
+    robots = prefix .. 'robots', count = prefix .. 'count', later = prefix .. 'later', ready = prefix .. 'ready:',
+  }
+end
+
+-- What a function that changes something begins with; `close` ends it.
+local function open(keys)
+  local key = keys[1]
+  local wall = wall_ms()
+  local f = call('HMGET', key, 'steady', 'wall', 'born', 'since', 'starved')
+  local now, since = tonumber(f[1]) or wall, tonumber(f[4]) or 0
+  local elapsed = wall - (tonumber(f[2]) or wall)
+  if elapsed > 0 and elapsed <= LEAP_MS then now = now + elapsed end
+  if f[3] and f[3] ~= nonce then
+    since = now
+    call('HINCRBY', key, 'token', LOST_TOKENS)
+  end
+  call('HSET', key, 'steady', now, 'wall', wall, 'born', nonce, 'since', since)
+  local c = at(sub(key, 1, -6), now, wall, since)
+  c.starved = tonumber(f[5] or 0) -- domains
+  return c
+end
+
+-- What a function that only reads begins with.
+local function look(keys)
+  local wall = wall_ms()
+  local f = call('HMGET', keys[1], 'steady', 'wall', 'since')
+  local now = tonumber(f[1]) or wall
+  local elapsed = wall - (tonumber(f[2]) or wall)
+  if elapsed > 0 and elapsed <= LEAP_MS then now = now + elapsed end
+  return at(sub(keys[1], 1, -6), now, wall, tonumber(f[3]) or 0)
+end
+
+local function bump(c, counter, by) c.n[counter] = (c.n[counter] or 0) + by end
+
+local function tally(c, hash, field, by)
+  local t = c.tallies[hash]
+  if not t then
+    t = {}
+    c.tallies[hash] = t
+  end
+  t[field] = (t[field] or 0) + by
+end
+
+local function close(c)
+  for field, by in pairs(c.n) do
+    if by ~= 0 then call('HINCRBY', c.count, field, by) end
+  end
+  for hash, fields in pairs(c.tallies) do
+    for field, by in pairs(fields) do call('HINCRBY', c.prefix .. hash, field, by) end
+  end
+end
+
+local function conclude(c, outcome, reason, pages)
+  tally(c, 'outcomes', outcome, pages)
+  if reason ~= '' then tally(c, 'reasons', outcome .. ':' .. reason, pages) end
+end

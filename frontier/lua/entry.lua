@@ -1,0 +1,13 @@
+-- level (4 bytes), attempt, expiries, a byte of the URL's hash, template (4 bytes), origin (s https, p http; upper case:
+-- the port follows in 2 bytes), how far the path is from here, what only the client reads, the path.
+
+local function level_of(entry) return (unpack_('>I4', entry)) end
+
+local SCHEMES = {s = 'https://', p = 'http://'}
+
+local function origin_of(host, entry)
+  local code = sub(entry, 12, 12)
+  local scheme = SCHEMES[code]
+  if scheme then return scheme .. host end
+  return SCHEMES[string.lower(code)] .. host .. ':' .. unpack_('>I2', entry, 13)
+end

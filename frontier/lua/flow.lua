@@ -1,0 +1,56 @@
+local OPENS_AT = 4 / 5 -- of the limit: a gate that opened at the limit would flutter
+
+local function integer(number) return string.format('%.0f', number) end
+
+-- The newest report while its time lasts, else nil.
+local function read_flow(c)
+  local f = call('HMGET', c.prefix .. 'flow', 'follower', 'backlog', 'limit', 'from', 'reported', 'until', 'shut', 'archived')
+  if not f[1] or tonumber(f[6]) <= c.now then return nil end
+  local archived = tonumber(f[8] or 0)
+  return {
+    follower = f[1],
+    backlog = tonumber(f[2]), -- bytes, as reported
+    limit = tonumber(f[3]),
+    estimate = tonumber(f[2]) + archived - tonumber(f[4]), -- and what was archived since
+    reported = tonumber(f[5]),
+    shut = f[7] == '1',
+  }
+end
+
+local function tell_flow(f)
+  return {f.follower, f.backlog, f.limit, f.estimate, f.reported, f.shut and 1 or 0}
+end
+
+-- args: bytes, on their way to those who follow
+verb('archived', function(keys, args)
+  local c = open(keys)
+  call('HINCRBY', c.prefix .. 'flow', 'archived', args[1])
+  local f = read_flow(c)
+  if f and f.estimate > f.limit then call('HSET', c.prefix .. 'flow', 'shut', '1') end
+end, FREES)
+
+-- args: follower, backlog, limit, ttl_ms ; the flow from now on
+verb('follow', function(keys, args)
+  local c = open(keys)
+  local before = read_flow(c)
+  local backlog, limit = tonumber(args[2]), tonumber(args[3])
+  local shut = backlog > limit or (before ~= nil and before.shut and backlog > limit * OPENS_AT)
+  local key = c.prefix .. 'flow'
+  call('HSET', key, 'follower', args[1], 'backlog', args[2], 'limit', args[3],
+    'from', call('HGET', key, 'archived') or '0', 'reported', integer(c.wall),
+    'until', integer(c.now + args[4]), 'shut', shut and '1' or '0')
+  return tell_flow(read_flow(c))
+end)
+
+-- args: follower
+verb('unfollow', function(keys, args)
+  local key = open(keys).prefix .. 'flow'
+  if call('HGET', key, 'follower') == args[1] then
+    call('HDEL', key, 'follower', 'backlog', 'limit', 'from', 'reported', 'until', 'shut')
+  end
+end)
+
+verb('flow', function(keys)
+  local f = read_flow(look(keys))
+  return f and tell_flow(f) or {}
+end, READS)

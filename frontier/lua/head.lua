@@ -1,0 +1,63 @@
+#!lua name=thresher
+--[[ The frontier's verbs. Each function is atomic and touches one slot; the server's TIME is the only clock.
+
+A crawl is some partitions, and a home for what concerns all of it. A function is given one key, `<prefix>count`; the
+others of the same prefix, which all carry the same hash tag, are made from it:
+
+  count      hash  counters, and the clock (see `open`)
+  hosts      hash  host -> state (see HOST)
+  q:<host>   list  its waiting entries: the head, in the order in which they are granted; behind it the back, as added
+  r:<host>   list  its runs: entries that lie in storage (see RUN)
+  ready:<n>  zset  host of rank n -> when it may be asked, or since when it waits to be
+  later      zset  host \0 entry -> when it is tried again
+  visits     zset  host \0 entry -> when it is visited again, by TIME
+  leases     hash  token -> lease (see `pack_lease`)
+  deadlines  zset  token -> deadline
+  robots     hash  origin -> state of its robots.txt (see ROBOTS)
+  bodies     hash  origin -> robots.txt as last fetched, as the client packs it
+  seen       hash  bucket -> fingerprints (see The seen-set); host \0 bucket -> fingerprints of one host
+  domains    hash  registered domain -> URLs, host names, rank of hosts to come, standing
+  rings      hash  registered domain -> what its last pages said (see Novelty)
+  standings  hash  host -> standings of its templates
+  outcomes   hash  outcome -> pages
+  reasons    hash  outcome:reason -> pages
+  discarded  hash  reason -> discoveries that were not let in
+  bars       hash  scope of what is not wanted any more -> 1
+  spill      set   hosts whose back is long enough to be put into storage
+  hungry     set   hosts whose head runs out while they have runs
+  segments   hash  segment -> number of its runs that are not read back, and its name
+  empty      set   names of segments that nobody needs any more
+  ips        hash  address -> when it was entered last, and the end of the line of those who wait
+  flow, stalls, beats                  of the home only
+
+Rules:
+  1. A URL that was let in is in exactly one place: a list, a run, later, one lease, or it is settled.
+  2. A host is in `ready` exactly when its head has an entry, no robots.txt of it is being fetched, it is not dead, and it
+     has fewer open exchanges than its pace allows. Only `place` writes `ready`.
+  3. A host with a delay has at most one exchange open, and the next begins no sooner than the delay after the end of
+     the last: its release, or the deadline of the lease that was never released.
+  4. A page is granted only under a fresh robots record of its origin.
+  5. A token that is not in `leases` changes nothing.
+  6. Every function may be carried out twice: the second time it finds its work done.
+]]
+
+-- Nothing but `redis.register_function` is there while the library is loaded: set by the first call.
+local call, sub, byte, find, char, pack, unpack_, max, min, floor
+
+local function begin()
+  call = redis.call
+  sub, byte, find, char = string.sub, string.byte, string.find, string.char
+  pack, unpack_ = struct.pack, struct.unpack
+  max, min, floor = math.max, math.min, math.floor
+end
+
+local function verb(name, callback, flags)
+  local function run(keys, args)
+    if not call then begin() end
+    return callback(keys, args)
+  end
+  redis.register_function({function_name = 'thresher_' .. name, callback = run, flags = flags or {}})
+end
+
+local FREES = {'allow-oom'} -- makes room, or gives back what nobody could take up otherwise
+local READS = {'no-writes'}

@@ -1,0 +1,100 @@
+local MAX_EXPIRIES = 5 -- a page that kills five workers is the killer
+local UNREADABLE_MS = 86400000 -- RFC 9309, section 2.4: robots.txt is not kept for longer than a day
+local SWEEP = 1000 -- expired leases, and due pages, taken up by one call
+
+local LEASE = '>BBBBI6'
+
+local function pack_lease(l)
+  return pack(LEASE, l.kind, l.released and 1 or 0, #l.worker, #l.host, l.granted) .. l.worker .. l.host .. l.subject
+end
+
+local PAGE, ROBOTS_TXT = 1, 2
+local KINDS = {'page', 'robots'}
+
+local function parse_lease(text)
+  local kind, released, w, h, granted, next = unpack_(LEASE, text)
+  return {
+    kind = kind, released = released == 1, granted = granted, worker = sub(text, next, next + w - 1),
+    host = sub(text, next + w, next + w + h - 1), subject = sub(text, next + w + h),
+  }
+end
+
+local function read_lease(c, token)
+  local text = call('HGET', c.leases, token)
+  return text and parse_lease(text)
+end
+
+local function end_exchange(h, when)
+  h.open = h.open - 1
+  h.last = max(h.last, when)
+end
+
+-- Ends a lease whose exchange was over at `when` at the latest; returns its host, to be changed, placed, written.
+local function finish(c, token, l, when)
+  call('HDEL', c.leases, token)
+  call('ZREM', c.deadlines, token)
+  local h = read_host(c, l.host)
+  if not l.released then end_exchange(h, when) end
+  if l.kind == PAGE then bump(c, 'leased', -1) else unset(h, ASKING) end
+  return h
+end
+
+local function settle_host(c, h)
+  place(c, h)
+  write_host(c, h)
+end
+
+-- Ends a lease that nobody settled.
+local function abandon(c, token, l, when, expired)
+  local h = finish(c, token, l, when)
+  local strike = expired and 1 or 0
+  if l.kind == PAGE then
+    local expiries = byte(l.subject, 6) + strike
+    if expiries >= MAX_EXPIRIES then
+      conclude(c, 'failed', 'lease_expired', 1)
+    elseif has(h.flags, DEAD) then
+      conclude(c, 'failed', 'host_dead', 1)
+    else
+      put_back(c, h, sub(l.subject, 1, 5) .. char(expiries) .. sub(l.subject, 7))
+    end
+  else
+    local r = read_robots(c, l.subject)
+    r.expiries = r.expiries + strike
+    if r.expiries >= MAX_EXPIRIES then
+      store_robots(c, l.subject, 'disallow', '', UNREADABLE_MS) -- RFC 9309, 2.3.1.4: unreachable
+    else
+      write_robots(c, l.subject, r)
+    end
+  end
+  settle_host(c, h)
+end
+
+local function expire(c)
+  local due = call('ZRANGE', c.deadlines, '-inf', c.now, 'BYSCORE', 'LIMIT', 0, SWEEP, 'WITHSCORES')
+  for i = #due - 1, 1, -2 do -- the last first: each goes before those that are there
+    abandon(c, due[i], read_lease(c, due[i]), tonumber(due[i + 1]), true)
+  end
+end
+
+-- What waited for its time waits for its turn.
+local function wake(c, key, now, counter)
+  for _, member in ipairs(call('ZRANGE', key, '-inf', now, 'BYSCORE', 'LIMIT', 0, SWEEP)) do
+    call('ZREM', key, member)
+    bump(c, counter, -1)
+    if counter == 'scheduled' then bump(c, 'added', 1) end
+    local cut = find(member, '\0', 1, true)
+    local h = read_host(c, sub(member, 1, cut - 1))
+    if has(h.flags, DEAD) then
+      conclude(c, 'failed', 'host_dead', 1)
+    else
+      enqueue(c, h, sub(member, cut + 1))
+      settle_host(c, h)
+    end
+  end
+end
+
+-- What a worker is told of a lease.
+local function tell(c, token, l, deadline, slot)
+  local r = read_robots(c, l.kind == PAGE and origin_of(l.host, l.subject) or l.subject)
+  return {token, KINDS[l.kind], deadline, r.version, r.attempt, slot, l.host, l.subject}
+end

@@ -1,0 +1,77 @@
+-- The rule of frontier/novelty.py, which says why. A standing is a credit, and STARVED once that is spent.
+
+local STARVED = 128
+local EARNED, RECOVERED = 9, 16
+local TEMPLATE_MOST, TEMPLATE_PROVEN = 96, 88
+local HOST_MOST, HOST_PROVEN = 120, 112
+local DOMAIN_MOST = 127
+local RING = 240 -- bytes: 120 sketches of two
+local TEMPLATES = 1000 -- bytes: 200 templates of a host, five each; others are not judged
+
+local function after(standing, most, new, costs)
+  local starved = standing >= STARVED and STARVED or 0
+  local credit = standing - starved
+  if new then credit = min(credit + EARNED, most) elseif costs then credit = max(credit - 1, 0) end
+  if credit == 0 then starved = STARVED elseif credit >= RECOVERED then starved = 0 end
+  return starved + credit
+end
+
+-- Where `item` begins in a text of items of `width` bytes that begin with it; nil where it is not.
+local function position_in(text, item, width)
+  local from = find(text, item, 1, true)
+  while from and from % width ~= 1 do from = find(text, item, from + 1, true) end
+  return from
+end
+
+local function standing_of(text, template)
+  local from = position_in(text, template, 5)
+  return from and byte(text, from + 4) or TEMPLATE_FIRST, from
+end
+
+local function domain_of(h) return sub(h.name, -h.owned) end
+
+-- A page of the host said this: two bytes of a sketch, and whether it leads on.
+local function hear(c, h, entry, said)
+  local sketch, leads_on = sub(said, 1, 2), byte(said, 3) == 1
+  local d = read_domain(c, domain_of(h))
+  local rings = c.prefix .. 'rings'
+  local ring = call('HGET', rings, d.name) or ''
+  local from = position_in(ring, sketch, 2)
+  local new = not from
+  if new then
+    if #ring >= RING then ring = sub(ring, 3) end
+  else
+    ring = sub(ring, 1, from - 1) .. sub(ring, from + 2)
+  end
+  call('HSET', rings, d.name, ring .. sketch)
+  local before = d.standing
+  d.standing = after(before, DOMAIN_MOST, new, true)
+  if d.standing ~= before then write_domain(c, d) end
+  if (d.standing >= STARVED) ~= (before >= STARVED) then bump(c, 'starved', before >= STARVED and -1 or 1) end
+  h.standing = after(h.standing, HOST_MOST, new, true)
+  local template = sub(entry, 8, 11)
+  local text = call('HGET', c.prefix .. 'standings', h.name) or ''
+  local standing, place_ = standing_of(text, template)
+  local now = after(standing, TEMPLATE_MOST, new, leads_on)
+  if now >= STARVED then set(h, TRAPS) end
+  if place_ then
+    if now == standing then return end
+    text = sub(text, 1, place_ + 3) .. char(now) .. sub(text, place_ + 5)
+  elseif #text < TEMPLATES then
+    text = text .. template .. char(now)
+  else
+    return
+  end
+  call('HSET', c.prefix .. 'standings', h.name, text)
+end
+
+-- Whether an entry is starved: it leads to where nothing new is said.
+local function trapped(c, h, entry)
+  if c.starved == 0 and h.standing < STARVED and not has(h.flags, TRAPS) then return false end
+  if byte(entry, 7) % 64 == 0 then return false end -- a trickle goes on, and may prove that it was wrong
+  local template = standing_of(call('HGET', c.prefix .. 'standings', h.name) or '', sub(entry, 8, 11))
+  if template >= STARVED then return true end
+  if template >= TEMPLATE_PROVEN then return false end
+  if h.standing >= STARVED then return true end
+  return h.standing < HOST_PROVEN and c.starved > 0 and read_domain(c, domain_of(h)).standing >= STARVED
+end

@@ -1,0 +1,70 @@
+local FOREVER = 281474976710655 -- 2^48 - 1
+
+-- args: host, ms (negative: no longer)
+verb('hold', function(keys, args)
+  local c = open(keys)
+  local h = read_host(c, args[1])
+  if not h then return 0 end
+  local ms = tonumber(args[2])
+  if ms < 0 then
+    if h.trips > 0 then bump(c, 'held', -1) end
+    h.held, h.faults, h.trips = 0, 0, 0
+    if has(h.flags, DEAD) then
+      unset(h, DEAD)
+      bump(c, 'dead', -1)
+    end
+    unready(c, h)
+  else
+    h.held = max(h.held, min(c.now + ms, FOREVER))
+  end
+  settle_host(c, h)
+  close(c)
+  return 1
+end)
+
+-- args: cursor, n ; the next cursor, and names of hosts
+verb('scan', function(keys, args)
+  return call('HSCAN', keys[1], args[1], 'COUNT', args[2], 'NOVALUES')
+end, READS)
+
+-- args: rank, host, ...
+verb('rank', function(keys, args)
+  local c = open(keys)
+  for i = 2, #args do
+    local h = read_host(c, args[i])
+    if h then
+      unready(c, h)
+      h.rank = tonumber(args[1])
+      settle_host(c, h)
+    end
+  end
+end)
+
+-- args: rank, domain ; of hosts to come
+verb('rank_domain', function(keys, args)
+  local c = open(keys)
+  local d = read_domain(c, args[2])
+  d.rank = tonumber(args[1])
+  write_domain(c, d)
+end)
+
+-- args: host, ... ; what waits of them is not wanted any more. Returns how many that was.
+verb('drop', function(keys, args)
+  local c = open(keys)
+  local dropped = 0
+  for _, name in ipairs(args) do
+    local h = read_host(c, name)
+    if h then
+      dropped = dropped + bury(c, h, 'refused', 'dropped')
+      settle_host(c, h)
+    end
+  end
+  close(c)
+  return dropped
+end, FREES)
+
+-- args: scope ; nothing of it is granted any more, or let in
+verb('bar', function(keys, args)
+  local c = open(keys)
+  call('HSET', c.prefix .. 'bars', args[1], 1)
+end)

@@ -1,0 +1,112 @@
+local HEAD = 32 -- entries in order
+local LOW = 8 -- entries in the head at which more are fetched from storage
+local BACK = 64 -- entries that are worth a run in storage
+
+local function queue(c, h) return c.prefix .. 'q:' .. h.name end
+
+local function by_level(entries)
+  for i, entry in ipairs(entries) do entries[i] = {level_of(entry), i, entry} end
+  table.sort(entries, function(a, b) return a[1] < b[1] or (a[1] == b[1] and a[2] < b[2]) end)
+  for i, entry in ipairs(entries) do entries[i] = entry[3] end
+  return entries
+end
+
+-- Puts entries in order in the place of the head.
+local function new_head(c, h, entries)
+  local key = queue(c, h)
+  if h.head > 0 then
+    if h.back > 0 then call('LTRIM', key, h.head, -1) else call('DEL', key) end
+  end
+  for last = #entries, 1, -500 do
+    local slice = {}
+    for i = last, max(1, last - 499), -1 do slice[#slice + 1] = entries[i] end
+    call('LPUSH', key, unpack(slice))
+  end
+  h.head = #entries
+end
+
+local function watch_back(c, h)
+  if h.back >= BACK then
+    if not has(h.flags, SPILLS) then
+      set(h, SPILLS)
+      call('SADD', c.prefix .. 'spill', h.name)
+    end
+  elseif has(h.flags, SPILLS) then
+    unset(h, SPILLS)
+    call('SREM', c.prefix .. 'spill', h.name)
+  end
+end
+
+local function watch_head(c, h)
+  if h.tail > 0 and h.head <= LOW then
+    if not has(h.flags, HUNGRY) then
+      set(h, HUNGRY)
+      call('SADD', c.prefix .. 'hungry', h.name)
+    end
+  elseif has(h.flags, HUNGRY) then
+    unset(h, HUNGRY)
+    call('SREM', c.prefix .. 'hungry', h.name)
+  end
+end
+
+-- The head is empty: the beginning of the back becomes the head.
+local function promote(c, h)
+  if h.head > 0 or h.back == 0 then return end
+  local key, n = queue(c, h), min(HEAD, h.back)
+  local entries = call('LRANGE', key, 0, n - 1)
+  if n == h.back then call('DEL', key) else call('LTRIM', key, n, -1) end
+  h.back, h.turn = h.back - n, (h.turn + 1) % 256
+  new_head(c, h, by_level(entries))
+  watch_back(c, h)
+end
+
+-- An entry finds its place among the head's, behind those of its level.
+local function insert(c, h, entry)
+  local key, level = queue(c, h), level_of(entry)
+  local entries = call('LRANGE', key, 0, h.head - 1)
+  for _, other in ipairs(entries) do
+    if level_of(other) > level then
+      call('LINSERT', key, 'BEFORE', other, entry)
+      h.head = h.head + 1
+      return
+    end
+  end
+  call('LINSERT', key, 'AFTER', entries[#entries], entry)
+  h.head = h.head + 1
+end
+
+-- Makes an entry wait, behind those of its level; the caller places the host.
+local function enqueue(c, h, entry)
+  local key = queue(c, h)
+  h.waiting = h.waiting + 1
+  bump(c, 'waiting', 1)
+  if h.head == 0 and h.back == 0 then
+    call('RPUSH', key, entry)
+    h.head = 1
+    return
+  end
+  local last = h.head > 0 and level_of(call('LINDEX', key, h.head - 1))
+  local level = level_of(entry)
+  if last and level < last and h.head < 2 * HEAD then
+    insert(c, h, entry)
+  elseif last and h.head < HEAD and h.back == 0 and h.tail == 0 then
+    call('RPUSH', key, entry)
+    h.head = h.head + 1
+  else
+    call('RPUSH', key, entry)
+    h.back = h.back + 1
+    watch_back(c, h)
+  end
+end
+
+-- An entry that was granted goes back to where it came from.
+local function put_back(c, h, entry)
+  bump(c, 'waiting', 1)
+  h.waiting = h.waiting + 1
+  if h.head == 0 or level_of(call('LINDEX', queue(c, h), 0)) >= level_of(entry) then
+    call('LPUSH', queue(c, h), entry)
+    h.head = h.head + 1
+  else
+    insert(c, h, entry)
+  end
+end

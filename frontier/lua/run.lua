@@ -1,0 +1,34 @@
+-- segment, offset, length, entries, lowest level, CRC-32
+
+local RUN = '>I4I4I4I2I4I4'
+
+local function runs(c, h) return c.prefix .. 'r:' .. h.name end
+
+local function forget_run(c, run)
+  local segment = tostring((unpack_(RUN, run)))
+  local text = call('HGET', c.prefix .. 'segments', segment)
+  local left, name = string.match(text, '^(%d+) (.*)$')
+  if left == '1' then
+    call('HDEL', c.prefix .. 'segments', segment)
+    call('SADD', c.prefix .. 'empty', name)
+  else
+    call('HSET', c.prefix .. 'segments', segment, (left - 1) .. ' ' .. name)
+  end
+end
+
+-- Everything of a host that waits comes to an end.
+local function bury(c, h, outcome, reason)
+  if h.tail > 0 then
+    for _, run in ipairs(call('LRANGE', runs(c, h), 0, -1)) do forget_run(c, run) end
+    call('DEL', runs(c, h))
+  end
+  call('DEL', queue(c, h))
+  if h.waiting > 0 then conclude(c, outcome, reason, h.waiting) end
+  bump(c, 'waiting', -h.waiting)
+  bump(c, 'tail', -h.tail)
+  local buried = h.waiting
+  h.waiting, h.head, h.back, h.tail, h.turn = 0, 0, 0, 0, (h.turn + 1) % 256
+  watch_back(c, h)
+  watch_head(c, h)
+  return buried
+end

@@ -1,0 +1,150 @@
+-- A URL is 7 bytes of a hash. Five are its fingerprint, which is kept, in a bucket of some LOAD; three of these choose
+-- the bucket. Tables grow by linear hashing (Litwin, VLDB 1980), a bucket at a time. A host has a table of its own, for a
+-- page's links are mostly of its own host and are so found together; from MOST URLs on its others go into one table of the
+-- partition, which the other two bytes spread over BASES buckets before any is split. A URL that was never added is taken
+-- for known where a fingerprint of its bucket equals its own: after g doublings with odds of LOAD / 2^(40 - g), at most
+-- 1e-8 in a host's table, and in the partition's 1e-9 for ten million URLs, 1e-7 for a billion.
+
+local LOAD = 128
+local MOST = 8192
+local BASES = 1024
+
+local function load(c, field)
+  local text = c.prints[field]
+  if not text then
+    text = call('HGET', c.seen, field) or ''
+    c.prints[field] = text
+  end
+  return text
+end
+
+local function keep_prints(c, field, text)
+  c.prints[field], c.changed[field] = text, true
+end
+
+local function write_prints(c)
+  for field in pairs(c.changed) do
+    if c.prints[field] == '' then call('HDEL', c.seen, field) else call('HSET', c.seen, field, c.prints[field]) end
+  end
+  c.changed = {}
+end
+
+local function contains(bucket, print)
+  local from = find(bucket, print, 1, true)
+  while from do
+    if from % 5 == 1 then return true end
+    from = find(bucket, print, from + 1, true)
+  end
+  return false
+end
+
+-- The most doublings of `least` that do not exceed `buckets`.
+local function rounds(buckets, least)
+  local size = least
+  while size * 2 <= buckets do size = size * 2 end
+  return size
+end
+
+local function address(number, buckets, size)
+  local i = number % (2 * size)
+  if i >= buckets then return i - size end
+  return i
+end
+
+local function number_of(a, b, d) return (a * 256 + b) * 256 + d end
+
+-- Moves what belongs there from bucket `buckets - size` to a new one, `buckets`. `base` and `bases` are of all there.
+local function split(c, prefix, buckets, size, base, bases)
+  local stay, go = {}, {}
+  local old = prefix .. (buckets - size)
+  local text = load(c, old)
+  for i = 1, #text, 5 do
+    local to = (base + bases * number_of(byte(text, i, i + 2))) % (2 * size) == buckets and go or stay
+    to[#to + 1] = sub(text, i, i + 4)
+  end
+  keep_prints(c, old, table.concat(stay))
+  keep_prints(c, prefix .. buckets, table.concat(go))
+end
+
+local function tables_of(n) return max(1, floor((min(n, MOST) + LOAD - 1) / LOAD)) end
+
+local function host_field(name, n, hash)
+  local buckets = tables_of(n)
+  if buckets == 1 then return name .. '\0' .. '0' end
+  return name .. '\0' .. address(number_of(byte(hash, 3, 5)), buckets, rounds(buckets, 1))
+end
+
+local function wide_field(c, hash)
+  if not c.buckets then
+    local f = call('HMGET', c.count, 'buckets', 'wide')
+    c.buckets, c.wide = tonumber(f[1]) or BASES, tonumber(f[2]) or 0
+    c.size = rounds(c.buckets, BASES)
+  end
+  local x, y, a, b, d = byte(hash, 1, 5)
+  return tostring(address((x * 256 + y) % BASES + BASES * number_of(a, b, d), c.buckets, c.size))
+end
+
+-- Whether a URL of a host that has n URLs is known.
+local function known(c, name, n, hash)
+  local print = sub(hash, 3)
+  return contains(load(c, host_field(name, n, hash)), print)
+    or (n >= MOST and contains(load(c, wide_field(c, hash)), print))
+end
+
+local function remember(c, name, n, hash)
+  local print = sub(hash, 3)
+  if n < MOST then
+    local buckets = tables_of(n)
+    if tables_of(n + 1) > buckets then split(c, name .. '\0', buckets, rounds(buckets, 1), 0, 1) end
+    local field = host_field(name, n + 1, hash)
+    keep_prints(c, field, load(c, field) .. print)
+    return
+  end
+  local field = wide_field(c, hash)
+  keep_prints(c, field, load(c, field) .. print)
+  c.wide = c.wide + 1
+  bump(c, 'wide', 1)
+  if c.wide > LOAD * c.buckets then
+    split(c, '', c.buckets, c.size, (c.buckets - c.size) % BASES, BASES)
+    c.buckets = c.buckets + 1
+    c.size = rounds(c.buckets, c.size)
+    call('HSET', c.count, 'buckets', c.buckets)
+  end
+end
+
+local ADDED_AT = 38 -- where `added` stands in a host's state
+
+-- Loads at once the buckets that a call to `add` will look into; how many URLs each host has.
+local function load_all(c, args, from)
+  c.prints, c.changed = {}, {}
+  local names, starts, numbers, fields, wanted = {}, {}, {}, {}, {}
+  local i = from
+  while i <= #args do
+    names[#names + 1], starts[#starts + 1] = args[i], i
+    i = i + 3 + 2 * args[i + 2]
+  end
+  for first = 1, #names, 500 do
+    local last = min(first + 499, #names)
+    for j, text in ipairs(call('HMGET', c.hosts, unpack(names, first, last))) do
+      local start, name = starts[first + j - 1], names[first + j - 1]
+      local n = text and unpack_('>I4', text, ADDED_AT) or 0
+      numbers[name] = n
+      if n > 0 then
+        for k = start + 3, start + 1 + 2 * args[start + 2], 2 do
+          local field = host_field(name, n, args[k])
+          if not wanted[field] then
+            wanted[field] = true
+            fields[#fields + 1] = field
+          end
+        end
+      end
+    end
+  end
+  for first = 1, #fields, 500 do
+    local last = min(first + 499, #fields)
+    for j, text in ipairs(call('HMGET', c.seen, unpack(fields, first, last))) do
+      c.prints[fields[first + j - 1]] = text or ''
+    end
+  end
+  return numbers
+end

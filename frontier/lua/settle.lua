@@ -1,0 +1,119 @@
+local MAX_ATTEMPTS = 3 -- Nutch: db.fetch.retry.max
+local RETRY_MS = 30000 -- doubles with every attempt
+
+-- args: lease_ms, token, ...
+verb('renew', function(keys, args)
+  local c = open(keys)
+  for i = 2, #args do call('ZADD', c.deadlines, 'XX', c.now + args[1], args[i]) end
+end, FREES)
+
+-- args: for each exchange: token, how long the host took to answer (-1: it did not)
+verb('release', function(keys, args)
+  local c = open(keys)
+  for i = 1, #args, 2 do
+    local l = read_lease(c, args[i])
+    if l and not l.released then
+      l.released = true
+      call('HSET', c.leases, args[i], pack_lease(l))
+      local h = read_host(c, l.host)
+      local took = tonumber(args[i + 1])
+      if took >= 0 then
+        h.smooth = h.smooth == 0 and min(took, 4294967295) or floor((7 * h.smooth + min(took, 600000)) / 8)
+      end
+      end_exchange(h, c.now)
+      settle_host(c, h)
+    end
+  end
+  close(c)
+end, FREES)
+
+-- args: for each lease: token, outcome, reason, retry_after_ms (negative: doubling), hold_ms, fault, what it said ('':
+-- unknown; see hear), entry of the next visit ('': none), when that is due by TIME. Returns for each 1 if it was accepted.
+verb('settle', function(keys, args)
+  local c = open(keys)
+  local accepted = {}
+  for i = 1, #args, 9 do
+    local token, outcome, reason, wait = args[i], args[i + 1], args[i + 2], tonumber(args[i + 3])
+    local l = read_lease(c, token)
+    if not l or l.kind ~= PAGE then
+      accepted[#accepted + 1] = 0
+    else
+      local h = finish(c, token, l, c.now)
+      local fault, hold = args[i + 5], tonumber(args[i + 4])
+      if outcome == 'retry' then
+        local attempt = byte(l.subject, 5)
+        if wait < 0 then wait = RETRY_MS * 2 ^ attempt end
+        attempt = attempt + 1
+        if attempt >= MAX_ATTEMPTS then
+          conclude(c, 'failed', reason, 1)
+        else
+          local entry = sub(l.subject, 1, 4) .. char(attempt) .. sub(l.subject, 6)
+          call('ZADD', c.later, c.now + wait, l.host .. '\0' .. entry)
+          bump(c, 'later', 1)
+        end
+      else
+        conclude(c, outcome, reason, 1)
+        if args[i + 7] ~= '' then
+          call('ZADD', c.prefix .. 'visits', args[i + 8], l.host .. '\0' .. args[i + 7])
+          bump(c, 'scheduled', 1)
+        end
+      end
+      if ANSWERS[outcome] or fault ~= '' or hold > 0 then judge(c, h, fault, hold) end
+      if args[i + 6] ~= '' then hear(c, h, l.subject, args[i + 6]) end
+      settle_host(c, h)
+      accepted[#accepted + 1] = 1
+    end
+  end
+  close(c)
+  return accepted
+end, FREES)
+
+-- args: token, wait_ms: no exchange took place, and the host waits so long
+verb('postpone', function(keys, args)
+  local c = open(keys)
+  local l = read_lease(c, args[1])
+  if not l or l.released then return 0 end
+  local h = finish(c, args[1], l, 0)
+  h.held = max(h.held, c.now + args[2])
+  if l.kind == PAGE then
+    if has(h.flags, DEAD) then conclude(c, 'failed', 'host_dead', 1) else put_back(c, h, l.subject) end
+  end
+  settle_host(c, h)
+  close(c)
+  return 1
+end, FREES)
+
+-- args: worker ; returns how many leases went back
+verb('reclaim', function(keys, args)
+  local c = open(keys)
+  local all, held = call('HGETALL', c.leases), {}
+  for i = 1, #all, 2 do
+    local l = parse_lease(all[i + 1])
+    if l.worker == args[1] then held[#held + 1] = {tonumber(all[i]), all[i], l} end
+  end
+  table.sort(held, function(a, b) return a[1] > b[1] end) -- the last first: each goes before those that are there
+  for _, lease_ in ipairs(held) do abandon(c, lease_[2], lease_[3], c.now, false) end
+  close(c)
+  return #held
+end, FREES)
+
+-- args: worker
+verb('leases', function(keys, args)
+  local c = look(keys)
+  local all, found = call('HGETALL', c.leases), {}
+  for i = 1, #all, 2 do
+    local l = parse_lease(all[i + 1])
+    if l.worker == args[1] then
+      found[#found + 1] = tell(c, all[i], l, tonumber(call('ZSCORE', c.deadlines, all[i])), 0)
+    end
+  end
+  return found
+end, READS)
+
+-- Workers that hold a lease.
+verb('holders', function(keys)
+  local workers, found = {}, {}
+  for _, text in ipairs(call('HVALS', keys[1])) do workers[parse_lease(text).worker] = true end
+  for worker in pairs(workers) do found[#found + 1] = worker end
+  return found
+end, READS)

@@ -1,0 +1,35 @@
+-- args: token, rule, body, ttl_ms, delay_ms
+verb('settle_robots', function(keys, args)
+  local c = open(keys)
+  local l = read_lease(c, args[1])
+  if not l or l.kind ~= ROBOTS_TXT then return end
+  local delay = tonumber(args[5])
+  store_robots(c, l.subject, args[2], args[3], tonumber(args[4]))
+  local h = finish(c, args[1], l, c.now)
+  if args[2] ~= 'disallow' then judge(c, h, '', 0) end
+  if delay > h.delay or l.subject == h.slowest then h.delay, h.slowest = delay, l.subject end
+  settle_host(c, h)
+  close(c)
+end, FREES)
+
+-- args: token, after_ms, fault ('': the answer was of no use)
+verb('retry_robots', function(keys, args)
+  local c = open(keys)
+  local l = read_lease(c, args[1])
+  if not l or l.kind ~= ROBOTS_TXT then return end
+  local r = read_robots(c, l.subject)
+  r.attempt, r.expiries = r.attempt + 1, 0
+  write_robots(c, l.subject, r)
+  local h = finish(c, args[1], l, c.now)
+  if args[3] ~= '' then judge(c, h, args[3], 0) end
+  h.held = max(h.held, c.now + args[2])
+  settle_host(c, h)
+  close(c)
+end, FREES)
+
+-- args: origin ; version, rule, body
+verb('robots', function(keys, args)
+  local prefix = sub(keys[1], 1, -7)
+  local r = read_robots({robots = keys[1]}, args[1])
+  return {r.version, RULE_NAMES[r.rule], call('HGET', prefix .. 'bodies', args[1]) or ''}
+end, READS)

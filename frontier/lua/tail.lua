@@ -1,0 +1,97 @@
+-- args: n, entries ; of some hosts, the turn and the beginning of the back
+verb('overflow', function(keys, args)
+  local c = open(keys)
+  local found = {}
+  for _, name in ipairs(call('SRANDMEMBER', c.prefix .. 'spill', args[1])) do
+    local h = read_host(c, name)
+    found[#found + 1] = {name, h.turn, call('LRANGE', queue(c, h), h.head, h.head + min(h.back, args[2]) - 1)}
+  end
+  return found
+end, FREES)
+
+-- args: name of the segment, then for each host: name, turn, entries, number of runs, run, ... (their segment is 0).
+-- Returns for how many hosts it lies in storage now.
+verb('spill', function(keys, args)
+  local c = open(keys)
+  local id, live, hosts = call('HINCRBY', c.count, 'segment', 1), 0, 0
+  local i = 2
+  while i <= #args do
+    local h, turn, n, of = read_host(c, args[i]), tonumber(args[i + 1]), tonumber(args[i + 2]), tonumber(args[i + 3])
+    if h and h.turn == turn and h.back >= n then
+      local key = queue(c, h)
+      local rest = call('LRANGE', key, h.head + n, -1)
+      if h.head > 0 then call('LTRIM', key, 0, h.head - 1) else call('DEL', key) end
+      for first = 1, #rest, 500 do call('RPUSH', key, unpack(rest, first, min(first + 499, #rest))) end
+      for j = i + 4, i + 3 + of do call('RPUSH', runs(c, h), pack('>I4', id) .. sub(args[j], 5)) end
+      h.back, h.tail, h.turn = h.back - n, h.tail + n, (h.turn + 1) % 256
+      bump(c, 'tail', n)
+      live, hosts = live + of, hosts + 1
+      watch_back(c, h)
+      watch_head(c, h)
+      write_host(c, h)
+    end
+    i = i + 4 + of
+  end
+  if live > 0 then
+    call('HSET', c.prefix .. 'segments', id, live .. ' ' .. args[1])
+  else
+    call('SADD', c.prefix .. 'empty', args[1])
+  end
+  close(c)
+  return hosts
+end, FREES)
+
+-- args: n ; of some hungry hosts, the run to be read next and the name of its segment
+verb('hungry', function(keys, args)
+  local c = open(keys)
+  local found = {}
+  for _, name in ipairs(call('SRANDMEMBER', c.prefix .. 'hungry', args[1])) do
+    local best, lowest
+    for _, run in ipairs(call('LRANGE', c.prefix .. 'r:' .. name, 0, 15)) do
+      local _, _, _, _, level = unpack_(RUN, run)
+      if not best or level < lowest then best, lowest = run, level end
+    end
+    local text = call('HGET', c.prefix .. 'segments', tostring((unpack_(RUN, best))))
+    found[#found + 1] = {name, best, string.match(text, '^%d+ (.*)$')}
+  end
+  return found
+end)
+
+-- args: host, run, entry, ... : the run's entries are in the head again; without any the run cannot be read, and its
+-- pages have failed. Returns 1 where the run was still to be read.
+verb('refill', function(keys, args)
+  local c = open(keys)
+  local h = read_host(c, args[1])
+  if not h or call('LREM', runs(c, h), 1, args[2]) == 0 then return 0 end
+  local _, _, _, n = unpack_(RUN, args[2])
+  h.tail = h.tail - n
+  bump(c, 'tail', -n)
+  forget_run(c, args[2])
+  if #args == 2 then
+    conclude(c, 'failed', 'tail_lost', n)
+    h.waiting = h.waiting - n
+    bump(c, 'waiting', -n)
+  else
+    local entries = h.head > 0 and call('LRANGE', queue(c, h), 0, h.head - 1) or {}
+    for i = 3, #args do entries[#entries + 1] = args[i] end
+    new_head(c, h, by_level(entries))
+  end
+  unset(h, HUNGRY)
+  call('SREM', c.prefix .. 'hungry', h.name)
+  watch_head(c, h)
+  settle_host(c, h)
+  close(c)
+  return 1
+end)
+
+-- args: name, ... ; these segments are deleted. Without any: segments that are to be, and those that are needed.
+verb('segments', function(keys, args)
+  local c = open(keys)
+  if #args > 0 then
+    call('SREM', c.prefix .. 'empty', unpack(args))
+    return {}
+  end
+  local live = call('HVALS', c.prefix .. 'segments')
+  for i, text in ipairs(live) do live[i] = string.match(text, '^%d+ (.*)$') end
+  return {call('SMEMBERS', c.prefix .. 'empty'), live}
+end, FREES)

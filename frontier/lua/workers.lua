@@ -1,0 +1,53 @@
+-- args: worker, ttl_ms, for how long it waits for its storage (-1: it does not)
+verb('beat', function(keys, args)
+  local c = open(keys)
+  local beats, stalls = c.prefix .. 'beats', c.prefix .. 'stalls'
+  for _, worker in ipairs(call('ZRANGE', beats, '-inf', c.now, 'BYSCORE')) do
+    call('ZREM', beats, worker)
+    call('ZREM', stalls, worker)
+  end
+  call('ZADD', beats, c.now + args[2], args[1])
+  if tonumber(args[3]) < 0 then
+    call('ZREM', stalls, args[1])
+  else
+    call('ZADD', stalls, c.now - args[3], args[1])
+  end
+end)
+
+-- args: worker
+verb('leave', function(keys, args)
+  local c = open(keys)
+  call('ZREM', c.prefix .. 'beats', args[1])
+  call('ZREM', c.prefix .. 'stalls', args[1])
+end)
+
+-- For how long each living worker that waits for its storage has done so, in milliseconds.
+verb('stalls', function(keys)
+  local c, found = look(keys), {}
+  local pairs_ = call('ZRANGE', c.prefix .. 'stalls', 0, -1, 'WITHSCORES')
+  for i = 1, #pairs_, 2 do
+    local till = call('ZSCORE', c.prefix .. 'beats', pairs_[i])
+    if till and tonumber(till) > c.now then found[#found + 1] = c.now - tonumber(pairs_[i + 1]) end
+  end
+  return found
+end, READS)
+
+-- args: worker, ... ; those among them that were heard of in time
+verb('alive', function(keys, args)
+  local c, found = look(keys), {}
+  for _, worker in ipairs(args) do
+    local till = call('ZSCORE', c.prefix .. 'beats', worker)
+    if till and tonumber(till) > c.now then found[#found + 1] = worker end
+  end
+  return found
+end, READS)
+
+-- args: worker, ttl_ms ; 1 where it keeps the tail for so long, 0 where another does
+verb('keep', function(keys, args)
+  local c = open(keys)
+  local key = c.prefix .. 'meta'
+  local f = call('HMGET', key, 'keeper', 'kept')
+  if f[1] and f[1] ~= args[1] and tonumber(f[2]) > c.now then return 0 end
+  call('HSET', key, 'keeper', args[1], 'kept', integer(c.now + args[2]))
+  return 1
+end)

@@ -1,0 +1,293 @@
+"""`MemoryFrontier`: the frontier's verbs on plain dictionaries of one process."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Self
+
+from core import InputError
+from frontier.canonical import canonical
+from frontier.flow import Flow
+from frontier.lease import (
+    Added,
+    Budget,
+    Discovery,
+    Exchange,
+    Kind,
+    Lease,
+    Outcome,
+    Rank,
+    Settlement,
+    Stats,
+)
+from frontier.memory.crawl import Crawl
+from frontier.memory.gate import Gate
+from frontier.memory.line import enter
+from frontier.memory.living import Living
+from frontier.memory.settling import settle
+from frontier.robots import RobotsRecord, Rule
+from frontier.scope import Scope
+
+_LONGEST_NAME = 255  # bytes of a worker's name
+
+
+class MemoryFrontier:
+    """What `Frontier` promises, for one process and for as long as it lives.
+
+    `clock` tells the time in milliseconds, and never goes back.
+    """
+
+    def __init__(self, *, clock: Callable[[], int], budget: Budget | None = None) -> None:
+        self._clock = clock
+        self._budget = budget or Budget()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._crawl = Crawl(budget=self._budget)
+        self._gate = Gate()
+        self._living = Living()
+
+    async def open(self, *, partitions: int | None = None) -> Self:  # noqa: ARG002 - the frontier's signature
+        """As `Frontier.open`; nothing is to be made ready, and nothing is spread."""
+        return self
+
+    async def add(self, discoveries: Sequence[Discovery]) -> Added:
+        """As `Frontier.add`."""
+        return self._crawl.admit(discoveries, self._clock())
+
+    async def lease(
+        self, n: int, *, worker: str, lease_ms: int, min_delay_ms: int, limit: int | None = None
+    ) -> list[Lease]:
+        """As `Frontier.lease`."""
+        if len(worker.encode()) > _LONGEST_NAME:
+            raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
+        crawl, now = self._crawl, self._clock()
+        granted: list[Lease] = []
+        flow = self._gate.flow(now)
+        if flow is not None and flow.shut:
+            return granted
+        crawl.catch_up(now)
+        if limit is not None:
+            n = min(n, limit - self._leased() - crawl.outcomes[Outcome.FETCHED])
+        while len(granted) < n and (line := crawl.line(now)[: n - len(granted)]):
+            for host in line:
+                slot = host.held
+                token = crawl.grant(host, worker, lease_ms, min_delay_ms, now)
+                if token is not None:
+                    granted.append(self._told(token, slot))
+        return granted
+
+    async def enter(self, lease: Lease, address: str, delay_ms: int) -> int:
+        """As `Frontier.enter`."""
+        return enter(self._crawl.addresses, address, delay_ms, lease.slot_ms, self._clock())
+
+    async def postpone(self, lease: Lease, wait_ms: int) -> bool:
+        """As `Frontier.postpone`."""
+        now = self._clock()
+        promise = self._crawl.promises.get(lease.token)
+        if promise is None or promise.released:
+            return False
+        _, host = self._crawl.finish(lease.token, 0)
+        host.held = max(host.held, now + wait_ms)
+        if promise.page is not None:
+            self._crawl.put_back(promise.page)
+        host.place(now)
+        return True
+
+    async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
+        """As `Frontier.renew`."""
+        for lease in leases:
+            if promise := self._crawl.promises.get(lease.token):
+                promise.deadline = self._clock() + lease_ms
+
+    async def release(self, exchanges: Sequence[Exchange]) -> None:
+        """As `Frontier.release`."""
+        now = self._clock()
+        for exchange in exchanges:
+            promise = self._crawl.promises.get(exchange.lease.token)
+            if promise is not None and not promise.released:
+                promise.released = True
+                host = self._crawl.hosts[promise.host]
+                host.end_exchange(now)
+                if exchange.elapsed_ms is not None:
+                    host.hear_elapsed(max(exchange.elapsed_ms, 0))
+                host.place(now)
+
+    async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0, now_ms: int = 0) -> int:
+        """As `Frontier.settle`."""
+        now = self._clock()
+        self._crawl.admit((found for ended in settlements for found in ended.discoveries), now)
+        self._gate.archived(archived)
+        return sum(settle(self._crawl, settlement, now, now_ms) for settlement in settlements)
+
+    async def settle_robots(
+        self, lease: Lease, *, rule: Rule, body: bytes, ttl_ms: int, delay_ms: int | None
+    ) -> None:
+        """As `Frontier.settle_robots`."""
+        now, delay = self._clock(), delay_ms or 0
+        promise = self._crawl.promises.get(lease.token)
+        if promise is None or promise.kind is not Kind.ROBOTS:
+            return
+        _, host = self._crawl.finish(lease.token, now)
+        self._crawl.origins[promise.origin].store(rule, body, now + ttl_ms)
+        if delay > host.delay or promise.origin == host.slowest:
+            host.delay, host.slowest = delay, promise.origin
+        host.place(now)
+
+    async def retry_robots(self, lease: Lease, *, after_ms: int) -> None:
+        """As `Frontier.retry_robots`."""
+        now = self._clock()
+        promise = self._crawl.promises.get(lease.token)
+        if promise is None or promise.kind is not Kind.ROBOTS:
+            return
+        origin = self._crawl.origins[promise.origin]
+        origin.attempt, origin.expiries = origin.attempt + 1, 0
+        _, host = self._crawl.finish(lease.token, now)
+        host.held = max(host.held, now + after_ms)
+        host.place(now)
+
+    async def robots(self, origin: str) -> RobotsRecord | None:
+        """As `Frontier.robots`."""
+        known = self._crawl.origins[origin]
+        if known.version == 0:
+            return None
+        return RobotsRecord(origin=origin, version=known.version, rule=known.rule, body=known.body)
+
+    async def hold(self, host: str, ms: int) -> bool:
+        """As `Frontier.hold`."""
+        known, now = self._crawl.hosts.get(host), self._clock()
+        if known is not None:
+            known.held = max(known.held, now + max(ms, 0))
+            known.place(now)
+        return known is not None
+
+    async def resume(self, host: str) -> bool:
+        """As `Frontier.resume`."""
+        known = self._crawl.hosts.get(host)
+        if known is not None:
+            known.held = known.faults = known.trips = 0
+            known.dead = False
+            known.turn = None
+            known.place(self._clock())
+        return known is not None
+
+    async def prefer(self, ranks: dict[str, Rank]) -> None:
+        """As `Frontier.prefer`."""
+        for domain, rank in ranks.items():
+            self._crawl.domains[domain].rank = rank
+        for host in self._crawl.hosts.values():
+            if host.domain in ranks:
+                host.rank, host.turn = ranks[host.domain], None
+                host.place(self._clock())
+
+    async def drop(self, scope: Scope) -> int:
+        """As `Frontier.drop`."""
+        self._crawl.bars.add(scope)
+        dropped = 0
+        for host in self._crawl.hosts.values():
+            if scope.kind == "any" or scope.anchor == {"host": host.name, "domain": host.domain}.get(
+                scope.kind
+            ):
+                dropped += self._crawl.bury(host, Outcome.REFUSED, "dropped")
+                host.place(self._clock())
+        return dropped
+
+    async def follow(self, *, follower: str, backlog: int, limit: int, ttl_ms: int = 600_000) -> Flow:
+        """As `Frontier.follow`."""
+        now = self._clock()
+        return self._gate.follow(follower, backlog, limit, now + ttl_ms, now)
+
+    async def unfollow(self, follower: str) -> None:
+        """As `Frontier.unfollow`."""
+        self._gate.unfollow(follower)
+
+    async def flow(self) -> Flow | None:
+        """As `Frontier.flow`."""
+        return self._gate.flow(self._clock())
+
+    async def beat(self, worker: str, ttl_ms: int = 30_000, *, stalled_ms: int | None = None) -> None:
+        """As `Frontier.beat`."""
+        self._living.beat(worker, ttl_ms, stalled_ms, self._clock())
+
+    async def stalls(self) -> list[int]:
+        """As `Frontier.stalls`."""
+        return self._living.stalls(self._clock())
+
+    async def leave(self, worker: str) -> None:
+        """As `Frontier.leave`."""
+        self._living.leave(worker)
+
+    async def alive(self, workers: Iterable[str]) -> set[str]:
+        """As `Frontier.alive`."""
+        return self._living.alive(workers, self._clock())
+
+    async def holders(self) -> set[str]:
+        """As `Frontier.holders`."""
+        return {promise.worker for promise in self._crawl.promises.values()}
+
+    async def reclaim(self, worker: str) -> int:
+        """As `Frontier.reclaim`."""
+        now = self._clock()
+        held = [token for token, promise in self._crawl.promises.items() if promise.worker == worker]
+        for token in sorted(held, reverse=True):  # each goes before those that are there
+            self._crawl.abandon(token, now, 0, now)
+        return len(held)
+
+    async def leases(self, worker: str) -> list[Lease]:
+        """As `Frontier.leases`."""
+        return [self._told(token) for token, held in self._crawl.promises.items() if held.worker == worker]
+
+    async def stats(self) -> Stats:
+        """As `Frontier.stats`."""
+        crawl = self._crawl
+        waiting, leased = sum(len(host.waiting) for host in crawl.hosts.values()), self._leased()
+        return Stats(
+            waiting=waiting,
+            leased=leased,
+            later=len(crawl.later),
+            robots=len(crawl.promises) - leased,
+            hosts=len(crawl.hosts),
+            outcomes={
+                str(outcome): crawl.outcomes[outcome] for outcome in Outcome if outcome is not Outcome.RETRY
+            },
+            reasons=dict(crawl.reasons),
+            seen=waiting + leased + len(crawl.later) + crawl.outcomes.total(),
+            scheduled=len(crawl.visits),
+            held=sum(host.trips > 0 for host in crawl.hosts.values()),
+            dead=sum(host.dead for host in crawl.hosts.values()),
+            discarded=dict(crawl.discarded),
+        )
+
+    async def forget(self) -> None:
+        """As `Frontier.forget`."""
+        self._begin()
+
+    def __repr__(self) -> str:
+        return "MemoryFrontier()"
+
+    def _leased(self) -> int:
+        return sum(promise.page is not None for promise in self._crawl.promises.values())
+
+    def _told(self, token: int, slot: int = 0) -> Lease:
+        promise = self._crawl.promises[token]
+        origin = self._crawl.origins[promise.origin]
+        if promise.page is not None:
+            found, attempt = promise.page.found, promise.page.attempt
+        else:
+            url = canonical("/robots.txt", promise.origin)
+            found, attempt = Discovery(url=url, scope=Scope(kind="any", anchor="")), origin.attempt
+        return Lease(
+            url=found.url,
+            kind=promise.kind,
+            token=token,
+            worker=promise.worker,
+            deadline_ms=promise.deadline,
+            scope=found.scope,
+            depth=found.depth,
+            max_depth=found.max_depth,
+            hops=found.hops,
+            priority=found.priority,
+            generation=found.generation,
+            interval_s=found.interval_s,
+            attempt=attempt,
+            robots_version=origin.version,
+            slot_ms=slot,
+        )

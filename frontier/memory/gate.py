@@ -1,0 +1,47 @@
+"""`Gate`: whether a crawl waits for what follows it. The rules are those of `frontier.flow`."""
+
+from dataclasses import dataclass, replace
+
+from frontier.flow import Flow
+
+_OPENS_AT = (4, 5)  # of the limit: a gate that opened at the limit would flutter
+
+
+@dataclass(slots=True)
+class Gate:
+    """The newest report, and the bytes archived since."""
+
+    report: Flow | None = None
+    until_ms: int = 0
+
+    def flow(self, now: int) -> Flow | None:
+        """The newest report while its time lasts."""
+        return self.report if now < self.until_ms else None
+
+    def follow(self, follower: str, backlog: int, limit: int, until_ms: int, now: int) -> Flow:
+        """Take a report; it says whether the gate is shut from now on."""
+        before = self.flow(now)
+        part, whole = _OPENS_AT
+        stays = before is not None and before.shut and backlog * whole > limit * part
+        self.report = Flow(
+            follower=follower,
+            backlog=backlog,
+            limit=limit,
+            estimate=backlog,
+            reported_ms=now,
+            shut=backlog > limit or stays,
+        )
+        self.until_ms = until_ms
+        return self.report
+
+    def unfollow(self, follower: str) -> None:
+        """Forget the report, if it is this follower's."""
+        if self.report is not None and self.report.follower == follower:
+            self.report = None
+
+    def archived(self, size: int) -> None:
+        """So many bytes more are to be processed."""
+        if self.report is not None:
+            estimate = self.report.estimate + size
+            shut = self.report.shut or estimate > self.report.limit
+            self.report = replace(self.report, estimate=estimate, shut=shut)

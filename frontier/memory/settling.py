@@ -1,0 +1,65 @@
+"""`settle`: how a page's lease ends."""
+
+from dataclasses import replace
+
+from frontier.lease import Outcome, Settlement
+from frontier.memory.circuit import judge
+from frontier.memory.crawl import Crawl
+from frontier.memory.state import Host, Page
+from frontier.novelty import DOMAIN, HOST, TEMPLATE, after, heard
+from frontier.revisit import due_ms, next_interval_s
+from frontier.template import template
+
+MAX_ATTEMPTS = 3
+"""Nutch: db.fetch.retry.max"""
+_RETRY_MS = 30_000  # doubles with every attempt
+
+
+def settle(crawl: Crawl, settlement: Settlement, now: int, fetched_ms: int) -> bool:
+    """End a lease; False where it is not held, or not a page's."""
+    token = settlement.lease.token
+    held = crawl.promises.get(token)
+    if held is None or held.page is None:
+        return False
+    _, host = crawl.finish(token, now)
+    if settlement.outcome is Outcome.RETRY:
+        _try_again(crawl, held.page, settlement, now)
+    else:
+        crawl.conclude(settlement.outcome, settlement.reason)
+        _visit_again(crawl, held.page, settlement.outcome, fetched_ms)
+    answered = settlement.outcome not in {Outcome.REFUSED, Outcome.FAILED}
+    asked = answered or settlement.fault is not None or settlement.hold_ms > 0
+    if asked and judge(host, settlement.fault, settlement.hold_ms, now):
+        crawl.bury(host, Outcome.FAILED, "host_dead")
+        host.dead = True
+    if settlement.sketch is not None:
+        _hear(crawl, host, held.page, settlement.sketch, leads_on=bool(settlement.discoveries))
+    host.place(now)
+    return True
+
+
+def _try_again(crawl: Crawl, page: Page, settlement: Settlement, now: int) -> None:
+    wait = settlement.retry_after_ms
+    if wait is None:
+        wait = _RETRY_MS * 2**page.attempt
+    page.attempt += 1
+    if page.attempt >= MAX_ATTEMPTS:
+        crawl.conclude(Outcome.FAILED, settlement.reason)
+    else:
+        crawl.later.append((now + max(wait, 0), page))
+
+
+def _visit_again(crawl: Crawl, page: Page, outcome: Outcome, fetched_ms: int) -> None:
+    if page.found.interval_s and outcome in {Outcome.FETCHED, Outcome.UNCHANGED}:
+        interval_s = next_interval_s(page.found.interval_s, changed=outcome is Outcome.FETCHED)
+        again = Page(found=replace(page.found, interval_s=interval_s))
+        crawl.visits.append((due_ms(fetched_ms, interval_s), again))
+
+
+def _hear(crawl: Crawl, host: Host, page: Page, sketch: int, *, leads_on: bool) -> None:
+    """The page said this: `frontier.novelty`."""
+    domain, name = crawl.domains[host.domain], template(page.found.url)
+    domain.ring, new = heard(domain.ring, sketch)
+    domain.standing = after(DOMAIN, domain.standing, new=new, leads_on=leads_on)
+    host.standing = after(HOST, host.standing, new=new, leads_on=leads_on)
+    host.templates[name] = after(TEMPLATE, host.template(name), new=new, leads_on=leads_on)

@@ -1,0 +1,160 @@
+"""What the model remembers: `Page`, `Host`, `Domain`, `Origin`, `Promise`. Times in milliseconds of its clock."""
+
+from dataclasses import dataclass, field
+
+from frontier.lease import Discovery, Kind, Rank
+from frontier.novelty import DOMAIN, HOST, TEMPLATE
+from frontier.robots import Rule
+
+MAX_OPEN = 16
+"""Exchanges at once with a host that has no delay: it is ours, or a test."""
+_SLOWEST_MS = 30_000  # Heritrix: maxDelayMs
+_FACTOR = 2  # of the time that a host takes to answer
+_LONGEST_ANSWER_MS = 600_000
+
+
+@dataclass(slots=True, kw_only=True)
+class Page:
+    """A URL that is not settled."""
+
+    found: Discovery
+    attempt: int = 0
+    expiries: int = 0
+    """Times that its worker was not heard of by the deadline."""
+
+    @property
+    def level(self) -> int:
+        """What a host's pages are ordered by; the lowest comes first."""
+        return self.found.depth - self.found.priority
+
+
+@dataclass(slots=True, kw_only=True)
+class Origin:
+    """The robots.txt of one origin."""
+
+    version: int = 0
+    expires: int = 0
+    rule: Rule = "allow"
+    body: bytes = b""
+    attempt: int = 0
+    """Times in a row that it could not be had."""
+    expiries: int = 0
+    """Times in a row that its worker was not heard of again."""
+
+    def store(self, rule: Rule, body: bytes, expires: int) -> None:
+        """It was read, or is given up."""
+        self.version += 1
+        self.rule, self.body, self.expires = rule, body, expires
+        self.attempt = self.expiries = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Promise:
+    """A lease that is not ended; of `page`, or of the robots.txt of `origin`."""
+
+    kind: Kind
+    host: str
+    origin: str
+    page: Page | None
+    worker: str
+    deadline: int
+    released: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Domain:
+    """One registered domain."""
+
+    urls: int = 0
+    hosts: int = 0
+    rank: Rank = Rank.USUAL
+    """Of hosts to come."""
+    standing: int = DOMAIN.first
+    ring: bytes = b""
+    """What its last pages said (`frontier.novelty`)."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Host:
+    """One host name, from its first URL on."""
+
+    name: str
+    domain: str
+    rank: Rank
+    waiting: list[Page] = field(default_factory=list)
+    """In the order in which they are granted."""
+    added: int = 0
+    """URLs ever."""
+    delay: int = 0
+    """What robots rules ask for."""
+    slowest: str = ""
+    """The origin whose rules these are."""
+    pace: int = 0
+    """The delay that the last lease was granted under."""
+    smooth: int = 0
+    """How long it takes to answer; smoothed as RFC 6298 smooths round trips."""
+    last: int = 0
+    """When the last exchange ended; 0 before the first."""
+    held: int = 0
+    """Nothing is asked before."""
+    open: int = 0
+    """Exchanges under way, that of a robots.txt included."""
+    asking: bool = False
+    """A robots.txt is being fetched."""
+    answered: bool = False
+    """It did once."""
+    dead: bool = False
+    faults: int = 0
+    """Exchanges in a row that came to nothing, since the circuit opened last."""
+    trips: int = 0
+    """Openings of the circuit in a row."""
+    standing: int = HOST.first
+    templates: dict[bytes, int] = field(default_factory=dict)
+    """Standings."""
+    turn: int | None = None
+    """When it may be asked, or since when it waits to be; None while it may not."""
+
+    def enqueue(self, page: Page) -> None:
+        """Put a page behind those of its level."""
+        at = sum(other.level <= page.level for other in self.waiting)
+        self.waiting.insert(at, page)
+
+    def put_back(self, page: Page) -> None:
+        """Put a page that was granted before all others, except where a lower level has come since."""
+        if self.waiting and self.waiting[0].level < page.level:
+            self.enqueue(page)
+        else:
+            self.waiting.insert(0, page)
+
+    def end_exchange(self, at: int) -> None:
+        """An exchange was over at `at` at the latest."""
+        self.open -= 1
+        self.last = max(self.last, at)
+
+    def hear_elapsed(self, elapsed: int) -> None:
+        """It took so long to answer."""
+        elapsed = min(elapsed, _LONGEST_ANSWER_MS)
+        self.smooth = (7 * self.smooth + elapsed) // 8 if self.smooth else elapsed
+
+    def pace_for(self, min_delay: int) -> int:
+        """The delay that the next lease is granted under."""
+        told = max(min_delay, self.delay)
+        return max(told, min(_FACTOR * self.smooth, _SLOWEST_MS)) if told else 0
+
+    def full(self, pace: int) -> bool:
+        """Whether it has as many exchanges open as a pace allows; where the circuit was open, a single probe."""
+        return self.open >= (1 if pace > 0 or self.trips > 0 else MAX_OPEN)
+
+    def template(self, name: bytes) -> int:
+        """Standing of one of its templates."""
+        return self.templates.get(name, TEMPLATE.first)
+
+    def place(self, now: int) -> None:
+        """Decide whether it may be asked, and when. A host that waits already keeps its turn."""
+        pace = max(self.delay, self.pace if self.open else 0)
+        if self.dead or self.asking or not self.waiting or self.full(pace):
+            self.turn = None
+            return
+        at = max(self.held, self.last + max(self.delay, self.pace), now)
+        if self.turn is None or (at > now and at > self.turn):
+            self.turn = at

@@ -1,0 +1,91 @@
+"""A server whose clock stands where a test wants it.
+
+Before every call the partition's steady clock is set to the test's time, and the moment of its last call is put into
+the future, so that the call advances it by nothing. What runs on the server's TIME (visits) is brought nearer instead.
+"""
+
+from collections.abc import Callable, Sequence
+
+from frontier import Budget, Frontier
+from frontier.connect import connect
+from frontier.link import Call
+from frontier.memory import MemoryFrontier
+
+FAR = 1 << 48
+FIRST_TOKEN = 10**8  # all tokens of a test have as many digits: their order as text is their order as numbers
+
+
+class Clock:
+    """Milliseconds since the epoch, as many as it is told."""
+
+    def __init__(self, now: int):
+        self.now = now
+
+    def __call__(self) -> int:
+        return self.now
+
+
+class Standing:
+    """A link that tells the partitions what time it is before it calls them."""
+
+    clustered = False
+
+    def __init__(self, link, clock: Callable[[], int]):
+        self._link = link
+        self._clock = clock
+        self.redis = link._redis
+
+    async def call(self, calls: Sequence[Call]):
+        pipeline = self.redis.pipeline(transaction=False)
+        for key in {key for call in calls for key in call.keys if key.endswith("count")}:
+            pipeline.hset(key, mapping={"steady": self._clock(), "wall": FAR})
+            pipeline.hsetnx(key, "token", FIRST_TOKEN)
+        await pipeline.execute()
+        return await self._link.call(calls)
+
+    def __getattr__(self, name):
+        return getattr(self._link, name)
+
+
+class Crawl:
+    """A crawl, and the time that it believes in."""
+
+    def __init__(self, clock: Clock, frontier: Frontier | MemoryFrontier, link: Standing | None = None):
+        self.clock = clock
+        self.frontier = frontier
+        self.link = link
+        self._skipped = 0
+
+    @property
+    def wall_ms(self) -> int:
+        """What visits fall due by: the server's TIME, which does not stand."""
+        return self.clock.now - (self._skipped if self.link is not None else 0)
+
+    async def skip(self, ms: int) -> None:
+        """Time passes."""
+        self.clock.now += ms
+        self._skipped += ms
+        if self.link is not None:
+            for call in self.frontier._partitions.calls("", key="visits"):
+                (visits,) = call.keys
+                for member in await self.link.redis.zrange(visits, 0, -1):
+                    await self.link.redis.zincrby(visits, -ms, member)
+
+    async def aclose(self) -> None:
+        await self.frontier.forget()
+        if self.link is not None:
+            await self.link.aclose()
+
+
+def remembered(clock: Clock, budget: Budget | None = None) -> Crawl:
+    """A crawl in memory."""
+    return Crawl(clock, MemoryFrontier(clock=clock, budget=budget))
+
+
+async def standing(
+    address: str, name: str, clock: Clock, *, partitions: int = 1, budget: Budget | None = None
+) -> Crawl:
+    """A crawl of that name on a server."""
+    link = Standing(await connect(address), clock)
+    frontier = await Frontier(link, name, budget=budget).open(partitions=partitions)
+    return Crawl(clock, frontier, link)

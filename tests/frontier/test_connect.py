@@ -1,0 +1,54 @@
+"""Addresses of servers and of clusters."""
+
+import pytest
+
+from core import InputError, Unavailable
+from frontier.cluster import Cluster, Slots
+from frontier.connect import connect
+from frontier.single import Single
+from tests.frontier.valkey_cluster import valkey
+
+
+@pytest.mark.parametrize("address", ["", "localhost", "http://a:1", "redis://a:b", "redis://a:1,b:x"])
+async def test_what_is_no_address_is_refused(address):
+    with pytest.raises(InputError, match=r"^project\.redis: .* is not an address"):
+        await connect(address)
+
+
+async def test_a_password_is_in_no_message():
+    with pytest.raises(
+        Unavailable, match=r"redis://127\.0\.0\.1:1,redis://127\.0\.0\.1:2 does not"
+    ) as caught:
+        await connect("redis://user:pass,word@127.0.0.1:1,127.0.0.1:2")
+    assert "word" not in str(caught.value)
+
+
+async def test_one_server_is_a_link_and_several_that_are_of_no_cluster_are_none(tmp_path):
+    with valkey(tmp_path / "0") as member:
+        link = await connect(member.address)
+        assert isinstance(link, Single)
+        await link.aclose()
+        with pytest.raises(
+            InputError, match=rf"127\.0\.0\.1:{member.port} is of no cluster; name one server"
+        ):
+            await connect(f"redis://127.0.0.1:1,127.0.0.1:{member.port}")
+
+
+async def test_a_node_of_a_cluster_is_known_for_one_even_before_it_has_slots(tmp_path):
+    with valkey(tmp_path / "0", cluster_enabled="yes") as member:
+        link = await connect(f"redis://127.0.0.1:1,127.0.0.1:{member.port}")
+        assert isinstance(link, Cluster)
+        await link.aclose()
+
+
+def test_a_map_says_who_has_a_slot_and_who_has_replicas():
+    told = {
+        (0, 99): {"primary": ("a", 1), "replicas": [("c", 3)]},
+        (101, 16_383): {"primary": ("b", 2), "replicas": []},
+    }
+    slots = Slots.of(told)
+    assert [slots.owners[slot] for slot in (0, 99, 100, 101, 16_383)] == [("a", 1)] * 2 + [None] + [
+        ("b", 2)
+    ] * 2
+    assert slots.masters == {("a", 1), ("b", 2)}
+    assert slots.replicated == {("a", 1)}

@@ -1,0 +1,598 @@
+"""What every frontier does, verb by verb: in memory, on a server, and on a server in four partitions."""
+
+import inspect
+import time
+from itertools import count
+
+import pytest
+
+from core import InputError
+from frontier import (
+    Budget,
+    Discovery,
+    Exchange,
+    Fault,
+    Frontier,
+    Kind,
+    Outcome,
+    Rank,
+    Scope,
+    Settlement,
+    canonical,
+)
+from frontier.memory import MemoryFrontier
+from tests.frontier.standing import Clock, remembered, standing
+
+SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
+_serial = count()
+
+
+@pytest.fixture
+def budget():
+    return None
+
+
+@pytest.fixture(params=["memory", "one partition", "four partitions"])
+async def crawl(request, address, budget):
+    clock = Clock(int(time.time() * 1000))
+    if request.param == "memory":
+        made = remembered(clock, budget)
+    else:
+        number = 1 if request.param == "one partition" else 4
+        made = await standing(address, f"contract-{next(_serial)}", clock, partitions=number, budget=budget)
+    yield made
+    await made.aclose()
+
+
+@pytest.fixture
+def worker(crawl):
+    return Worker(crawl)
+
+
+class Worker:
+    """One that reads every robots.txt as `allow`, and settles as it is told."""
+
+    def __init__(self, crawl, name="w"):
+        self.crawl = crawl
+        self.frontier = crawl.frontier
+        self.name = name
+
+    async def take(self, n=100, *, delay=0, lease_ms=HOUR, limit=None):
+        return await self.frontier.lease(
+            n, worker=self.name, lease_ms=lease_ms, min_delay_ms=delay, limit=limit
+        )
+
+    async def allow(self, lease, delay=None, ttl=1000 * DAY):
+        await self.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=ttl, delay_ms=delay)
+
+    async def pages(self, n=100, *, delay=0, lease_ms=HOUR, limit=None):
+        """Pages granted now; what robots.txt stands before them is read."""
+        taken = []
+        while granted := await self.take(n - len(taken), delay=delay, lease_ms=lease_ms, limit=limit):
+            for lease in granted:
+                if lease.kind is Kind.ROBOTS:
+                    await self.allow(lease)
+                    await self.crawl.skip(delay)
+                else:
+                    taken.append(lease)
+        return taken
+
+    async def settle(self, leases, outcome=Outcome.FETCHED, **fields):
+        ended = [Settlement(lease=lease, outcome=outcome, **fields) for lease in leases]
+        return await self.frontier.settle(ended, now_ms=self.crawl.wall_ms)
+
+    async def stats(self):
+        return await self.frontier.stats()
+
+
+def texts(leases):
+    return [lease.url.text for lease in leases]
+
+
+def numbered(found, host, n, **fields):
+    return [found(f"http://{host}/{i}", **fields) for i in range(n)]
+
+
+def test_the_frontier_in_memory_has_the_verbs_of_the_frontier():
+    def verbs(of):
+        return {
+            name: inspect.signature(verb)
+            for name, verb in inspect.getmembers(of, inspect.isfunction)
+            if not name.startswith("_")
+        }
+
+    server = verbs(Frontier)
+    # What lies in storage, and which crawls share a server, are no matter of one process.
+    assert verbs(MemoryFrontier) == {name: server[name] for name in server.keys() - {"tail", "crawls"}}
+
+
+# URLs
+
+
+async def test_an_unknown_url_waits_and_a_known_one_changes_nothing(crawl, found):
+    first = await crawl.frontier.add([found("http://a.test/1"), found("http://a.test/%31")])
+    assert (first.added, first.known) == (1, 1)
+    again = await crawl.frontier.add([found("http://a.test/1", priority=9), found("http://a.test/2")])
+    assert (again.added, again.known) == (1, 1)
+    stats = await crawl.frontier.stats()
+    assert (stats.seen, stats.waiting, stats.hosts) == (2, 2, 1)
+
+
+async def test_a_known_url_waits_once_more_for_each_generation(worker, found):
+    await worker.frontier.add([found("http://a.test/")])
+    await worker.settle(await worker.pages())
+    for generation in (7, 8):
+        again = [found("http://a.test/", generation=generation)]
+        assert (await worker.frontier.add(again)).added == 1
+        assert (await worker.frontier.add(again)).known == 1
+        (lease,) = await worker.pages()
+        assert lease.generation == generation
+        await worker.settle([lease])
+    assert (await worker.stats()).outcomes["fetched"] == 3
+
+
+@pytest.mark.parametrize("budget", [Budget(host=2)])
+async def test_a_host_has_no_more_urls_than_its_budget_and_the_rest_is_not_remembered(worker, found):
+    assert await worker.frontier.add(numbered(found, "a.test", 2)) == await worker.frontier.add(
+        numbered(found, "b.test", 2)
+    )
+    for _ in range(2):
+        more = await worker.frontier.add([found("http://a.test/9"), found("http://a.test/1")])
+        assert (more.added, more.known, more.discarded) == (0, 1, {"host_budget": 1})
+    stats = await worker.stats()
+    assert (stats.seen, stats.discarded) == (4, {"host_budget": 2})
+
+
+@pytest.mark.parametrize("budget", [Budget(domain=3)])
+async def test_a_domain_has_no_more_urls_than_its_budget_under_whatever_names(worker, found):
+    added = await worker.frontier.add([found(f"http://h{i}.a.test/") for i in range(5)])
+    assert (added.added, added.discarded) == (3, {"domain_budget": 2})
+    assert (await worker.frontier.add([found("http://b.test/")])).added == 1
+    assert (await worker.stats()).hosts == 4
+
+
+@pytest.mark.parametrize("budget", [Budget(hosts=3)])
+async def test_a_domain_has_no_more_names_than_its_budget(worker, found):
+    added = await worker.frontier.add([found(f"http://h{i}.a.test/{j}") for i in range(5) for j in range(2)])
+    assert (added.added, added.discarded) == (6, {"domain_hosts": 4})
+
+
+async def test_a_lease_carries_what_was_discovered(worker):
+    url = canonical("http://a.test:8080/%7ex?")
+    known = Discovery(
+        url=url, scope=Scope.of("prefix", url), depth=2, max_depth=5, hops=3, priority=1, interval_s=99
+    )
+    await worker.frontier.add([known])
+    (lease,) = await worker.pages()
+    assert {name: getattr(lease, name) for name in Discovery.__dataclass_fields__} == {
+        name: getattr(known, name) for name in Discovery.__dataclass_fields__
+    }
+    assert (lease.kind, lease.worker, lease.attempt, lease.robots_version) == (Kind.PAGE, "w", 0, 1)
+    assert lease.deadline_ms == worker.crawl.clock.now + HOUR
+
+
+async def test_a_host_gives_its_lowest_level_first_and_within_it_the_oldest(worker, found):
+    await worker.frontier.add(
+        [
+            found("http://a.test/deep", depth=3),
+            found("http://a.test/mid-1", depth=1),
+            found("http://a.test/mid-2", depth=1),
+            found("http://a.test/seed"),
+            found("http://a.test/wanted", depth=3, priority=2),
+            found("http://a.test/urgent", depth=1, priority=300),
+        ]
+    )
+    order = ["urgent", "seed", "mid-1", "mid-2", "wanted", "deep"]
+    assert texts(await worker.pages()) == [f"http://a.test/{name}" for name in order]
+
+
+async def test_a_workers_name_is_not_longer_than_a_byte_can_say(worker):
+    worker.name = "é" * 128
+    with pytest.raises(InputError, match="at most 255 bytes"):
+        await worker.take()
+
+
+# Delays
+
+
+async def test_a_host_is_asked_again_when_its_delay_is_over_and_no_sooner(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 2))
+    (page,) = await worker.pages(delay=5 * SECOND)
+    await worker.crawl.skip(MINUTE)
+    assert await worker.take(delay=5 * SECOND) == []
+    await worker.frontier.release([Exchange(lease=page)])
+    await worker.crawl.skip(5 * SECOND - 1)
+    assert await worker.take(delay=5 * SECOND) == []
+    await worker.crawl.skip(1)
+    assert len(await worker.take(delay=5 * SECOND)) == 1
+
+
+async def test_the_slower_of_the_crawls_delay_and_the_rules_wins(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 2))
+    (robots,) = await worker.take(delay=5 * SECOND)
+    await worker.allow(robots, delay=9 * SECOND)
+    await worker.crawl.skip(9 * SECOND - 1)
+    assert await worker.take(delay=5 * SECOND) == []
+    await worker.crawl.skip(1)
+    assert len(await worker.take(delay=5 * SECOND)) == 1
+
+
+async def test_a_host_that_takes_long_is_left_alone_for_twice_as_long(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 3))
+    (page,) = await worker.pages(delay=SECOND)
+    await worker.frontier.release([Exchange(lease=page, elapsed_ms=4 * SECOND)])
+    await worker.crawl.skip(8 * SECOND - 1)
+    assert await worker.take(delay=SECOND) == []
+    await worker.crawl.skip(1)
+    (page,) = await worker.take(delay=SECOND)
+    # Smoothed, an eighth of the newest; never more than half a minute.
+    await worker.frontier.release([Exchange(lease=page, elapsed_ms=600 * SECOND)])
+    await worker.crawl.skip(30 * SECOND - 1)
+    assert await worker.take(delay=SECOND) == []
+    await worker.crawl.skip(1)
+    assert len(await worker.take(delay=SECOND)) == 1
+
+
+async def test_a_host_without_a_delay_has_sixteen_exchanges_open_however_long_it_takes(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 40))
+    leases = await worker.pages()
+    assert len(leases) == 16
+    await worker.frontier.release([Exchange(lease=lease, elapsed_ms=MINUTE) for lease in leases[:3]])
+    assert len(await worker.take()) == 3
+
+
+# Addresses
+
+
+async def test_two_that_are_let_in_to_one_address_are_a_delay_apart(worker, found):
+    await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
+    a, b, c = await worker.pages()
+    assert await worker.frontier.enter(a, "192.0.2.1", SECOND) == 0
+    assert await worker.frontier.enter(b, "192.0.2.2", SECOND) == 0
+    assert await worker.frontier.enter(b, "192.0.2.1", SECOND) == SECOND
+    assert await worker.frontier.enter(c, "192.0.2.1", SECOND) == 2 * SECOND
+
+
+async def test_who_waits_for_an_address_comes_before_who_is_new(worker, found):
+    await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
+    a, b = (await worker.pages(3))[:2]
+    assert await worker.frontier.enter(a, "192.0.2.1", SECOND) == 0
+    wait = await worker.frontier.enter(b, "192.0.2.1", SECOND)
+    assert await worker.frontier.postpone(b, wait)
+    await worker.crawl.skip(wait - 1)
+    assert await worker.take() == []
+    await worker.crawl.skip(1)
+    (again,) = await worker.take()
+    assert again.url == b.url
+    assert await worker.frontier.enter(again, "192.0.2.1", SECOND) == 0
+
+
+async def test_a_postponed_page_is_the_first_of_its_host_again_and_was_not_tried(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 3))
+    (page,) = await worker.pages(1)
+    assert await worker.frontier.postpone(page, MINUTE)
+    assert not await worker.frontier.postpone(page, MINUTE)
+    assert await worker.settle([page]) == 0
+    await worker.crawl.skip(MINUTE - 1)
+    assert await worker.take() == []
+    await worker.crawl.skip(1)
+    again = await worker.take()
+    assert texts(again) == [f"http://a.test/{i}" for i in range(3)]
+    assert (again[0].attempt, again[0].slot_ms) == (0, worker.crawl.clock.now)
+
+
+async def test_an_exchange_that_took_place_is_not_postponed(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 1))
+    (page,) = await worker.pages()
+    await worker.frontier.release([Exchange(lease=page)])
+    assert not await worker.frontier.postpone(page, MINUTE)
+    assert await worker.settle([page]) == 1
+
+
+# Faults
+
+
+@pytest.mark.parametrize(
+    ("fault", "times", "wait"),
+    [
+        (Fault.DNS, 1, MINUTE),
+        (Fault.CONNECT, 1, MINUTE),
+        (Fault.RESET, 3, MINUTE // 2),
+        (Fault.TIMEOUT, 2, MINUTE // 2),
+        (Fault.TLS, 3, MINUTE),
+        (Fault.BUSY, 1, MINUTE // 2),
+        (Fault.SERVER, 5, MINUTE),
+    ],
+)
+async def test_faults_in_a_row_open_the_circuit_and_an_answer_closes_it(worker, found, fault, times, wait):
+    await worker.frontier.add(numbered(found, "a.test", 30))
+    await worker.settle(await worker.pages(1))
+    for doubled in (wait, 2 * wait):
+        assert (await worker.stats()).held == (doubled > wait)
+        for _ in range(times if doubled == wait else 1):
+            (page,) = await worker.take(1)
+            await worker.settle([page], Outcome.FAILED, fault=fault)
+        assert (await worker.stats()).held == 1
+        await worker.crawl.skip(doubled - 1)
+        assert await worker.take() == []
+        await worker.crawl.skip(1)
+    (probe,) = await worker.take()
+    await worker.settle([probe])
+    assert (await worker.stats()).held == 0
+    assert len(await worker.take()) == 16
+
+
+async def test_a_server_that_says_how_long_is_left_alone_for_that_long(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 3))
+    await worker.settle(await worker.pages(1), Outcome.FAILED, fault=Fault.BUSY, hold_ms=2 * HOUR)
+    await worker.crawl.skip(2 * HOUR - 1)
+    assert await worker.take() == []
+    await worker.crawl.skip(1)
+    assert len(await worker.take()) == 1
+
+
+async def fail_until_dead(worker):
+    trips = 0
+    while not (await worker.stats()).dead:
+        await worker.crawl.skip(HOUR)
+        (page,) = await worker.pages(1)
+        await worker.settle([page], Outcome.FAILED, fault=Fault.CONNECT)
+        trips += 1
+    return trips
+
+
+async def test_a_host_that_never_answered_is_dead_at_the_third_opening_of_its_circuit(worker, found):
+    await worker.frontier.add([*numbered(found, "a.test", 20), found("http://b.test/")])
+    await worker.settle([lease for lease in await worker.pages() if lease.url.host == "b.test"])
+    await worker.frontier.reclaim("w")
+    assert await fail_until_dead(worker) == 3
+    stats = await worker.stats()
+    assert (stats.dead, stats.drained, stats.reasons) == (1, True, {"failed:host_dead": 17})
+    more = await worker.frontier.add([found("http://a.test/new"), found("http://b.test/new")])
+    assert (more.added, more.discarded) == (1, {"host_dead": 1})
+
+
+async def test_a_host_that_answered_once_dies_at_the_eighth(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 20))
+    await worker.settle(await worker.pages(1))
+    assert await fail_until_dead(worker) == 8
+
+
+async def test_a_dead_host_that_is_resumed_lives(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 9))
+    await fail_until_dead(worker)
+    assert await worker.frontier.resume("a.test")
+    stats = await worker.stats()
+    assert (stats.dead, stats.held) == (0, 0)
+    assert (await worker.frontier.add([found("http://a.test/new")])).added == 1
+    assert len(await worker.pages()) == 1
+
+
+async def test_what_comes_back_to_a_dead_host_has_failed(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 9))
+    later, expired = await worker.pages(2, lease_ms=DAY)
+    await worker.settle([later], Outcome.RETRY, retry_after_ms=DAY, fault=Fault.TIMEOUT)
+    await worker.frontier.release([Exchange(lease=expired)])
+    await fail_until_dead(worker)
+    await worker.crawl.skip(2 * DAY)
+    assert await worker.take() == []
+    stats = await worker.stats()
+    assert (stats.drained, stats.reasons) == (True, {"failed:host_dead": 6})
+
+
+# Hosts
+
+
+async def test_a_held_host_is_asked_nothing_until_it_is_resumed(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 3))
+    assert await worker.frontier.hold("a.test", 2 * HOUR)
+    assert await worker.frontier.hold("a.test", HOUR)
+    await worker.crawl.skip(2 * HOUR - 1)
+    assert await worker.take() == []
+    assert await worker.frontier.resume("a.test")
+    assert len(await worker.pages()) == 3
+
+
+async def test_a_host_that_nobody_found_is_neither_held_nor_resumed(worker):
+    assert not await worker.frontier.hold("a.test", HOUR)
+    assert not await worker.frontier.resume("a.test")
+    assert (await worker.stats()).hosts == 0
+
+
+async def test_a_resumed_host_still_waits_its_delay(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 3))
+    await worker.settle(await worker.pages(1, delay=MINUTE), hold_ms=HOUR)
+    await worker.frontier.resume("a.test")
+    await worker.crawl.skip(MINUTE - 1)
+    assert await worker.take(delay=MINUTE) == []
+    await worker.crawl.skip(1)
+    assert len(await worker.take(delay=MINUTE)) == 1
+
+
+async def test_hosts_of_a_higher_rank_are_asked_before_all_others(worker, found):
+    await worker.frontier.add([found(f"http://{host}.a.test/") for host in "xyz"])
+    await worker.frontier.prefer({"a.test": Rank.LAST})
+    await worker.frontier.prefer({"a.test": Rank.USUAL})
+    await worker.frontier.hold("y.a.test", 1)
+    await worker.crawl.skip(1)
+    (first, *_) = await worker.take(2)
+    assert first.url.host == "x.a.test"
+
+
+async def test_a_rank_is_that_of_the_whole_domain_and_of_hosts_to_come(crawl, found):
+    if isinstance(crawl.frontier, Frontier) and crawl.frontier._partitions.number > 1:
+        pytest.skip("hosts of two partitions have no order between them")
+    worker = Worker(crawl)
+    await worker.frontier.add([found(f"http://{host}/") for host in ("a.test", "b.test", "www.b.test")])
+    await worker.frontier.prefer({"b.test": Rank.FIRST, "c.test": Rank.RICH, "a.test": Rank.LAST})
+    await worker.frontier.add([found(f"http://{host}/") for host in ("c.test", "d.test", "x.b.test")])
+    hosts = [lease.url.host for lease in await worker.take()]
+    assert hosts == ["b.test", "www.b.test", "x.b.test", "c.test", "d.test", "a.test"]
+
+
+@pytest.mark.parametrize(
+    ("scope", "at_once", "left"),
+    [
+        ("host:a.test", 2, {"www.a.test", "b.test"}),
+        ("domain:a.test", 4, {"b.test"}),
+        ("prefix:http://a.test/x/", 0, {"a.test", "www.a.test", "b.test"}),
+        ("any", 6, set()),
+    ],
+)
+async def test_what_is_dropped_is_neither_granted_nor_let_in(worker, found, scope, at_once, left):
+    scope = Scope.parse(scope)
+    everything = [
+        found(f"http://{host}/{path}") for host in ("a.test", "www.a.test", "b.test") for path in ("x/1", "y")
+    ]
+    await worker.frontier.add(everything)
+    assert await worker.frontier.drop(scope) == at_once
+    leases = await worker.pages()
+    assert {lease.url.host for lease in leases} == left
+    assert not any(scope.admits(lease.url) for lease in leases)
+    dropped = sum(scope.admits(known.url) for known in everything)
+    assert (await worker.stats()).reasons == {"refused:dropped": dropped}
+    new = await worker.frontier.add([found("http://a.test/x/new")])
+    assert (new.added, new.discarded) == (0, {"dropped": 1})
+
+
+# The end of a lease
+
+
+async def test_settling_twice_changes_nothing(worker, found):
+    await worker.frontier.add([found("http://a.test/")])
+    leases = await worker.pages()
+    assert await worker.settle(leases * 2) == 1
+    before = await worker.stats()
+    assert await worker.settle(leases, Outcome.FAILED) == 0
+    await worker.frontier.renew(leases, HOUR)
+    assert await worker.stats() == before
+
+
+async def test_what_a_late_settlement_found_is_no_less_found(worker, found):
+    await worker.frontier.add([found("http://a.test/")])
+    leases = await worker.pages()
+    await worker.frontier.reclaim("w")
+    assert await worker.settle(leases, discoveries=(found("http://b.test/"),)) == 0
+    assert (await worker.stats()).seen == 2
+
+
+async def test_a_page_is_tried_three_times_later_each_time(worker, found):
+    await worker.frontier.add([found("http://a.test/")])
+    for attempt, wait in enumerate((30 * SECOND, 60 * SECOND)):
+        (lease,) = await worker.pages()
+        assert lease.attempt == attempt
+        await worker.settle([lease], Outcome.RETRY, reason="timeout")
+        await worker.crawl.skip(wait - 1)
+        assert (await worker.take(), (await worker.stats()).later) == ([], 1)
+        await worker.crawl.skip(1)
+    await worker.settle(await worker.pages(), Outcome.RETRY, reason="timeout")
+    assert (await worker.stats()).reasons == {"failed:timeout": 1}
+
+
+async def test_what_expires_together_goes_back_in_its_order(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 12))
+    order = texts(await worker.pages(9, lease_ms=SECOND))
+    await worker.crawl.skip(SECOND)
+    assert texts(await worker.take(9)) == order
+
+
+async def test_what_is_reclaimed_together_goes_back_in_its_order(worker, found):
+    long = "and a path that is not short at all, so that the server keeps leases in no order of its own"
+    await worker.frontier.add([found(f"http://a.test/{i}/{long}") for i in range(16)])
+    order = texts(await worker.pages())
+    assert await worker.frontier.reclaim("w") == 16
+    assert texts(await worker.take()) == order
+
+
+async def test_a_page_is_visited_again_sooner_where_it_has_changed_and_later_where_not(worker, found):
+    await worker.frontier.add([found("http://a.test/", interval_s=10_000)])
+    for outcome, wait in ((Outcome.FETCHED, 8_000), (Outcome.UNCHANGED, 11_200)):
+        await worker.settle(await worker.pages(), outcome)
+        stats = await worker.stats()
+        assert (stats.scheduled, stats.drained) == (1, True)
+        await worker.crawl.skip((wait - 60) * SECOND)
+        assert await worker.take() == []
+        await worker.crawl.skip(120 * SECOND)
+    await worker.settle(await worker.pages(), Outcome.GONE)
+    stats = await worker.stats()
+    assert (stats.scheduled, stats.seen, stats.drained) == (0, 3, True)
+
+
+# Traps
+
+
+async def test_a_template_that_says_the_same_again_and_again_is_starved_and_another_goes_on(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 120))
+    while leases := await worker.pages():
+        await worker.settle(leases, sketch=7)
+    asked = (await worker.stats()).outcomes["fetched"]
+    maze = await worker.frontier.add([found(f"http://a.test/{i}") for i in range(100, 740)])
+    assert maze.discarded["trap"] == 640 - maze.added
+    assert 0 < maze.added < 40
+    assert asked < 100
+    honest = await worker.frontier.add([found(f"http://a.test/about/{word}.html") for word in "abcdef"])
+    assert honest.added == 6
+
+
+async def test_what_waits_in_a_trap_is_refused_but_for_a_trickle(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 700))
+    while leases := await worker.pages():
+        await worker.settle(leases, sketch=7)
+    stats = await worker.stats()
+    assert stats.drained
+    assert stats.reasons["refused:trap"] > 550
+    assert stats.outcomes["fetched"] + stats.reasons["refused:trap"] == 700
+
+
+async def test_a_host_that_says_new_things_is_never_starved(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 300))
+    sketches = count()
+    while leases := await worker.pages():
+        for lease in leases:
+            await worker.settle([lease], sketch=next(sketches))
+    assert (await worker.stats()).outcomes["fetched"] == 300
+
+
+# The crawl
+
+
+async def test_no_page_is_granted_beyond_the_limit(worker, found):
+    await worker.frontier.add([found(f"http://{host}.test/{i}") for host in "ab" for i in range(5)])
+    leases = await worker.pages(limit=3)
+    assert len(leases) == 3
+    await worker.settle(leases[:1])
+    await worker.settle(leases[1:], Outcome.REFUSED)
+    assert len(await worker.pages(limit=3)) == 2
+    assert await worker.take(limit=0) == []
+
+
+async def test_nothing_is_granted_while_the_gate_is_shut(worker, found):
+    await worker.frontier.add([found("http://a.test/")])
+    await worker.frontier.follow(follower="p", backlog=0, limit=10)
+    await worker.frontier.settle([], archived=11)
+    assert (await worker.frontier.flow()).shut
+    assert await worker.take() == []
+    await worker.frontier.unfollow("p")
+    assert len(await worker.pages()) == 1
+
+
+async def test_who_was_not_heard_of_in_time_does_not_live(worker):
+    await worker.frontier.beat("w", MINUTE, stalled_ms=SECOND)
+    await worker.frontier.beat("v", HOUR)
+    await worker.crawl.skip(MINUTE - 1)
+    assert await worker.frontier.alive(["u", "v", "w"]) == {"v", "w"}
+    assert await worker.frontier.stalls() == [MINUTE - 1 + SECOND]
+    await worker.crawl.skip(1)
+    assert await worker.frontier.alive(["u", "v", "w"]) == {"v"}
+    assert await worker.frontier.stalls() == []
+
+
+async def test_a_forgotten_crawl_knows_nothing(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 3))
+    await worker.settle((await worker.pages())[:1], sketch=1)
+    await worker.frontier.drop(Scope.parse("host:b.test"))
+    await worker.frontier.forget()
+    assert (await worker.stats()).seen == 0
+    assert await worker.frontier.leases("w") == []
+    assert await worker.frontier.robots("http://a.test") is None
+    assert (await worker.frontier.add([*numbered(found, "a.test", 3), found("http://b.test/")])).added == 4

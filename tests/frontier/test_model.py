@@ -1,0 +1,388 @@
+"""Whatever happens in whatever order, the server and the model in memory tell the same story."""
+
+import asyncio
+import sys
+import time
+from dataclasses import dataclass, replace
+from itertools import count
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from frontier import (
+    Budget,
+    Discovery,
+    Exchange,
+    Fault,
+    Kind,
+    Outcome,
+    Rank,
+    Scope,
+    Settlement,
+    canonical,
+)
+from tests.frontier.standing import Clock, remembered, standing
+
+_serial = count()
+
+SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
+ALWAYS = 1_000 * 24 * HOUR
+ALL = 1_000  # more than can be ready at once
+WORKERS = ("v", "w")
+ORIGINS = ("http://a.test", "https://a.test", "http://b.test:81", "http://www.b.test")
+HOSTS = ("a.test", "b.test", "www.b.test", "unknown.test")
+DOMAINS = ("a.test", "b.test")
+SCOPES = ("host:a.test", "domain:b.test", "prefix:http://b.test:81/x", "host:unknown.test", "any")
+
+
+def page(origin, path, depth, priority, generation, interval_s):
+    url = canonical(f"{origin}/{path}")
+    return Discovery(
+        url=url,
+        scope=Scope.of("host", url),
+        depth=depth,
+        priority=priority,
+        generation=generation,
+        interval_s=interval_s,
+    )
+
+
+rarely = st.sampled_from([0] * 9 + [1])
+pages = st.lists(
+    st.builds(
+        page,
+        st.sampled_from(ORIGINS),
+        st.sampled_from([*"123456", "x/1", "x/2"]),
+        st.integers(0, 3),
+        st.integers(0, 1),
+        rarely,
+        st.sampled_from([0, 0, 10_000]),
+    ),
+    max_size=8,
+)
+spans = st.sampled_from([0, SECOND, 7 * SECOND, 30 * SECOND, 61 * SECOND])
+
+
+@dataclass(frozen=True, kw_only=True)
+class End:
+    """What a worker does with a lease."""
+
+    released: bool
+    elapsed: int | None
+    how: str
+    outcome: Outcome
+    reason: str
+    fault: Fault | None
+    found: tuple[Discovery, ...]
+    wait: int | None
+    hold: int
+    sketch: int | None
+    address: str
+    stale: bool
+    delay: int | None
+
+
+ends = st.builds(
+    End,
+    released=st.booleans(),
+    elapsed=st.sampled_from([None, 0, 400, 3 * SECOND, 10 * MINUTE]),
+    how=st.sampled_from(["settle"] * 5 + ["leave", "leave", "retry", "retry", "postpone", "enter", "other"]),
+    outcome=st.sampled_from(Outcome),
+    reason=st.sampled_from(["", "r"]),
+    fault=st.none() | st.none() | st.sampled_from(Fault),
+    found=pages.map(tuple),
+    wait=st.none() | spans,
+    hold=st.just(0) | spans,
+    sketch=st.sampled_from([None, 1, 2, 3]),
+    address=st.sampled_from(["192.0.2.1", "2001:db8::1"]),
+    stale=st.sampled_from([False] * 5 + [True]),
+    delay=st.sampled_from([None, 0, 0, 2 * SECOND]),
+)
+
+
+def plain(leases):
+    """Leases without what may differ between two frontiers: tokens, and the order between hosts."""
+    return sorted((replace(lease, token=0) for lease in leases), key=lambda lease: lease.url.host)
+
+
+class Machine(RuleBasedStateMachine):
+    """One crawl on a server and one in memory, which are told the same."""
+
+    address = ""
+    partitions = 1
+
+    def __init__(self):
+        super().__init__()
+        self.run = asyncio.Runner().run
+        self.tokens = set()
+        self.pairs = []
+        self.real = None
+
+    @initialize(
+        budget=st.none()
+        | st.builds(Budget, host=st.just(5), domain=st.just(7), hosts=st.sampled_from([1, 4096])),
+        found=pages,
+    )
+    def begin(self, budget, found):
+        self.clock = Clock(int(time.time() * 1000))
+        name = f"model-{next(_serial)}"
+        self.real = self.run(
+            standing(self.address, name, self.clock, partitions=self.partitions, budget=budget)
+        )
+        self.model = remembered(self.clock, budget)
+        self.both("add", found)
+
+    def teardown(self):
+        if self.real is None:
+            return
+        try:
+            if sys.exc_info()[0] is None:
+                self.drain()
+        finally:
+            self.run(self.real.aclose())
+
+    def tell(self, verb, *told, **named):
+        """Tell each of the two frontiers its own, at the same moment, which no other call shares."""
+        self.clock.now += 1
+        frontiers = (self.real.frontier, self.model.frontier)
+        return [
+            self.run(getattr(frontier, verb)(*args, **named))
+            for frontier, args in zip(frontiers, told or ((), ()), strict=True)
+        ]
+
+    def both(self, verb, *args, **named):
+        """Tell both the same; they answer the same."""
+        real, model = self.tell(verb, args, args, **named)
+        assert real == model
+        return real
+
+    def pair(self, verb, pair, value, *args, **named):
+        """Tell both the same of a lease of each; they answer the same."""
+        real, model = self.tell(verb, *((value(lease), *args) for lease in pair), **named)
+        assert real == model
+        return real
+
+    def lease(self, n, worker, lease_ms, min_delay_ms, limit):
+        if self.partitions > 1:
+            n, limit = ALL, None
+        real, model = self.tell(
+            "lease",
+            (n,),
+            (n,),
+            worker=worker,
+            lease_ms=lease_ms,
+            min_delay_ms=min_delay_ms,
+            limit=limit,
+        )
+        if self.partitions == 1:
+            assert [lease.url.text for lease in real] == [lease.url.text for lease in model]
+        assert plain(real) == plain(model)
+        tokens = {lease.token for lease in real}
+        assert len(tokens) == len(real)
+        assert self.tokens.isdisjoint(tokens)
+        self.tokens |= tokens
+        of_model = {(lease.url.text, lease.kind, lease.generation): lease for lease in model}
+        pairs = [(lease, of_model[lease.url.text, lease.kind, lease.generation]) for lease in real]
+        pairs.sort(key=lambda pair: pair[0].url.host)
+        self.pairs += pairs
+        return pairs
+
+    def end(self, pair, end):
+        lease = pair[0]
+        if end.how == "leave":
+            return
+        if end.how == "postpone":
+            self.pair("postpone", pair, lambda lease: lease, end.wait or 0)
+            return
+        if end.how == "enter":
+            wait = self.pair("enter", pair, lambda lease: lease, end.address, end.wait or SECOND)
+            if wait:
+                self.pair("postpone", pair, lambda lease: lease, wait)
+                return
+        if end.released:
+            self.pair("release", pair, lambda lease: [Exchange(lease=lease, elapsed_ms=end.elapsed)])
+        if (lease.kind is Kind.ROBOTS) == (end.how == "other"):
+            self.settle(pair, end)
+        elif end.how == "retry":
+            self.pair("retry_robots", pair, lambda lease: lease, after_ms=end.wait or 0)
+        else:
+            self.pair(
+                "settle_robots",
+                pair,
+                lambda lease: lease,
+                rule="rules",
+                body=b"x" * 20,
+                ttl_ms=0 if end.stale else ALWAYS,
+                delay_ms=end.delay,
+            )
+
+    def settle(self, pair, end):
+        ended = [
+            Settlement(
+                lease=lease,
+                outcome=Outcome.RETRY if end.how == "retry" else end.outcome,
+                reason=end.reason,
+                discoveries=end.found,
+                retry_after_ms=end.wait,
+                hold_ms=end.hold,
+                fault=end.fault,
+                sketch=end.sketch,
+            )
+            for lease in pair
+        ]
+        self.clock.now += 1
+        accepted = [
+            self.run(crawl.frontier.settle([settlement], now_ms=crawl.wall_ms))
+            for crawl, settlement in zip((self.real, self.model), ended, strict=True)
+        ]
+        assert accepted[0] == accepted[1]
+
+    @rule(found=pages)
+    def add(self, found):
+        self.both("add", found)
+
+    @rule(
+        times=st.integers(1, 10),
+        n=st.sampled_from([1, 2, ALL, ALL]),
+        worker=st.sampled_from(WORKERS),
+        lease_ms=st.sampled_from([SECOND, MINUTE]),
+        min_delay_ms=st.sampled_from([0, SECOND, 5 * SECOND]),
+        limit=st.sampled_from([None, None, None, 3]),
+        ends=st.lists(ends, min_size=1, max_size=2),
+        gap=st.sampled_from([0, 500, 2 * SECOND, 5 * SECOND, 61 * SECOND, 3 * HOUR]),
+    )
+    def work(self, times, n, worker, lease_ms, min_delay_ms, limit, ends, gap):
+        for _ in range(times):
+            for i, pair in enumerate(self.lease(n, worker, lease_ms, min_delay_ms, limit)):
+                self.end(pair, ends[i % len(ends)])
+            self.they_agree()
+            self.skip(gap)
+
+    @precondition(lambda self: self.pairs)
+    @rule(ago=st.integers(0, 40), end=ends)
+    def do_with_an_old_lease(self, ago, end):
+        self.end(self.pairs[-1 - ago % len(self.pairs)], end)
+
+    @precondition(lambda self: self.pairs)
+    @rule(ago=st.integers(0, 40), lease_ms=spans)
+    def renew(self, ago, lease_ms):
+        self.pair("renew", self.pairs[-1 - ago % len(self.pairs)], lambda lease: [lease], lease_ms)
+
+    @rule(worker=st.sampled_from(WORKERS))
+    def reclaim(self, worker):
+        self.both("reclaim", worker)
+
+    @rule(host=st.sampled_from(HOSTS), ms=spans)
+    def hold(self, host, ms):
+        self.both("hold", host, ms)
+
+    @rule(host=st.sampled_from(HOSTS))
+    def resume(self, host):
+        self.both("resume", host)
+
+    @rule(ranks=st.dictionaries(st.sampled_from(DOMAINS), st.sampled_from(Rank), max_size=2))
+    def prefer(self, ranks):
+        self.both("prefer", ranks)
+
+    @rule(scope=st.sampled_from(SCOPES), really=rarely)
+    def drop(self, scope, really):
+        if really:
+            self.both("drop", Scope.parse(scope))
+
+    @rule(
+        backlog=st.integers(0, 12),
+        limit=st.just(10),
+        ttl_ms=st.sampled_from([SECOND, MINUTE]),
+        archived=st.integers(0, 12),
+    )
+    def follow(self, backlog, limit, ttl_ms, archived):
+        real, model = self.tell("follow", follower="p", backlog=backlog, limit=limit, ttl_ms=ttl_ms)
+        assert replace(real, reported_ms=0) == replace(model, reported_ms=0)
+        self.both("settle", [], archived=archived)
+
+    @rule()
+    def unfollow(self):
+        self.both("unfollow", "p")
+
+    @rule(worker=st.sampled_from(WORKERS), ttl_ms=spans, stalled_ms=st.none() | spans)
+    def beat(self, worker, ttl_ms, stalled_ms):
+        self.both("beat", worker, ttl_ms, stalled_ms=stalled_ms)
+
+    @rule(worker=st.sampled_from(WORKERS))
+    def leave(self, worker):
+        self.both("leave", worker)
+
+    @rule(ms=st.sampled_from([500, SECOND, 5 * SECOND, 61 * SECOND, 3 * HOUR]))
+    def skip(self, ms):
+        self.run(self.real.skip(ms))
+
+    @invariant()
+    def they_agree(self):
+        if self.real is None:
+            return
+        stats = self.both("stats")
+        settled = sum(stats.outcomes.values())
+        assert stats.waiting + stats.leased + stats.later + settled == stats.seen
+        self.both("holders")
+        self.both("alive", WORKERS)
+        for worker in WORKERS:
+            real, model = self.tell("leases", (worker,), (worker,))
+            assert plain(real) == plain(model)
+        for origin in ORIGINS[:2]:
+            self.both("robots", origin)
+        real, model = self.tell("stalls")
+        assert sorted(real) == sorted(model)
+        real, model = self.tell("flow")
+        assert (real and replace(real, reported_ms=0)) == (model and replace(model, reported_ms=0))
+
+    def drain(self):
+        """Nothing is ever stuck: an honest worker brings every URL to an end."""
+        self.both("unfollow", "p")
+        for worker in WORKERS:
+            self.both("reclaim", worker)
+        while not self.both("stats").drained:
+            self.skip(3 * HOUR)
+            for pair in self.lease(ALL, "w", HOUR, 0, None):
+                if pair[0].kind is Kind.ROBOTS:
+                    rules = {"rule": "allow", "body": b"", "ttl_ms": ALWAYS, "delay_ms": 0}
+                    self.pair("settle_robots", pair, lambda lease: lease, **rules)
+                else:
+                    done = self.pair(
+                        "settle", pair, lambda lease: [Settlement(lease=lease, outcome=Outcome.GONE)]
+                    )
+                    assert done == 1
+        self.they_agree()
+
+
+def examine(address, partitions, examples, steps):
+    machine = type("Examined", (Machine,), {"address": address, "partitions": partitions})
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_the_server_and_the_model_agree_after_every_step(address, partitions):
+    examine(address, partitions, examples=25, steps=15)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_the_server_and_the_model_agree_after_very_many_steps(address, partitions):
+    examine(address, partitions, examples=400, steps=30)

@@ -1,0 +1,79 @@
+"""Whether a call waits for a replica, as the master's own words decide it."""
+
+import pytest
+
+from frontier.replication import ALONE_S, Replication, grace_s
+
+MASTER = b"# Replication\r\nrole:master\r\nconnected_slaves:%d\r\n%smaster_replid:8f\r\n"
+NODE_TIMEOUT_MS = 2_000
+
+
+def info(*lags: int, state: bytes = b"online") -> bytes:
+    lines = [
+        b"slave%d:ip=127.0.0.1,port=7,state=%s,offset=4,lag=%d,type=replica\r\n" % (i, state, lag)
+        for i, lag in enumerate(lags)
+    ]
+    return MASTER % (len(lines), b"".join(lines))
+
+
+@pytest.fixture
+def member() -> Replication:
+    found = Replication()
+    found.promoted(listed=True, grace_s=grace_s(NODE_TIMEOUT_MS))
+    return found
+
+
+def test_a_server_that_nobody_said_anything_of_has_no_replica():
+    assert not Replication().wanted(0)
+
+
+def test_a_server_with_a_replica_has_its_calls_wait_for_it():
+    server = Replication()
+    assert server.told(info(1), now=100)
+    assert server.wanted(100)
+    assert server.wanted(10_000)
+
+
+def test_a_server_that_lost_its_replica_counts_as_alone_only_after_some_time():
+    server = Replication()
+    server.told(info(0), now=100)
+    server.told(info(), now=200)
+    server.told(info(), now=205)
+    assert server.wanted(200 + ALONE_S)
+    assert not server.wanted(200.1 + ALONE_S)
+    server.told(info(1), now=300)
+    assert server.wanted(300)
+
+
+def test_a_cut_off_master_has_stopped_taking_writes_before_it_counts_as_alone(member):
+    member.told(info(), now=10)
+    assert member.wanted(10 + 1.5 * NODE_TIMEOUT_MS / 1000)
+    assert not member.wanted(10 + 2.5 * NODE_TIMEOUT_MS / 1000)
+
+
+def test_a_silent_replica_is_missed_since_it_was_last_heard_of(member):
+    member.told(info(3, 9), now=10)
+    assert member.wanted(11)
+    assert not member.wanted(7.1 + grace_s(NODE_TIMEOUT_MS))
+
+
+def test_a_replica_that_only_loads_what_the_master_has_is_none(member):
+    member.told(info(0, state=b"send_bulk"), now=10)
+    assert not member.wanted(20)
+
+
+def test_an_acknowledgement_says_that_there_is_a_replica(member):
+    member.told(info(), now=10)
+    member.acknowledged()
+    assert member.wanted(100)
+
+
+def test_a_promoted_replica_that_has_none_itself_waits_for_nobody(member):
+    member.promoted(listed=False, grace_s=grace_s(NODE_TIMEOUT_MS))
+    assert not member.wanted(0)
+    member.told(info(0), now=5)
+    assert member.wanted(5)
+
+
+def test_a_replica_is_told_from_a_master():
+    assert not Replication().told(b"# Replication\r\nrole:slave\r\nmaster_link_status:up\r\n", now=0)
