@@ -1,23 +1,27 @@
 """The frontier: which URLs a crawl knows, which come next, and when their hosts may be asked.
 
-**The life of a URL.** Before anybody adds it, a URL is *unknown*. A seed or a link makes it a `Discovery`;
-`add` looks it up by its canonical text, and if it is new it is *waiting*, in the queue of its host, behind
-what is nearer to the seeds or has more priority. When its turn comes it is *leased*: promised to one worker
-until a deadline, under a token that no other grant ever has. The worker ends the promise with a `Settlement`,
-once what it fetched is durable, and the URL is *settled*: fetched, redirected (its target was added by the
-same settlement), refused or failed. It never becomes unknown again, so no URL is crawled twice. Two ways
-lead back: a settlement may ask to try again, and the URL waits until *later*, three attempts in all; and a
-lease whose worker was not heard of by the deadline expires, and the URL waits as before. One that outlives
-five workers' deadlines is failed, for it is likely what kills them.
+**The life of a URL.** Before anybody adds it, a URL is *unknown*. A seed or a link makes it a `Discovery`; `add` looks up
+its fingerprint, and if that is new, the budgets have room and no trap is suspected (`frontier.novelty`), it is *waiting*,
+in the queue of its host, behind what is nearer to the seeds or has more priority; where too much waits for memory, in
+storage (`frontier.tail`). When its turn comes it is *leased*: promised to one worker until a deadline, under a token
+that no other grant ever has. The worker ends the promise with a `Settlement`, once what it fetched is durable, and the URL
+is *settled*: fetched, unchanged, redirected (its target was added before), gone, refused or failed. It never becomes
+unknown again, so no URL is crawled twice, unless it is asked for anew: by another `generation`, or because it was to be
+visited again after an interval, which each visit adapts (`frontier.revisit`). Two ways lead back: a settlement may ask to
+try again, and the URL waits until *later*, three attempts in all; and a lease whose worker was not heard of by the
+deadline expires, and the URL waits as before. One that outlives five workers' deadlines is failed, for it is likely what
+kills them.
 
-**The life of a host.** A host name is born with its first URL. It stands in line with all other hosts that
-may be asked now, the longest waiting first; one that is granted a lease goes to the end. While one exchange
-with a host that has a delay is open there is no second, and the next begins no sooner than the delay after
-the end of the last. Who ends it is the worker (`release`, when the bytes are in) or the lease's deadline.
-The delay is the crawl's own or what robots rules ask for, the slower of the two. Before the first page of an
-origin, and again when the answer has gone stale, its robots.txt is leased like a page (`Kind.ROBOTS`) and
-its host waits for `settle_robots` or `retry_robots`. Nobody but the frontier knows about politeness: it
-holds for the whole fleet, because there is one line for all.
+**The life of a host.** A host name is born with its first URL. It stands in line with all other hosts of its rank that may
+be asked now, the longest waiting first; one that is granted a lease goes to the end. While one exchange with a host that
+has a delay is open there is no second, and the next begins no sooner than the delay after the end of the last. Who ends
+it is the worker (`release`, when the bytes are in) or the lease's deadline. The delay is the crawl's own, what robots rules
+ask for, or twice what the host takes to answer, whichever is slowest. Before the first page of an origin, and again when
+the answer has gone stale, its robots.txt is leased like a page (`Kind.ROBOTS`) and its host waits for `settle_robots` or
+`retry_robots`. Hosts that share an IP address share its delay as well (`enter`). A host whose exchanges come to nothing, by
+`Fault`, is left alone for a while, which doubles, and is then tried with one exchange: any answer makes all well. One that
+never answers is given up, and what waited for it has failed. Nobody but the frontier knows about politeness: it holds for
+the whole fleet, and after any crash, because it is kept where the queue is kept.
 
 **The gate.** What comes after the crawl may be slower than the crawl. Whoever follows it reports how many archived
 bytes are still to be processed (`follow`); what is archived from then on is added by the settlements. Beyond the
@@ -28,8 +32,10 @@ again (`Flow`).
 who was not heard of for a time is not `alive`, and another may take up what it left. Should it live after all, its
 tokens are worth nothing any more.
 
-Everything lives in one Redis or Valkey; `lua/` is the only writer, one atomic function a verb, and
-the server's clock is the only clock. `server.embedded` runs such a server for one machine.
+Everything lives in Redis or Valkey, one server or a cluster (`frontier.link`): a crawl is spread over partitions
+(`frontier.partition`), and the functions in `lua/` are the only writers, each atomic and of one partition. Time is the
+server's (`lua/clock.lua`). `server.embedded` runs such a server for one machine; `memory` is the same frontier for one
+process, without a server: what is promised, in plain Python.
 """
 
 from frontier.canonical import NotAUrl, canonical

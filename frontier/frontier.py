@@ -75,12 +75,7 @@ class Frontier:
         Not let in, and not remembered, is what the budget has no room for, what is barred (`drop`), and what leads
         into a trap: `Added.discarded` says how many, by reason.
         """
-        if not discoveries:
-            return Added(added=0, known=0)
-        if not self._listed:
-            await self._link.list_name(self._crawl)
-            self._listed = True
-        return added(await self._link.call(self._additions(discoveries)))
+        return added((await self._told(discoveries))[1])
 
     async def lease(
         self, n: int, *, worker: str, lease_ms: int, min_delay_ms: int, limit: int | None = None
@@ -167,15 +162,32 @@ class Frontier:
         harmless. `archived` are the bytes by which the crawl's archive has grown, these pages' and others': what follows
         the crawl has so much more to do. `now_ms` is when pages that are to be visited again were fetched.
         """
-        await self.add(list(chain.from_iterable(settlement.discoveries for settlement in settlements)))
-        calls = [
-            self._partitions.call(p, "settle", *chain.from_iterable(_settled(s, now_ms) for s in ended))
-            for p, ended in self._by_partition(settlements, lambda ended: ended.lease.token)
-        ]
         if archived:
-            calls.append(home(self._crawl, "archived", archived))
-        replies = await self._link.call(calls)
-        return sum(chain.from_iterable(replies[: len(calls) - bool(archived)]))
+            await self._home("archived", archived)
+        accepted = 0
+        while settlements:
+            found = list(chain.from_iterable(settlement.discoveries for settlement in settlements))
+            calls, rows = await self._told(found)
+            told: dict[tuple[str, ...], bytes] = {}
+            for call, row in zip(calls, rows, strict=True):
+                told.setdefault(call.keys, row[2])
+            parts = self._by_partition(settlements, lambda ended: ended.lease.token)
+            replies = await self._link.call(
+                [
+                    self._partitions.call(
+                        p,
+                        "settle",
+                        told.get((self._partitions.key(p),), b""),
+                        *chain.from_iterable(_settled(s, now_ms) for s in ended),
+                    )
+                    for p, ended in parts
+                ]
+            )
+            accepted += sum(chain.from_iterable(replies))
+            settlements = [
+                s for (_, ended), reply in zip(parts, replies, strict=True) if not reply for s in ended
+            ]
+        return accepted
 
     # Hosts
 
@@ -338,6 +350,14 @@ class Frontier:
     def __repr__(self) -> str:
         return f"Frontier({self._crawl!r})"
 
+    async def _told(self, discoveries: Sequence[Discovery]) -> tuple[list[Call], list[Any]]:
+        """The calls that add them, and what was answered."""
+        if discoveries and not self._listed:
+            await self._link.list_name(self._crawl)
+            self._listed = True
+        calls = self._additions(discoveries)
+        return calls, await self._link.call(calls)
+
     def _additions(self, discoveries: Sequence[Discovery]) -> list[Call]:
         parts: defaultdict[int, defaultdict[str, list[Discovery]]] = defaultdict(lambda: defaultdict(list))
         for found in discoveries:
@@ -372,11 +392,11 @@ class Frontier:
         self._next = (self._next + 1) % number
         return [*range(self._next, number), *range(self._next)]
 
-    def _by_partition(self, items: Iterable[T], token: Callable[[T], int]) -> Iterable[tuple[int, list[T]]]:
+    def _by_partition(self, items: Iterable[T], token: Callable[[T], int]) -> list[tuple[int, list[T]]]:
         parts: defaultdict[int, list[T]] = defaultdict(list)
         for item in items:
             parts[self._partitions.of_token(token(item))].append(item)
-        return parts.items()
+        return list(parts.items())
 
     async def _hosts(self, partition: int | None = None) -> Any:
         for p in range(self._partitions.number) if partition is None else (partition,):

@@ -26,6 +26,8 @@ _LOOK_S = 1.0
 """How often a server is asked for its replicas, beside calls; they tell it themselves once a second that they live."""
 _WAIT_MS = 500
 """One wait for a replica, after which the server is asked whether it still has one; well below the socket's timeout."""
+_CONNECTIONS = 32
+"""At once from one link to one server: calls beyond that wait for a connection, which costs a server 20 KB."""
 
 Command: TypeAlias = tuple[Arg, ...]
 
@@ -41,6 +43,7 @@ class Node:
         self._looked = 0.0
         self._code: str | None = None
         self._loading = asyncio.Lock()
+        self._room = asyncio.Semaphore(_CONNECTIONS)
 
     async def carry(
         self, commands: Sequence[Command], patience: Patience, *, asking: bool = False
@@ -50,7 +53,7 @@ class Node:
         With `asking`, on a server that is only just taking their slot over (ASK). Raises `Lost` and its like where it
         is not known whether they were carried out, or no replica had them when patience was over.
         """
-        async with self._connection() as connection:
+        async with self._room, self._connection() as connection:
             asked = [part for command in commands for part in (("ASKING",), command)] if asking else commands
             now = time.monotonic()
             looks = [("INFO", "replication")] if now - self._looked >= _LOOK_S else []
@@ -94,6 +97,10 @@ class Node:
             raise Unavailable(
                 f"{self.name}: the server evicts keys ({policy}); set maxmemory-policy to noeviction"
             )
+
+    async def forget_connections(self) -> None:
+        """Have the next calls made on new connections: the address may lead to another server by now."""
+        await self.redis.connection_pool.disconnect(inuse_connections=False)
 
     async def aclose(self) -> None:
         """Close the connections."""

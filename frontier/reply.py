@@ -41,7 +41,7 @@ def added(rows: Sequence[Sequence[Any]]) -> Added:
     """What `add` answers, of all partitions."""
     discarded: Counter[str] = Counter()
     for row in rows:
-        discarded.update(counts(row[2:]))
+        discarded.update(counts(row[3:]))
     return Added(
         added=sum(row[0] for row in rows), known=sum(row[1] for row in rows), discarded=dict(discarded)
     )

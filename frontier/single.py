@@ -8,7 +8,7 @@ there is patience. Nobody tells an old master without a cluster that another has
 from collections.abc import Sequence
 
 from redis.asyncio import Redis
-from redis.exceptions import AskError
+from redis.exceptions import AskError, ReadOnlyError
 
 from frontier.carrier import Carrier
 from frontier.node import Node
@@ -42,4 +42,6 @@ class Single(Carrier):
         return [self._node]
 
     async def _learn(self, node: Node | None, trouble: Exception) -> None:
-        """There is nobody else to ask."""
+        """There is nobody else to ask; where it has become a replica, its name may lead to the new master."""
+        if isinstance(trouble, ReadOnlyError) and node is not None:
+            await node.forget_connections()

@@ -23,7 +23,7 @@ from zlib import crc32
 from core import Url
 
 DEEPEST = 8
-"""Folders told apart; the deepest pages of honest sites seen have ten (measured: docs/guides/traps.md)."""
+"""Folders told apart. Deeper pages are few on honest sites, and relative links that never come home end here."""
 FOLDERS = 64
 """Kinds of folder names."""
 PARAMETERS = 32

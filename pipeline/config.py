@@ -258,7 +258,7 @@ TEMPLATE = """\
 contact = ""                    # required to crawl: "mailto:you@example.org" or "https://..."; goes into the User-Agent
 # storage = "file:data"         # where WARCs, documents and manifests are kept; or "s3://bucket/prefix" and AWS_* variables
 # cache   = "10GiB"             # of this machine, for what is read from s3: storage; "0" for none
-# redis   = "embedded"          # or "redis://host:6379/0", "rediss://..."
+# redis   = "embedded"          # or "redis://host:6379/0", "rediss://..."; nodes of a cluster: "redis://host1:6379,host2:6379"
 # catalog = "sqlite:catalog.db" # a cache; may be deleted at any time
 # engine  = "local"             # or "ray" (the cluster of RAY_ADDRESS or of this machine), "ray:HOST:PORT"
 

@@ -1,6 +1,6 @@
 -- args: URLs of a host at most (-1: any number), of a domain, hosts of a domain; then for each host: its name, its
--- domain, a number, and so many times a hash and an entry. Returns how many were unknown, how many known, and pairs of
--- reason and number.
+-- domain, a number, and so many times a hash and an entry. Returns how many were unknown, how many known, the library's
+-- nonce, and pairs of reason and number.
 verb('add', function(keys, args)
   local c = open(keys)
   local of_host, of_domain, of_hosts = tonumber(args[1]), tonumber(args[2]), tonumber(args[3])
@@ -55,7 +55,7 @@ verb('add', function(keys, args)
   write_prints(c)
   bump(c, 'added', added)
   close(c)
-  local told = {added, was_known}
+  local told = {added, was_known, nonce}
   for reason, n in pairs(reasons) do
     told[#told + 1] = reason
     told[#told + 1] = n

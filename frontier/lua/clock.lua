@@ -1,5 +1,6 @@
 local LEAP_MS = 15000 -- a longer time without a call may be a clock that was set: it counts as none
 local LOST_TOKENS = 1048576 -- more than can be granted in what a crash may lose
+local TOKENS_A_MS = 64 -- of a partition: tokens follow TIME, so that what two crashes lost is given twice by neither
 
 local nonce -- of this library in this server: another one after a restart, a failover, a move to another node
 
@@ -30,7 +31,7 @@ local function open(keys)
   if elapsed > 0 and elapsed <= LEAP_MS then now = now + elapsed end
   if f[3] and f[3] ~= nonce then
     since = now
-    call('HINCRBY', key, 'token', LOST_TOKENS)
+    call('HSET', key, 'token', max((call('HGET', key, 'token') or 0) + LOST_TOKENS, wall * TOKENS_A_MS))
   end
   call('HSET', key, 'steady', now, 'wall', wall, 'born', nonce, 'since', since)
   local c = at(sub(key, 1, -6), now, wall, since)

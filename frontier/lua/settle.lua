@@ -27,12 +27,15 @@ verb('release', function(keys, args)
   close(c)
 end, FREES)
 
--- args: for each lease: token, outcome, reason, retry_after_ms (negative: doubling), hold_ms, fault, what it said ('':
--- unknown; see hear), entry of the next visit ('': none), when that is due by TIME. Returns for each 1 if it was accepted.
+-- args: the nonce of the library when it was told what the pages led to ('': nothing, or another partition was); then for
+-- each lease: token, outcome, reason, retry_after_ms (negative: doubling), hold_ms, fault, what it said ('':
+-- unknown; see hear), entry of the next visit ('': none), when that is due by TIME. Returns for each 1 if it was accepted;
+-- nothing where the server has restarted since it was told, and may have forgotten.
 verb('settle', function(keys, args)
   local c = open(keys)
   local accepted = {}
-  for i = 1, #args, 9 do
+  if args[1] ~= '' and args[1] ~= nonce then return accepted end
+  for i = 2, #args, 9 do
     local token, outcome, reason, wait = args[i], args[i + 1], args[i + 2], tonumber(args[i + 3])
     local l = read_lease(c, token)
     if not l or l.kind ~= PAGE then

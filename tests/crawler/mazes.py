@@ -12,11 +12,63 @@ NAVIGATION = "".join(
     for name in ("Home", "News", "Products", "Support", "Downloads", "Company", "Careers", "Press", "Contact")
 )
 MONTHS = {
-    "en": ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"],
-    "de": ["Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember"],
-    "ru": ["Январь", "Февраль", "Март", "Апрель", "Май", "Июнь", "Июль", "Август", "Сентябрь", "Октябрь", "Ноябрь", "Декабрь"],
+    "en": [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ],
+    "de": [
+        "Januar",
+        "Februar",
+        "März",
+        "April",
+        "Mai",
+        "Juni",
+        "Juli",
+        "August",
+        "September",
+        "Oktober",
+        "November",
+        "Dezember",
+    ],
+    "ru": [
+        "Январь",
+        "Февраль",
+        "Март",
+        "Апрель",
+        "Май",
+        "Июнь",
+        "Июль",
+        "Август",
+        "Сентябрь",
+        "Октябрь",
+        "Ноябрь",
+        "Декабрь",
+    ],
     "ja": [f"{month}月" for month in range(1, 13)],
-    "sw": ["Januari", "Februari", "Machi", "Aprili", "Mei", "Juni", "Julai", "Agosti", "Septemba", "Oktoba", "Novemba", "Desemba"],
+    "sw": [
+        "Januari",
+        "Februari",
+        "Machi",
+        "Aprili",
+        "Mei",
+        "Juni",
+        "Julai",
+        "Agosti",
+        "Septemba",
+        "Oktoba",
+        "Novemba",
+        "Desemba",
+    ],
 }
 
 
@@ -86,7 +138,7 @@ def facets(goods: int) -> Maze:
                 for good in range(goods)
                 if all(sha256(f"{good}/{f}".encode()).digest()[0] % 2 for f in chosen)
             ]
-            names = "".join(f"<li>Widget {_word(good)}, {good * 7 % 50}.99</li>" for good in left)
+            names = "".join(f"<li>Widget {word(good)}, {good * 7 % 50}.99</li>" for good in left)
             yield f"http://a.test/shop?{query}", page("Widgets", f"<ul>{names or 'Nothing matches'}</ul>")
 
 
@@ -94,7 +146,7 @@ def pagination() -> Maze:
     """Forty pages of a list, and then empty ones for ever."""
     for number in count(1):
         entries = (
-            "".join(f"<li>{_word(number * 10 + entry)}</li>" for entry in range(10)) if number <= 40 else ""
+            "".join(f"<li>{word(number * 10 + entry)}</li>" for entry in range(10)) if number <= 40 else ""
         )
         yield f"http://a.test/list?page={number}", page("List", f"<ul>{entries}</ul><a>next</a>")
 
@@ -108,17 +160,17 @@ def there_and_back() -> Maze:
 def farm() -> Maze:
     """Every name under a domain has one page."""
     for number in count():
-        yield f"http://{_word(number)}.farm.test/", page(_word(number), f"<p>Buy {_word(number)} here.</p>")
+        yield f"http://{word(number)}.farm.test/", page(word(number), f"<p>Buy {word(number)} here.</p>")
 
 
 def babble() -> Maze:
     """Random words: no two pages alike."""
     for number in count():
-        body = " ".join(_word(number * 50 + place) for place in range(50))
-        yield f"http://a.test/{_word(number)}/{_word(number + 1)}", page(_word(number), f"<p>{body}</p>")
+        body = " ".join(word(number * 50 + place) for place in range(50))
+        yield f"http://a.test/{word(number)}/{word(number + 1)}", page(word(number), f"<p>{body}</p>")
 
 
-def _word(number: int) -> str:
+def word(number: int) -> str:
     """A word of letters, another for each number."""
     return "".join(
         "bdfgklmnprstvz"[byte % 14] + "aeiou"[byte // 14 % 5]

@@ -199,3 +199,17 @@ async def test_masters_die_and_are_paused_and_every_slot_moves_under_a_crawl(clu
         await asyncio.to_thread(cluster.wait_settled)
 
     await check(fleet, await fleet.crawl_until_drained(trouble))
+
+
+@pytest.mark.slow
+async def test_all_servers_die_together_under_a_crawl(cluster, link, crawl):
+    fleet = Fleet(link, crawl, hosts=60, pages=10)
+
+    async def trouble() -> None:
+        for _ in range(2):
+            await fleet.some(100)
+            for member in cluster.members:
+                member.kill()
+            await asyncio.to_thread(cluster.heal)
+
+    await check(fleet, await fleet.crawl_until_drained(trouble))

@@ -144,10 +144,10 @@ async def test_no_calls_have_no_replies(link):
 
 async def test_many_tasks_share_a_link(link):
     async def ask(task: int) -> None:
-        for i in range(20):
+        for i in range(5):
             assert await link.call([echo(i, task, i)]) == [[str(task).encode(), str(i).encode()]]
 
-    await asyncio.gather(*(ask(task) for task in range(50)))
+    await asyncio.gather(*(ask(task) for task in range(300)))
 
 
 async def test_a_refusal_says_in_one_line_what_was_refused_and_by_whom(link):
@@ -262,6 +262,19 @@ async def test_a_wrong_password_is_told_at_once(tmp_path):
         await link.aclose()
 
 
+async def test_a_server_that_wants_replicas_and_has_none_is_waited_for_and_told_of(tmp_path):
+    with valkey(tmp_path / "0") as member:
+        async with linked(member, patience_s=0.3) as link:
+            await link.open(CODE)
+            member.run("CONFIG", "SET", "min-replicas-to-write", 1)
+            with pytest.raises(Unavailable, match="has failed for 0 s: NOREPLICAS Not enough good replicas"):
+                await link.call([Call("once", ("k",), (1,))])
+            asyncio.get_running_loop().call_later(
+                0.1, member.run, "CONFIG", "SET", "min-replicas-to-write", 0
+            )
+            assert await link.call([Call("once", ("k",), (1,))]) == [1]
+
+
 async def test_a_server_that_is_started_again_is_waited_for(tmp_path):
     with valkey(tmp_path / "0", appendfsync="always") as member:
         async with linked(member) as link:
@@ -290,6 +303,24 @@ async def test_a_server_that_loads_its_data_is_waited_for(tmp_path):
 # Replicas
 
 
+async def test_masters_change_places_with_their_replicas_under_calls(cluster):
+    async with linked(cluster) as link:
+        await link.open(CODE)
+        async with Writers(link) as writers:
+            for slot in (0, 8_192, 16_380):
+                await writers.more()
+                master = cluster.master_of(slot)
+                (replica,) = cluster.replicas_of(master)
+                replica.run("CLUSTER", "FAILOVER")
+                await asyncio.to_thread(
+                    wait_until,
+                    lambda slot=slot, to=replica: cluster.master_of(slot) is to,
+                    "a change of places",
+                )
+            await writers.more()
+        assert await writers.lost() == []
+
+
 async def test_calls_go_on_where_a_replica_is_gone_and_wait_for_it_again_when_it_is_back(cluster):
     async with linked(cluster) as link:
         await link.open(CODE)
@@ -298,8 +329,7 @@ async def test_calls_go_on_where_a_replica_is_gone_and_wait_for_it_again_when_it
             await writers.more()
             replica.kill()
             await writers.more()
-            await asyncio.to_thread(replica.start)
-            await asyncio.to_thread(cluster.wait_settled)
+            await asyncio.to_thread(cluster.heal)
             await writers.more()
         assert await writers.lost() == []
 
@@ -317,6 +347,18 @@ async def test_a_server_alone_with_its_replica_is_waited_for_too(tmp_path):
             replica.resume()
             assert await waiting == [1]
             assert replica.run("SMEMBERS", "k") == {"x"}
+
+
+async def test_a_server_that_is_a_replica_for_a_while_is_waited_for(tmp_path):
+    with valkey(tmp_path / "0") as member:
+        async with linked(member) as link:
+            await link.open(CODE)
+            member.run("REPLICAOF", "127.0.0.1", 1)
+            waiting = asyncio.create_task(link.call([Call("once", ("k",), (1,))]))
+            await asyncio.sleep(0.2)
+            assert not waiting.done()
+            member.run("REPLICAOF", "NO", "ONE")
+            assert await waiting == [1]
 
 
 # A cluster that changes

@@ -1,0 +1,135 @@
+"""Endless mazes are recognised within some hundred fetches, by novelty alone; honest sites are not starved."""
+
+from itertools import islice
+from zlib import crc32
+
+import pytest
+
+from crawler.sketch import sketch
+from frontier import canonical
+from frontier.novelty import DOMAIN, HOST, TEMPLATE, after, heard, starving, trickles
+from frontier.scope import registered_domain
+from frontier.template import template
+from tests.crawler import mazes
+
+DISCOVERED = 3_000
+
+
+class Crawl:
+    """The novelty rule over pages in the order in which they come."""
+
+    def __init__(self):
+        self.fetched, self.refused, self.starved_after = 0, 0, None
+        self._rings, self._standings = {}, {}
+
+    def visit(self, url, html, *, leads_on=True):
+        """Whether the page was fetched."""
+        url = canonical(url)
+        domain = registered_domain(url.host)
+        levels = {(url.host, template(url)): TEMPLATE, (url.host,): HOST, domain: DOMAIN}
+        standings = {key: self._standings.get(key, level.first) for key, level in levels.items()}
+        if starving(*standings.values()):
+            if self.starved_after is None:
+                self.starved_after = self.fetched
+            if not trickles(crc32(url.text.encode())):
+                self.refused += 1
+                return False
+        self.fetched += 1
+        self._rings[domain], new = heard(self._rings.get(domain, b""), sketch(html, url.text))
+        for key, level in levels.items():
+            self._standings[key] = after(level, standings[key], new=new, leads_on=leads_on)
+        return True
+
+
+def wander(maze, crawl=None):
+    crawl = crawl or Crawl()
+    for url, html in islice(maze, DISCOVERED):
+        crawl.visit(url, html)
+    return crawl
+
+
+@pytest.mark.parametrize(
+    ("maze", "fetches"),
+    [
+        (mazes.calendar("http://a.test/cal/{year}/{month}"), 75),
+        (mazes.calendar("http://a.test/cal?y={year}&m={month}", "de"), 75),
+        (mazes.calendar("http://a.test/cal/{year}/{name}/", "ru"), 75),
+        (mazes.calendar("http://a.test/x/{year}-{month}.html", "ja"), 75),
+        (
+            mazes.calendar("http://a.test/cal/{year}/{month}", "sw"),
+            110,
+        ),  # a language that the sketch does not know
+        (mazes.days(), 75),
+        (mazes.sessions("http://a.test/{token}/{name}.html"), 110),
+        (mazes.sessions("http://a.test/{name}.php?token={token}"), 110),
+        (mazes.sessions("http://a.test/{name};v={token}"), 110),
+        (mazes.same_page(), 75),
+        (mazes.soft_404(), 100),
+        (mazes.pagination(), 40 + 100),
+        (mazes.there_and_back(), 75),
+        (mazes.farm(), 110),
+        (mazes.facets(goods=5), 160),
+        (mazes.facets(goods=20), 300),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_a_maze_is_recognised(maze, fetches):
+    crawl = wander(maze)
+    assert crawl.starved_after <= fetches
+    assert crawl.fetched <= fetches + DISCOVERED // 64 + 60
+
+
+def test_random_words_are_no_maze_to_this_rule():
+    """Their pages are as new as honest ones: budgets stop them (frontier.frontier)."""
+    assert wander(mazes.babble()).refused == 0
+
+
+def honest(number, section="news"):
+    name = mazes.word(-number)
+    words = "".join(f"<p>{mazes.word(number * 100 + place)}</p>" for place in range(8))
+    return f"http://a.test/{section}/{name}.html", mazes.page(name, words)
+
+
+def test_honest_pages_between_those_of_a_maze_are_all_fetched():
+    crawl = Crawl()
+    maze = mazes.calendar("http://a.test/cal/{year}/{month}")
+    for number in range(2_000):
+        assert crawl.visit(*honest(number))
+        for url, html in islice(maze, 5):
+            crawl.visit(url, html)
+    assert crawl.refused > 9_000
+
+
+def test_a_maze_after_a_long_honest_past_is_recognised():
+    crawl = Crawl()
+    for number in range(1_000):
+        crawl.visit(*honest(number))
+    wander(mazes.same_page(), crawl)
+    assert crawl.starved_after <= 1_000 + 130
+
+
+def test_a_manual_of_names_and_numbers_is_fetched_whole():
+    """Pages that say nothing but their own name and a number, in a row, that lead nowhere."""
+    crawl = Crawl()
+    for number in range(100):
+        assert crawl.visit(*honest(number, "manual"))
+    for number in range(3_000):
+        name = mazes.word(number)
+        html = mazes.page(name, f"<p>const {name} = {number};</p>")
+        assert crawl.visit(f"http://a.test/manual/{name}.html", html, leads_on=False)
+
+
+def test_a_parked_domain_is_starved_although_its_pages_lead_nowhere():
+    crawl = Crawl()
+    for url, html in islice(mazes.same_page(), DISCOVERED):
+        crawl.visit(url, html, leads_on=False)
+    assert crawl.starved_after <= 90
+
+
+def test_a_starved_template_that_says_new_things_again_is_asked_on():
+    crawl = wander(mazes.same_page())
+    refused_before = crawl.refused
+    for number in range(2_000):
+        _, html = honest(number)
+        crawl.visit(f"http://a.test/{mazes.token(number)}/{mazes.token(-number)}.html", html)
+    assert crawl.refused - refused_before < 400

@@ -1,0 +1,114 @@
+"""Credit grows where pages say new things and is spent where they do not."""
+
+from collections import deque
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from frontier.novelty import (
+    DOMAIN,
+    HOST,
+    RECOVERED,
+    RING,
+    STARVED,
+    TEMPLATE,
+    TRICKLE,
+    WIDTH,
+    after,
+    heard,
+    starving,
+    trickles,
+)
+
+LEVELS = pytest.mark.parametrize("level", [TEMPLATE, HOST, DOMAIN])
+
+
+def walk(level, pages, *, standing=None, leads_on=True):
+    standing = level.first if standing is None else standing
+    for new in pages:
+        standing = after(level, standing, new=new, leads_on=leads_on)
+    return standing
+
+
+@given(st.lists(st.integers(0, 300), max_size=600))
+def test_the_ring_knows_the_last_texts_that_were_heard(sketches):
+    ring, model = b"", deque(maxlen=RING)
+    for sketch in sketches:
+        ring, new = heard(ring, sketch)
+        assert new == (sketch not in model)
+        if not new:
+            model.remove(sketch)
+        model.append(sketch)
+        assert len(ring) == len(model) * WIDTH <= 240
+
+
+def test_a_text_that_is_heard_now_and_then_is_not_forgotten():
+    ring, _ = heard(b"", 7)
+    for sketch in range(1_000, 3_000):
+        ring, _ = heard(ring, sketch)
+        if sketch % (RING - 1) == 0:
+            ring, new = heard(ring, 7)
+            assert not new
+
+
+def test_bytes_of_two_neighbours_are_no_sketch():
+    ring, _ = heard(b"", 0x0102)
+    ring, _ = heard(ring, 0x0304)
+    ring, new = heard(ring, 0x0203)
+    assert new
+
+
+@LEVELS
+def test_one_text_for_ever_starves_within_some_hundred_pages(level):
+    assert walk(level, [True] + [False] * 105) & STARVED
+    assert not walk(level, [True] + [False] * 60) & STARVED
+
+
+@LEVELS
+def test_after_any_honest_past_one_text_for_ever_starves_within_130_pages(level):
+    assert walk(level, [True] * 1_000 + [False] * 127) & STARVED
+
+
+@LEVELS
+def test_one_new_page_in_ten_is_enough_for_ever(level):
+    assert not walk(level, ([True] + [False] * 9) * 1_000) & STARVED
+    assert walk(level, ([True] + [False] * 15) * 1_000) & STARVED
+
+
+@LEVELS
+def test_two_new_pages_in_close_succession_end_starvation(level):
+    starved = walk(level, [False] * 200)
+    assert starved == STARVED
+    assert walk(level, [True] + [False] * 3, standing=starved) & STARVED
+    assert walk(level, [True, True], standing=starved) == 18 >= RECOVERED
+
+
+@LEVELS
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=400))
+def test_a_standing_is_one_byte(level, pages):
+    standing = level.first
+    for new, leads_on in pages:
+        standing = after(level, standing, new=new, leads_on=leads_on)
+        assert 0 <= standing < 256
+        assert standing & ~STARVED <= level.most
+
+
+def test_what_does_not_lead_on_costs_its_template_nothing_but_its_host_and_domain():
+    assert walk(TEMPLATE, [False] * 1_000, leads_on=False) == TEMPLATE.first
+    assert walk(HOST, [False] * 1_000, leads_on=False) & STARVED
+    assert walk(DOMAIN, [False] * 1_000, leads_on=False) & STARVED
+
+
+def test_what_is_honest_beside_a_trap_goes_on():
+    starved, fresh = STARVED, 40
+    assert starving(fresh, fresh, fresh) is None
+    assert starving(starved, HOST.most, DOMAIN.most) == "template"
+    assert starving(fresh, starved, DOMAIN.most) == "host"
+    assert starving(TEMPLATE.proven, starved, starved) is None
+    assert starving(fresh, fresh, starved) == "domain"
+    assert starving(fresh, HOST.proven, starved) is None
+
+
+def test_one_url_in_64_trickles():
+    assert sum(trickles(number) for number in range(TRICKLE * 100)) == 100

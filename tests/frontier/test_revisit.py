@@ -1,0 +1,37 @@
+"""When a page is visited again."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from frontier.revisit import LONGEST_S, SHORTEST_S, due_ms, next_interval_s
+
+INTERVALS = st.integers(SHORTEST_S, LONGEST_S)
+
+
+@given(INTERVALS)
+def test_a_page_that_changed_is_visited_sooner_and_one_that_did_not_later(interval):
+    assert next_interval_s(interval, changed=True) <= interval <= next_interval_s(interval, changed=False)
+
+
+@given(st.integers(1, 10 * LONGEST_S), st.booleans())
+def test_no_interval_is_shorter_than_an_hour_or_longer_than_a_year(interval, changed):
+    assert SHORTEST_S <= next_interval_s(interval, changed=changed) <= LONGEST_S
+
+
+def test_a_page_that_changes_at_every_other_visit_is_visited_a_little_less_often():
+    interval = day = 86_400
+    for visit in range(20):
+        interval = next_interval_s(interval, changed=visit % 2 == 0)
+    assert day < interval < 4 * day  # (0.8 * 1.4) ** 10 is 3.1
+
+
+def test_never_stays_never():
+    assert next_interval_s(0, changed=True) == 0
+
+
+def test_a_sitemap_that_says_that_the_page_changed_makes_it_due_at_once():
+    assert due_ms(10_000, 60) == 70_000
+    assert due_ms(10_000, 60, lastmod_ms=9_000, visited_ms=8_000) == 10_000
+    assert due_ms(10_000, 60, lastmod_ms=7_000, visited_ms=8_000) == 70_000
+    assert due_ms(10_000, 60, lastmod_ms=99_000, visited_ms=8_000) == 70_000
+    assert due_ms(10_000, 60, lastmod_ms=9_000) == 70_000
