@@ -10,9 +10,7 @@ local function set(h, flag) if not has(h.flags, flag) then h.flags = h.flags + f
 
 local function unset(h, flag) if has(h.flags, flag) then h.flags = h.flags - flag end end
 
-local function read_host(c, name)
-  local text = call('HGET', c.hosts, name)
-  if not text then return nil end
+local function parse_host(name, text)
   local h = {name = name}
   local next
   h.delay, -- what robots rules ask for
@@ -39,6 +37,31 @@ local function read_host(c, name)
   return h
 end
 
+-- The host of a name, the same one throughout the function; nil where there is none.
+local function read_host(c, name)
+  local h = c.cache[name]
+  if h == nil then
+    local text = c.texts[name]
+    if text == nil then text = call('HGET', c.hosts, name) end
+    h = text and parse_host(name, text)
+    c.cache[name] = h
+  end
+  return h or nil
+end
+
+local function read_hosts(c, names)
+  local fresh = {}
+  for _, name in ipairs(names) do
+    if c.cache[name] == nil then
+      c.cache[name] = false
+      fresh[#fresh + 1] = name
+    end
+  end
+  for i, text in ipairs(get_many(c.hosts, fresh)) do
+    if text then c.cache[fresh[i]] = parse_host(fresh[i], text) end
+  end
+end
+
 local function new_host(name, domain, rank)
   return {
     name = name, delay = 0, pace = 0, last = 0, held = 0, open = 0, flags = 0, waiting = 0, head = 0, back = 0, tail = 0,
@@ -47,8 +70,22 @@ local function new_host(name, domain, rank)
 end
 
 local function write_host(c, h)
-  call('HSET', c.hosts, h.name, pack(HOST, h.delay, h.pace, h.last, h.held, h.open, h.flags, h.waiting, h.head, h.back,
-    h.tail, h.added, h.smooth, h.faults, h.trips, h.rank, h.due, h.turn, h.standing, h.owned) .. h.slowest)
+  c.cache[h.name] = h
+  put(c, c.hosts, h.name, h)
+end
+
+local function pack_host(h)
+  return pack(HOST, h.delay, h.pace, h.last, h.held, h.open, h.flags, h.waiting, h.head, h.back, h.tail, h.added, h.smooth,
+    h.faults, h.trips, h.rank, h.due, h.turn, h.standing, h.owned) .. h.slowest
+end
+
+-- What a function that changes something ends with.
+local function close(c)
+  for name, h in pairs(pending(c.puts, c.hosts)) do put(c, c.hosts, name, pack_host(h)) end
+  for name, d in pairs(pending(c.puts, c.domains)) do put(c, c.domains, name, pack_domain(d)) end
+  write_scores(c)
+  write_puts(c)
+  close_counts(c)
 end
 
 local function capacity(h, pace)
@@ -58,7 +95,7 @@ end
 
 local function unready(c, h)
   if h.due > 0 then
-    call('ZREM', c.ready .. h.rank, h.name)
+    score(c, c.ready .. h.rank, h.name, false)
     h.due = 0
   end
 end
@@ -69,7 +106,7 @@ local function place(c, h)
   if h.head == 0 or h.open >= capacity(h, pace) or has(h.flags, ASKING) or has(h.flags, DEAD) then return unready(c, h) end
   local when = max(h.held, max(h.last, c.since) + max(h.delay, h.pace), c.now)
   if h.due == 0 or (when > c.now and when > h.due) then
-    call('ZADD', c.ready .. h.rank, when, h.name)
+    score(c, c.ready .. h.rank, h.name, when)
     h.due = when
   end
 end

@@ -7,14 +7,22 @@ verb('renew', function(keys, args)
   for i = 2, #args do call('ZADD', c.deadlines, 'XX', c.now + args[1], args[i]) end
 end, FREES)
 
+-- Every so manieth argument, from one on.
+local function every(args, from, step)
+  local found = {}
+  for i = from, #args, step do found[#found + 1] = args[i] end
+  return found
+end
+
 -- args: for each exchange: token, how long the host took to answer (-1: it did not)
 verb('release', function(keys, args)
   local c = open(keys)
+  read_leases(c, every(args, 1, 2))
   for i = 1, #args, 2 do
     local l = read_lease(c, args[i])
     if l and not l.released then
       l.released = true
-      call('HSET', c.leases, args[i], pack_lease(l))
+      put(c, c.leases, args[i], pack_lease(l))
       local h = read_host(c, l.host)
       local took = tonumber(args[i + 1])
       if took >= 0 then
@@ -35,6 +43,7 @@ verb('settle', function(keys, args)
   local c = open(keys)
   local accepted = {}
   if args[1] ~= '' and args[1] ~= nonce then return accepted end
+  read_leases(c, every(args, 2, 9))
   for i = 2, #args, 9 do
     local token, outcome, reason, wait = args[i], args[i + 1], args[i + 2], tonumber(args[i + 3])
     local l = read_lease(c, token)

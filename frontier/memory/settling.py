@@ -6,7 +6,7 @@ from frontier.lease import Outcome, Settlement
 from frontier.memory.circuit import judge
 from frontier.memory.crawl import Crawl
 from frontier.memory.state import Host, Page
-from frontier.novelty import DOMAIN, HOST, TEMPLATE, after, heard
+from frontier.novelty import heard, said
 from frontier.revisit import due_ms, next_interval_s
 from frontier.template import template
 
@@ -60,6 +60,6 @@ def _hear(crawl: Crawl, host: Host, page: Page, sketch: int, *, leads_on: bool) 
     """The page said this: `frontier.novelty`."""
     domain, name = crawl.domains[host.domain], template(page.found.url)
     domain.ring, new = heard(domain.ring, sketch)
-    domain.standing = after(DOMAIN, domain.standing, new=new, leads_on=leads_on)
-    host.standing = after(HOST, host.standing, new=new, leads_on=leads_on)
-    host.templates[name] = after(TEMPLATE, host.template(name), new=new, leads_on=leads_on)
+    host.templates[name], host.standing, domain.standing = said(
+        host.template(name), host.standing, domain.standing, new=new, leads_on=leads_on
+    )
