@@ -2,8 +2,8 @@
 
 usage: python bench/frontier.py [--urls N] [--hosts H] [--grow M,M,...] [--giant N] [--delay MS] [--peers]
 
-N URLs (bench/urls.py) are added to a crawl on an embedded server, found again, leased, released and settled; half of
-them are added one by one in random order (`scattered`, the worst case), half as links of pages, of one host together.
+N URLs (bench/urls.py) are added to a crawl on an embedded server, found again, leased, released and settled; one in ten
+is added in random order (`scattered`, the worst case), the others as links of pages, of one host together.
 Server CPU is of all threads of its process; it has a core of its own, the client the other one, which asks and waits: rates
 are per second of server CPU, wall time is a hint. Prints one JSON line for each size.
 
@@ -37,7 +37,6 @@ from meter import Meter  # noqa: E402 - a script finds the packages only now
 from urls import Urls  # noqa: E402
 
 from frontier import (  # noqa: E402
-    Budget,
     Discovery,
     Exchange,
     Frontier,
@@ -46,11 +45,11 @@ from frontier import (  # noqa: E402
     Outcome,
     Scope,
     Settlement,
-
 )
 from frontier.canonical import known  # noqa: E402
 from frontier.connect import connect  # noqa: E402
 from frontier.server import embedded  # noqa: E402
+from storage.files import Files  # noqa: E402
 
 BATCH = 1000
 LINKS = 40  # of one host on a page
@@ -72,8 +71,13 @@ def main() -> None:
     parser.add_argument("--grow", help="sizes in millions, such as 1,10,50")
     parser.add_argument("--again", type=int, default=1_000_000, help="known URLs added again, at most")
     parser.add_argument("--drain", type=int, default=500_000, help="pages leased and settled; 0 for all")
+    parser.add_argument(
+        "--hot", type=int, default=0, help="URLs that stay in memory, the others go into storage"
+    )
     parser.add_argument("--probes", type=int, default=1_000_000, help="hashes that were never added")
-    parser.add_argument("--dir", type=Path, help="where servers keep their files; a temporary directory if not said")
+    parser.add_argument(
+        "--dir", type=Path, help="where servers keep their files; a temporary directory if not said"
+    )
     parser.add_argument("--giant", type=int, default=0, help="URLs of one host")
     parser.add_argument("--delay", type=int, default=1000, help="milliseconds, of --giant")
     parser.add_argument("--seconds", type=float, default=10, help="of grants, of --giant")
@@ -93,28 +97,24 @@ def main() -> None:
 async def measure(args: argparse.Namespace, count: int) -> dict[str, object]:
     """One size."""
     urls = Urls(count, min(args.hosts, count))
-    with served(args) as (address, meter):
+    with served(args) as (address, meter), tempfile.TemporaryDirectory(dir=args.dir) as shelf:
         server = Redis.from_url(address)
         empty, empty_rss = server.info("memory")["used_memory"], meter.rss()
         link = await connect(address)
         frontier = await Frontier(link, CRAWL).open(partitions=1)
         wrong = 0
-        for name, numbers in (("new_scattered", odd(urls.scattered())), ("new_links", even(urls.together(LINKS)))):
-            for some in batches(discoveries(urls, numbers), BATCH):
-                with meter.phase(name) as phase:
-                    added = await frontier.add(some)
-                phase.n += len(some)
-                wrong += added.known
+        scattered = (number for number in urls.scattered() if number % 10 == 0)
+        linked = (number for number in urls.together(LINKS) if number % 10)
+        for name, numbers in (("new_links", linked), ("new_scattered", scattered)):
+            wrong += await add_all(frontier, meter, name, urls, numbers)
         hot, hot_rss = settled(server), meter.rss()
         keys = sizes(server)
-        for name, order in (("known_scattered", urls.scattered()), ("known_links", urls.together(LINKS))):
-            for some in batches(discoveries(urls, islice(order, args.again)), BATCH):
-                with meter.phase(name) as phase:
-                    added = await frontier.add(some)
-                phase.n += len(some)
-                assert added.known == len(some), added
+        for name, order in (("known_links", urls.together(LINKS)), ("known_scattered", urls.scattered())):
+            again = min(args.again, count)
+            assert again == await add_all(frontier, meter, name, urls, islice(order, again))
+        tail = await spilled(frontier, meter, server, Path(shelf), args.hot, hot) if args.hot else None
         probes = await false_positives(link, meter, args.probes)
-        drained = await drain(frontier, meter, args.drain or count)
+        drained = await drain(frontier, meter, args.drain or count, Path(shelf) if args.hot else None)
         stats = await frontier.stats()
         left = settled(server)
         told = {
@@ -126,7 +126,10 @@ async def measure(args: argparse.Namespace, count: int) -> dict[str, object]:
             "bytes_url_hot": round((hot - empty) / count, 1),
             "rss_url_hot": round((hot_rss - empty_rss) / count, 1),
             "bytes_url_seen": round(keys["seen"] / count, 2),
-            "bytes_host": {name: round(size / urls.hosts, 1) for name, size in keys.items() if name != "seen"},
+            "bytes_host": {
+                name: round(size / urls.hosts, 1) for name, size in keys.items() if name != "seen"
+            },
+            "tail": tail,
             "settled": drained,
             "bytes_url_left": round((left - empty) / count, 1),
             "waiting_after": stats.waiting,
@@ -141,12 +144,53 @@ async def measure(args: argparse.Namespace, count: int) -> dict[str, object]:
         return told
 
 
-async def drain(frontier: Frontier, meter: Meter, pages: int) -> int:
+async def add_all(frontier: Frontier, meter: Meter, name: str, urls: Urls, numbers: Iterable[int]) -> int:
+    """Add URLs, a batch being made while the server works on the one before; returns how many were known."""
+    known_ = 0
+    with meter.phase(name) as phase:
+        under_way: asyncio.Task[Any] | None = None
+        for some in batches(discoveries(urls, numbers), BATCH):
+            if under_way:
+                known_ += (await under_way).known
+            under_way = asyncio.create_task(frontier.add(some))
+            await asyncio.sleep(0)
+            phase.n += len(some)
+        if under_way:
+            known_ += (await under_way).known
+    return known_
+
+
+async def spilled(
+    frontier: Frontier, meter: Meter, server: Redis, shelf: Path, most: int, before: int
+) -> dict[str, object]:
+    """Put into storage what there is too much of, and what it costs there and here."""
+    with meter.phase("spill") as phase:
+        phase.n += await frontier.tail(Files(shelf), hot=most).spill()
+    stats = await frontier.stats()
+    after = settled(server)
+    n = max(stats.tail, 1)
+    kept = sum(
+        server.memory_usage(key, samples=0) or 0 for key in server.scan_iter(f"{PREFIX}r:*", count=10_000)
+    )
+    files = sum(path.stat().st_size for path in shelf.rglob("*") if path.is_file())
+    return {
+        "urls": stats.tail,
+        "bytes_url_freed": round((before - after) / n, 1),
+        "bytes_url_ram": round(kept / n, 2),
+        "bytes_url_storage": round(files / n, 1),
+        "used_mb": round(after / 1e6, 1),
+    }
+
+
+async def drain(frontier: Frontier, meter: Meter, pages: int, shelf: Path | None) -> int:
     """Lease, release, settle. Every host's robots.txt comes first, and is counted by itself."""
     draw = random.Random(3)
     done = 0
+    tail = frontier.tail(Files(shelf)) if shelf else None
     while done < pages:
-        wall = time.perf_counter()
+        if tail:
+            with meter.phase("refill") as phase:
+                phase.n += await tail.refill()
         with meter.phase("take"):
             leases = await frontier.lease(TAKE, worker="bench", lease_ms=HOUR_MS, min_delay_ms=0)
         taken = meter.phases.pop("take")
@@ -159,9 +203,7 @@ async def drain(frontier: Frontier, meter: Meter, pages: int) -> int:
             if lease.kind is Kind.ROBOTS:
                 with meter.phase("settle_robots") as phase:
                     await frontier.release([Exchange(lease=lease, elapsed_ms=50)])
-                    await frontier.settle_robots(
-                        lease, rule="allow", body=b"", ttl_ms=DAY_MS, delay_ms=None
-                    )
+                    await frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=DAY_MS, delay_ms=None)
                 phase.n += 1
         if found:
             with meter.phase("release") as phase:
@@ -172,7 +214,6 @@ async def drain(frontier: Frontier, meter: Meter, pages: int) -> int:
             phase.n += len(found)
             assert accepted == len(found)
             done += accepted
-        del wall
     return done
 
 
@@ -211,9 +252,7 @@ async def grants(args: argparse.Namespace, size: int) -> dict[str, object]:
         while time.perf_counter() < end:
             wall = time.perf_counter()
             with meter.phase("lease") as phase:
-                leases = await frontier.lease(
-                    TAKE, worker="bench", lease_ms=HOUR_MS, min_delay_ms=args.delay
-                )
+                leases = await frontier.lease(TAKE, worker="bench", lease_ms=HOUR_MS, min_delay_ms=args.delay)
             took.append(time.perf_counter() - wall)
             phase.n += len(leases)
             with meter.phase("end") as phase:
@@ -273,22 +312,12 @@ def discoveries(urls: Urls, numbers: Iterable[int]) -> Iterator[Discovery]:
             scopes[rank] = f"https://{host}", Scope(kind="host", anchor=host)
         origin, scope = scopes[rank]
         text = origin + urls.path(number)
-        yield Discovery(url=known(text, text), scope=scope, depth=number % 8)
+        yield Discovery(url=known(text, text), scope=scope, depth=urls.depth(number))
 
 
 def fetched(lease: Lease, sketch: int) -> Settlement:
     """A page that says something new."""
     return Settlement(lease=lease, outcome=Outcome.FETCHED, sketch=sketch)
-
-
-def odd(numbers: Iterable[int]) -> Iterator[int]:
-    """Of numbers in blocks as long as a page has links, every second block."""
-    return (number for number in numbers if number // LINKS % 2)
-
-
-def even(numbers: Iterable[int]) -> Iterator[int]:
-    """The others."""
-    return (number for number in numbers if not number // LINKS % 2)
 
 
 def batches(items: Iterable[Any], most: int) -> Iterator[list[Any]]:
@@ -309,7 +338,9 @@ def add(meter: Meter, name: str, spent: Any, n: int) -> None:
 
 def together(meter: Meter, names: Sequence[str]) -> int:
     """Pages a second of server CPU that go through all of some phases."""
-    cost = sum(meter.phases[name].server_s / max(meter.phases[name].n, 1) for name in names if name in meter.phases)
+    cost = sum(
+        meter.phases[name].server_s / max(meter.phases[name].n, 1) for name in names if name in meter.phases
+    )
     return round(1 / cost) if cost else 0
 
 

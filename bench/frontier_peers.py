@@ -29,8 +29,8 @@ from redis import Redis
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from meter import Meter  # noqa: E402 - a script finds the modules only now
-from urls import Urls  # noqa: E402
+from meter import Meter
+from urls import Urls
 
 BATCH = 1000
 TAKE = 500

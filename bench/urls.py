@@ -11,12 +11,70 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 LENGTHS = (1, 12, 22, 30, 45, 50, 53, 55, 57, 59, 60, 62, 64, 66, 68, 71, 75, 80, 85, 92, 130)
-WORDS = (
-    "about api archive article blog book catalog category docs download en event forum guide html image issue "
-    "item library list manual media module news page paper post product profile project reference release "
-    "report review search section static story support tag team thread topic tutorial user version wiki"
-).split()
-ENDINGS = (".html", ".html", ".html", ".html", "", "", "", "/", ".php", ".pdf", ".htm", "/index.html", "?page=2")
+WORDS = [
+    "about",
+    "api",
+    "archive",
+    "article",
+    "blog",
+    "book",
+    "catalog",
+    "category",
+    "docs",
+    "download",
+    "en",
+    "event",
+    "forum",
+    "guide",
+    "html",
+    "image",
+    "issue",
+    "item",
+    "library",
+    "list",
+    "manual",
+    "media",
+    "module",
+    "news",
+    "page",
+    "paper",
+    "post",
+    "product",
+    "profile",
+    "project",
+    "reference",
+    "release",
+    "report",
+    "review",
+    "search",
+    "section",
+    "static",
+    "story",
+    "support",
+    "tag",
+    "team",
+    "thread",
+    "topic",
+    "tutorial",
+    "user",
+    "version",
+    "wiki",
+]
+ENDINGS = (
+    ".html",
+    ".html",
+    ".html",
+    ".html",
+    "",
+    "",
+    "",
+    "/",
+    ".php",
+    ".pdf",
+    ".htm",
+    "/index.html",
+    "?page=2",
+)
 SHAPES = 4096
 SERIAL = 7  # characters, of the number that makes a URL one of its kind
 
@@ -64,15 +122,19 @@ class Urls:
         assert self.count % step, "choose another count"
         return (number * step % self.count for number in range(self.count))
 
+    def depth(self, number: int) -> int:
+        """Links from the seed: a host is found from its front page on, the widest levels last."""
+        return (number - self.first(self.rank(number))).bit_length() // 3
+
     def together(self, links: int, seed: int = 2) -> Iterator[int]:
-        """All numbers, up to `links` of one host in a row, as the links of a page are."""
-        pages = [
-            (first, min(first + links, self._ends[rank]))
-            for rank in range(self.hosts)
-            for first in range(self.first(rank), self._ends[rank], links)
-        ]
-        random.Random(seed).shuffle(pages)
-        return (number for first, end in pages for number in range(first, end))
+        """All numbers, up to `links` of one host in a row, as the links of a page are; those of one host in order."""
+        ranks = [rank for rank in range(self.hosts) for _ in range(self.first(rank), self._ends[rank], links)]
+        random.Random(seed).shuffle(ranks)
+        at = [self.first(rank) for rank in range(self.hosts)]
+        for rank in ranks:
+            end = min(at[rank] + links, self._ends[rank])
+            yield from range(at[rank], end)
+            at[rank] = end
 
 
 def _shape(draw: random.Random, lengths: Sequence[int]) -> tuple[str, str]:
