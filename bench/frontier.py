@@ -117,7 +117,7 @@ async def measure(args: argparse.Namespace, count: int) -> dict[str, object]:
         probes = await false_positives(link, meter, args.probes)
         drained = await drain(frontier, link, meter, args.drain or count, Path(shelf) if args.hot else None)
         stats = await frontier.stats()
-        left = settled(server)
+        left, visited = settled(server), sizes(server)
         told = {
             "bench": "frontier",
             "urls": count,
@@ -128,7 +128,7 @@ async def measure(args: argparse.Namespace, count: int) -> dict[str, object]:
             "rss_url_hot": round((hot_rss - empty_rss) / count, 1),
             "bytes_url_seen": round(keys["seen"] / count, 2),
             "bytes_host": {
-                name: round(size / urls.hosts, 1) for name, size in keys.items() if name != "seen"
+                name: round(visited[name] / urls.hosts, 1) for name in visited if name != "seen"
             },
             "tail": tail,
             "settled": drained,
