@@ -127,9 +127,7 @@ async def measure(args: argparse.Namespace, count: int) -> dict[str, object]:
             "bytes_url_hot": round((hot - empty) / count, 1),
             "rss_url_hot": round((hot_rss - empty_rss) / count, 1),
             "bytes_url_seen": round(keys["seen"] / count, 2),
-            "bytes_host": {
-                name: round(visited[name] / urls.hosts, 1) for name in visited if name != "seen"
-            },
+            "bytes_host": {name: round(visited[name] / urls.hosts, 1) for name in visited if name != "seen"},
             "tail": tail,
             "settled": drained,
             "bytes_url_left": round((left - empty) / count, 1),
