@@ -4,6 +4,16 @@ local BACK = 64 -- entries that are worth a run in storage
 
 local function queue(c, h) return c.prefix .. 'q:' .. h.name end
 
+local function in_order(entries)
+  local last = 0
+  for _, entry in ipairs(entries) do
+    local level = level_of(entry)
+    if level < last then return false end
+    last = level
+  end
+  return true
+end
+
 local function by_level(entries)
   for i, entry in ipairs(entries) do entries[i] = {level_of(entry), i, entry} end
   table.sort(entries, function(a, b) return a[1] < b[1] or (a[1] == b[1] and a[2] < b[2]) end)
@@ -54,9 +64,13 @@ local function promote(c, h)
   if h.head > 0 or h.back == 0 then return end
   local key, n = queue(c, h), min(HEAD, h.back)
   local entries = call('LRANGE', key, 0, n - 1)
-  if n == h.back then call('DEL', key) else call('LTRIM', key, n, -1) end
   h.back, h.turn = h.back - n, (h.turn + 1) % 256
-  new_head(c, h, by_level(entries))
+  if in_order(entries) then
+    h.head = n -- where they stand
+  else
+    if h.back == 0 then call('DEL', key) else call('LTRIM', key, n, -1) end
+    new_head(c, h, by_level(entries))
+  end
   watch_back(c, h)
 end
 
