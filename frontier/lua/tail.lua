@@ -18,15 +18,11 @@ verb('spill', function(keys, args)
   while i <= #args do
     local h, turn, n, of = read_host(c, args[i]), tonumber(args[i + 1]), tonumber(args[i + 2]), tonumber(args[i + 3])
     if h and h.turn == turn and h.back >= n then
-      local key = queue(c, h)
-      local rest = call('LRANGE', key, h.head + n, -1)
-      if h.head > 0 then call('LTRIM', key, 0, h.head - 1) else call('DEL', key) end
-      for first = 1, #rest, 500 do call('RPUSH', key, unpack(rest, first, min(first + 499, #rest))) end
+      cut_back(c, h, n)
       for j = i + 4, i + 3 + of do call('RPUSH', runs(c, h), pack('>I4', id) .. sub(args[j], 5)) end
-      h.back, h.tail, h.turn = h.back - n, h.tail + n, (h.turn + 1) % 256
+      h.tail = h.tail + n
       bump(c, 'tail', n)
       live, hosts = live + of, hosts + 1
-      watch_back(c, h)
       watch_head(c, h)
       write_host(c, h)
     end
