@@ -51,6 +51,14 @@ def blocked(text: str, allowed: Sequence[Network] = ()) -> bool:
     return not (_is_public(meant) and (tunnelled is None or _is_public(tunnelled)))
 
 
+def meant(text: str) -> str:
+    """The address that a text stands for, always written the same way; what is no address as it is."""
+    try:
+        return str(_stands_for(ip_address(text.partition("%")[0])))
+    except ValueError:
+        return text
+
+
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
 

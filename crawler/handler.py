@@ -2,6 +2,9 @@
 
 An exchange that fails is an answer like any other: nothing is raised, and nothing is logged. Status 599 stands
 for no response at all; what really happened goes with the request, in `meta["found"]`.
+
+The host of an exchange is free again as soon as that is over. But where it went wrong, or the host complained, its
+settlement ends it: nobody is to ask before the frontier knows of the trouble.
 """
 
 from typing import Any
@@ -10,9 +13,10 @@ from scrapy import Request
 from scrapy.http import Response
 
 from core import Capture
-from crawler.robots import Event, ask
+from crawler.outcome import fault_of
+from crawler.robots import AskAgain, Event, ask
 from crawler.spider import LeaseSpider
-from crawler.wire import Failure
+from crawler.wire import Failure, Wait
 from frontier import Kind, Lease
 
 NO_RESPONSE = 599
@@ -24,7 +28,7 @@ class WireHandler:
     lazy = False
 
     def __init__(self, spider: LeaseSpider) -> None:
-        self._client, self._loop = spider.client, spider.loop
+        self._client, self._entrance, self._loop = spider.client, spider.entrance, spider.loop
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> "WireHandler":
@@ -32,11 +36,18 @@ class WireHandler:
         return cls(crawler.spider)
 
     async def download_request(self, request: Request) -> Response:
-        """Return the response, and leave the capture, failure or robots event in `meta["found"]`."""
+        """Return the response, and leave the capture, failure, robots event or wait in `meta["found"]`."""
         lease: Lease = request.meta["lease"]
-        found: Capture | Failure | Event
-        found = await (ask(self._client, lease) if lease.kind is Kind.ROBOTS else self._client.get(lease.url))
-        self._loop.ended(lease, found.elapsed_ms if isinstance(found, Capture) else None)
+        found: Capture | Failure | Event | Wait
+        if lease.kind is Kind.ROBOTS:
+            found = await ask(self._client, lease, self._entrance)
+        else:
+            found = await self._client.get(lease.url, self._entrance.of(lease))
+        if isinstance(found, Wait):
+            self._loop.postponed(lease, found.ms)
+        elif not _is_trouble(found):
+            # A robots.txt lies in every cache: how long it took says nothing of pages.
+            self._loop.ended(lease, found.elapsed_ms if isinstance(found, Capture) else None)
         request.meta["found"] = found
         if isinstance(found, Capture):
             return Response(request.url, status=found.status, body=found.payload, request=request)
@@ -44,3 +55,12 @@ class WireHandler:
 
     async def close(self) -> None:
         """Leave the client to the worker, who made it."""
+
+
+def _is_trouble(found: Capture | Failure | Event) -> bool:
+    match found:
+        case Capture(status=status):
+            return fault_of(status) is not None
+        case Event(answer=answer):
+            return isinstance(answer, AskAgain)
+    return True

@@ -2,10 +2,12 @@
 
 1. The worker never holds more than `concurrency` leases, settled ones not counted: so much may be fetched twice
    if it is killed, and so much memory may its captures take.
-2. A lease is granted only where there is room to fetch it at once, and released as soon as its exchange is over.
-3. A page that its robots record forbids is settled without being asked for.
-4. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate`).
-5. The loop ends when the frontier is drained, the page limit is reached, or somebody says stop. Then nothing
+2. A lease is granted only where there is room to fetch it at once, and released as soon as its exchange is over; one
+   whose exchange went wrong is not, for its settlement says what that means for the host.
+3. A lease whose address is not to be asked yet goes back: it is told to the frontier like the end of an exchange.
+4. A page that its robots record forbids is settled without being asked for.
+5. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate`).
+6. The loop ends when the frontier is drained, the page limit is reached, or somebody says stop. Then nothing
    more is leased or begun; what is in flight is finished by others.
 """
 
@@ -50,6 +52,7 @@ class Loop:
         self._rulebook = Rulebook(frontier.robots)
         self._open: dict[int, Lease] = {}
         self._ended: list[Exchange] = []
+        self._postponed: list[tuple[Lease, int]] = []
         self._changed = asyncio.Event()
         self._stopped = False
 
@@ -59,8 +62,16 @@ class Loop:
         self._changed.set()
 
     def ended(self, lease: Lease, elapsed_ms: int | None = None) -> None:
-        """The exchange is over, and took so long where there was an answer: its host's delay begins."""
+        """The exchange is over: its host's delay begins. `elapsed_ms` is how long the host of a page took, from the
+        connection to the last byte: for so long it was busy with us, whatever of that was its network.
+        """
         self._ended.append(Exchange(lease=lease, elapsed_ms=elapsed_ms))
+        self._changed.set()
+
+    def postponed(self, lease: Lease, wait_ms: int) -> None:
+        """Nothing was asked: its address has its turn in so many milliseconds."""
+        del self._open[lease.token]
+        self._postponed.append((lease, wait_ms))
         self._changed.set()
 
     def settled(self, leases: Sequence[Lease]) -> None:
@@ -104,7 +115,9 @@ class Loop:
 
     async def _release(self) -> None:
         over, self._ended = self._ended, []
+        back, self._postponed = self._postponed, []
         await self._frontier.release(over)
+        await self._frontier.postpone_all(back)
 
     async def _nothing_left(self) -> bool:
         stats = await self._frontier.stats()

@@ -1,35 +1,56 @@
 """What an answer, or the lack of one, means for the lease: the retry policy. Pure.
 
-| answer                          | outcome                                                                |
-|---------------------------------|------------------------------------------------------------------------|
-| 301 302 303 307 308             | REDIRECTED (`crawler.page` decides where to)                            |
-| 408 425 429 and 5xx             | RETRY `status_<nnn>`; with Retry-After the whole host waits that long   |
-| any other status                | FETCHED, with `status_<nnn>` where it is not 200                        |
-| a response that is not whole    | FETCHED `truncated_<why>`                                               |
-| timeout reset refused dns       | RETRY with that reason; so is `unreachable`                             |
-| address_blocked                 | REFUSED                                                                |
-| tls protocol                    | FAILED: asking again changes nothing                                    |
+| answer                          | outcome                                             | fault                |
+|---------------------------------|-----------------------------------------------------|----------------------|
+| 301 302 303 307 308             | REDIRECTED (`crawler.page` decides where to)         |                      |
+| 304                             | UNCHANGED                                           |                      |
+| 404 410                         | GONE `status_<nnn>`                                 |                      |
+| 429 503                         | RETRY `status_<nnn>`; the host waits as Retry-After says | BUSY            |
+| any other 5xx                   | RETRY `status_<nnn>`                                | SERVER               |
+| 408 425                         | RETRY `status_<nnn>`                                |                      |
+| any other status                | FETCHED, with `status_<nnn>` where it is not 200     |                      |
+| a response that is not whole    | FETCHED `truncated_<why>`                           |                      |
+| dns                             | RETRY                                               | DNS                  |
+| refused unreachable             | RETRY                                               | CONNECT              |
+| reset                           | RETRY                                               | RESET                |
+| timeout                         | RETRY                                               | TIMEOUT              |
+| tls                             | FAILED: asking again changes nothing                | TLS                  |
+| protocol                        | FAILED: the same; but it is an answer               |                      |
+| address_blocked                 | REFUSED                                             |                      |
 
-The frontier turns the third RETRY into FAILED with the same reason.
+The frontier turns the third RETRY into FAILED with the same reason. What a fault means for the host it knows as well
+(`frontier.Fault`): it rests, for longer each time. Only a host that says for how long rests for just so long.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 from core.capture import Truncation
 from crawler.wire import Reason
-from frontier import Outcome
+from frontier import Fault, Outcome
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 ASK_AGAIN = frozenset({408, 425, 429})
+GONE = frozenset({404, 410})
+NOT_MODIFIED = 304
 SLOW_DOWN = frozenset({429, 503})  # RFC 6585, section 4; RFC 9110, section 15.6.4
 LONGEST_WAIT_MS = 3_600_000
 """A Retry-After is obeyed for up to an hour; a server that asks for more is asked again after that."""
-UNASKED_WAIT_MS = 30_000
-"""How long a host rests that says 429 without saying for how long."""
+SHORTEST_WAIT_MS = 1_000
+"""How long a host rests at least that says 429 or 503: also one that names a moment that is past, or now."""
+FAULTS: Mapping[Reason, Fault] = {
+    "dns": Fault.DNS,
+    "refused": Fault.CONNECT,
+    "reset": Fault.RESET,
+    "timeout": Fault.TIMEOUT,
+    "tls": Fault.TLS,
+    "unreachable": Fault.CONNECT,
+}
+"""What the lack of an answer says of the host."""
 
-_FAILURES: dict[Reason, Outcome] = {
+_FAILURES: Mapping[Reason, Outcome] = {
     "address_blocked": Outcome.REFUSED,
     "dns": Outcome.RETRY,
     "protocol": Outcome.FAILED,
@@ -49,12 +70,13 @@ class Judgement:
     reason: str
     retry_after_ms: int | None = None
     hold_ms: int = 0
-    """How long the whole host is asked nothing."""
+    """How long the whole host is asked nothing; 0 where it did not say."""
+    fault: Fault | None = None
 
 
 def of_failure(reason: Reason) -> Judgement:
     """No response came."""
-    return Judgement(outcome=_FAILURES[reason], reason=reason)
+    return Judgement(outcome=_FAILURES[reason], reason=reason, fault=FAULTS.get(reason))
 
 
 def of_response(
@@ -63,14 +85,32 @@ def of_response(
     """A response came. `now_ms` is when; a Retry-After date counts from it."""
     if status in REDIRECTS:
         return Judgement(outcome=Outcome.REDIRECTED, reason="")
+    if status == NOT_MODIFIED:
+        return Judgement(outcome=Outcome.UNCHANGED, reason="")
     if status in ASK_AGAIN or 500 <= status < 600:
         wait = wait_ms(retry_after, now_ms)
-        hold = 0
-        if status in SLOW_DOWN:
-            hold = (UNASKED_WAIT_MS if status == 429 else 0) if wait is None else wait
-        return Judgement(outcome=Outcome.RETRY, reason=f"status_{status}", retry_after_ms=wait, hold_ms=hold)
+        fault = fault_of(status)
+        if fault is Fault.BUSY and wait is not None:
+            wait = max(wait, SHORTEST_WAIT_MS)
+        return Judgement(
+            outcome=Outcome.RETRY,
+            reason=f"status_{status}",
+            retry_after_ms=wait,
+            hold_ms=wait or 0 if fault is Fault.BUSY else 0,
+            fault=fault,
+        )
     reason = f"truncated_{truncated}" if truncated else ""
-    return Judgement(outcome=Outcome.FETCHED, reason=reason if status == 200 else f"status_{status}")
+    return Judgement(
+        outcome=Outcome.GONE if status in GONE else Outcome.FETCHED,
+        reason=reason if status == 200 else f"status_{status}",
+    )
+
+
+def fault_of(status: int) -> Fault | None:
+    """What a status says of the host; None where it does its work."""
+    if status in SLOW_DOWN:
+        return Fault.BUSY
+    return Fault.SERVER if 500 <= status < 600 else None
 
 
 def wait_ms(retry_after: str | None, now_ms: int) -> int | None:

@@ -7,6 +7,8 @@ page comes to the same either way.
    (meta robots) or the server (X-Robots-Tag) says nofollow.
 2. A redirect's target is one discovery, of the same depth, within the scope, ten hops at most. What it leads
    to is fetched under its own lease, its own robots rules, its own delay.
+3. A URL that a trap would make (`frontier.trap`) is no discovery; like one out of scope it is left out and not counted.
+4. An HTML page is sketched, so that the frontier can tell who says nothing new.
 """
 
 import re
@@ -19,9 +21,11 @@ from core.capture import Truncation
 from crawler.identity import PRODUCT
 from crawler.message import Headers, field
 from crawler.outcome import Judgement, of_response
+from crawler.sketch import sketch
 from extract.charset import decode
 from extract.links import links
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
+from frontier.trap import pitfall
 from storage.dropped import Dropped
 from storage.payload import content_decoded
 from storage.records import PAYLOAD_LIMIT, mime_of
@@ -81,8 +85,9 @@ def settlement(lease: Lease, found: Answer, known: Container[str] = frozenset())
     )
     if judgement.outcome is Outcome.REDIRECTED:
         return _redirected(lease, found)
-    discoveries = _links(lease, found, known) if 200 <= found.status < 300 else ()
-    return settled(lease, judgement, discoveries)
+    if not (200 <= found.status < 300 and found.body and _is_html(found)):
+        return settled(lease, judgement)
+    return settled(lease, judgement, _links(lease, found, known), sketch(found.body, lease.url.text))
 
 
 def settlement_of_dropped(lease: Lease, found: Dropped, received_ms: int) -> Settlement:
@@ -95,7 +100,9 @@ def settlement_of_dropped(lease: Lease, found: Dropped, received_ms: int) -> Set
     return settled(lease, judgement, links)
 
 
-def settled(lease: Lease, judgement: Judgement, discoveries: tuple[Discovery, ...] = ()) -> Settlement:
+def settled(
+    lease: Lease, judgement: Judgement, discoveries: tuple[Discovery, ...] = (), said: int | None = None
+) -> Settlement:
     """Return the settlement that a judgement asks for."""
     return Settlement(
         lease=lease,
@@ -104,6 +111,8 @@ def settled(lease: Lease, judgement: Judgement, discoveries: tuple[Discovery, ..
         discoveries=discoveries,
         retry_after_ms=judgement.retry_after_ms,
         hold_ms=judgement.hold_ms,
+        fault=judgement.fault,
+        sketch=said,
     )
 
 
@@ -124,6 +133,8 @@ def _redirected(lease: Lease, found: Answer) -> Settlement:
         reason = "out_of_scope"
     elif lease.hops >= HOPS:
         reason = "too_many_hops"
+    elif pitfall(url):
+        reason = "trap"
     else:
         discoveries = (_discovery(lease, url, depth=lease.depth, hops=lease.hops + 1),)
     return Settlement(lease=lease, outcome=Outcome.REDIRECTED, reason=reason, discoveries=discoveries)
@@ -132,7 +143,7 @@ def _redirected(lease: Lease, found: Answer) -> Settlement:
 def _links(lease: Lease, found: Answer, known: Container[str]) -> tuple[Discovery, ...]:
     if lease.max_depth is not None and lease.depth >= lease.max_depth:
         return ()
-    if not found.body or not _is_html(found) or _says_nofollow(found.headers):
+    if _says_nofollow(found.headers):
         return ()
     page = links(decode(found.body, found.header("content-type")).text, lease.url.wire)
     if page.nofollow:
@@ -152,9 +163,10 @@ def _discovery(lease: Lease, url: Url, *, depth: int, hops: int) -> Discovery:
 @lru_cache(maxsize=32_768)  # the same navigation stands on every page of a site
 def _link(href: str) -> Url | None:
     try:
-        return canonical(href)
+        url = canonical(href)
     except NotAUrl:
         return None
+    return None if pitfall(url) else url
 
 
 def _is_html(found: Answer) -> bool:

@@ -23,5 +23,12 @@ class Recent:
         if len(self._texts) > self._limit:
             del self._texts[next(iter(self._texts))]
 
+    def turn(self, text: str) -> None:
+        """Take it out where it is, add it where it is not."""
+        if text in self._texts:
+            del self._texts[text]
+        else:
+            self.add(text)
+
     def __repr__(self) -> str:
         return f"<{len(self._texts)} of at most {self._limit} recent texts>"

@@ -3,26 +3,29 @@
 1. 2xx: the first 500 KiB are the rules (section 2.5). 4xx: there are none, all is allowed (2.3.1.3), but 429
    means that we are too fast, and is taken as a server error.
 2. 5xx, no answer, and an answer that broke off: all is disallowed for now, and it is asked again (2.3.1.4). At
-   the third time the host is left alone for an hour.
+   the third 5xx the host is left alone for an hour. Where nobody answers, the frontier knows when to give it up.
 3. Redirects are followed for five hops, to other hosts too (2.3.1.2); beyond that there are no rules. They
-   are hops of one event: the same lease, the same guarded client, each hop a record of its own.
+   are hops of one event: the same lease, the same guarded client, each hop a record of its own. Each address is
+   entered before it is asked; behind the first hop its turn is waited for here.
 4. A crawl-delay beyond five minutes is five minutes.
 """
 
+import asyncio
 import math
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from protego import Protego
 
 from core import Capture, Url
+from crawler.entrance import Entrance
 from crawler.identity import PRODUCT
 from crawler.message import field
-from crawler.outcome import REDIRECTS, Judgement, wait_ms
-from crawler.wire import Client, Failure
-from frontier import Lease, NotAUrl, Outcome, RobotsRecord, canonical
+from crawler.outcome import FAULTS, REDIRECTS, SHORTEST_WAIT_MS, Judgement, fault_of, wait_ms
+from crawler.wire import Client, Failure, Wait
+from frontier import Fault, Lease, NotAUrl, Outcome, RobotsRecord, canonical
 from storage.payload import content_decoded
 
 LONGEST = 500 << 10
@@ -35,6 +38,8 @@ KEPT_MS = 24 * 3_600_000
 RETRY_MS = 30_000
 """How long a host waits whose robots.txt could not be had; doubles with every attempt."""
 UNREACHABLE_MS = 3_600_000
+PATIENCE_MS = 30_000
+"""How long the redirects of a robots.txt wait for the turns of their addresses, in all."""
 BLOCKED = b"address_blocked"
 """Body of the record of an origin that the address guard keeps us from."""
 
@@ -54,9 +59,10 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskAgain:
-    """Nothing was learnt; the host is asked nothing for so long."""
+    """Nothing was learnt; the host is asked nothing for so long, or for longer where the fault means that."""
 
     after_ms: int
+    fault: Fault | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +73,21 @@ class Event:
     answer: Ruling | AskAgain
 
 
-async def ask(client: Client, lease: Lease) -> Event:
-    """Fetch the robots.txt of a lease, redirects included."""
+async def ask(client: Client, lease: Lease, entrance: Entrance) -> Event | Wait:
+    """Fetch the robots.txt of a lease, redirects included; `Wait` where nothing was asked yet."""
     captures: list[Capture] = []
-    url = lease.url
+    url, patience_ms = lease.url, PATIENCE_MS
     while True:
-        found = await client.get(url)
+        found = await client.get(url, entrance.of(lease))
+        if isinstance(found, Wait):
+            if not captures:
+                return found
+            if found.ms > patience_ms:
+                return Event(captures=tuple(captures), answer=AskAgain(after_ms=found.ms))
+            patience_ms -= found.ms
+            await asyncio.sleep(found.ms / 1000)
+            lease = replace(lease, slot_ms=max(lease.slot_ms, 1))  # it has a place in the line now
+            continue
         if isinstance(found, Failure):
             return Event(captures=tuple(captures), answer=of_failure(found, lease))
         captures.append(found)
@@ -96,16 +111,17 @@ def of_failure(failure: Failure, lease: Lease) -> Ruling | AskAgain:
     """What no answer means."""
     if failure.reason == "address_blocked":
         return Ruling(rule="disallow", body=BLOCKED, ttl_ms=UNREACHABLE_MS)
-    return _unreachable(lease, None)
+    return _unreachable(lease, None, FAULTS.get(failure.reason))
 
 
 def ruling(
     lease: Lease, *, status: int, body: bytes, truncated: str | None, wait: int | None
 ) -> Ruling | AskAgain:
     """What the last answer of a chain means; `body` without its content encoding."""
-    broken_off = truncated is not None and truncated != "length"
-    if status == 429 or status >= 500 or (broken_off and 200 <= status < 300):
-        return _unreachable(lease, wait)
+    if status == 429 or status >= 500:
+        return _unreachable(lease, wait, fault_of(status))
+    if truncated not in {None, "length"} and 200 <= status < 300:
+        return _unreachable(lease, wait, Fault.TIMEOUT if truncated == "time" else Fault.RESET)
     if 200 <= status < 300:
         rules = body[:LONGEST]
         return Ruling(rule="rules", body=rules, delay_ms=crawl_delay_ms(parse(rules)))
@@ -182,7 +198,9 @@ def _of_capture(found: Capture, lease: Lease) -> Ruling | AskAgain:
     )
 
 
-def _unreachable(lease: Lease, wait: int | None) -> Ruling | AskAgain:
-    if lease.attempt + 1 < ATTEMPTS:
-        return AskAgain(after_ms=RETRY_MS << lease.attempt if wait is None else wait)
+def _unreachable(lease: Lease, wait: int | None, fault: Fault | None) -> Ruling | AskAgain:
+    # A host that never answers is given up by the frontier, with all that waits there, and not for an hour.
+    if lease.attempt + 1 < ATTEMPTS or fault in FAULTS.values():
+        doubled = min(RETRY_MS << min(lease.attempt, ATTEMPTS), UNREACHABLE_MS)
+        return AskAgain(after_ms=doubled if wait is None else max(wait, SHORTEST_WAIT_MS), fault=fault)
     return Ruling(rule="disallow", ttl_ms=UNREACHABLE_MS)

@@ -143,8 +143,8 @@ async def end(frontier: Frontier, batch: Sequence[Finished], known: Recent, *, a
                 await frontier.settle_robots(
                     finished.lease, rule=rule, body=body, ttl_ms=ttl_ms, delay_ms=delay_ms
                 )
-            case AskAgain(after_ms=after_ms):
-                await frontier.retry_robots(finished.lease, after_ms=after_ms)
+            case AskAgain(after_ms=after_ms, fault=fault):
+                await frontier.retry_robots(finished.lease, after_ms=after_ms, fault=fault)
     # A stale lease adds nothing; which one it was is not said, so nothing of such a batch counts as known.
     if await frontier.settle(pages, archived=archived) == len(pages):
         for page in pages:

@@ -12,6 +12,7 @@ from scrapy.http import Response
 from twisted.python.failure import Failure as Trouble
 
 from core import Capture, ThresherError
+from crawler.entrance import Entrance
 from crawler.identity import record_id
 from crawler.loop import Loop
 from crawler.outcome import of_failure
@@ -20,7 +21,7 @@ from crawler.robots import Event
 from crawler.screen import Screen
 from crawler.screen import finished as answered
 from crawler.settle import Finished, Settler
-from crawler.wire import Client, Failure
+from crawler.wire import Client, Failure, Wait
 from frontier import Lease
 
 SLOT = "frontier"
@@ -38,6 +39,7 @@ class LeaseSpider(Spider):
         crawl: str,
         worker: str,
         client: Client,
+        entrance: Entrance,
         loop: Loop,
         settler: Settler,
         screen: Screen | None,
@@ -45,7 +47,7 @@ class LeaseSpider(Spider):
     ) -> None:
         super().__init__(**options)
         self.crawl, self.worker = crawl, worker
-        self.client, self.loop, self.settler = client, loop, settler
+        self.client, self.entrance, self.loop, self.settler = client, entrance, loop, settler
         self.screen = screen
         self.error: BaseException | None = None
 
@@ -66,9 +68,11 @@ class LeaseSpider(Spider):
     def parse(self, response: Response, **_: Any) -> None:
         """Settle what came."""
         lease: Lease = response.meta["lease"]
-        found: Capture | Failure | Event = response.meta["found"]
+        found: Capture | Failure | Event | Wait = response.meta["found"]
         name = partial(record_id, self.crawl, self.worker, lease.token)
         match found:
+            case Wait():
+                return  # the loop has given the lease back
             case Event(captures=captures):
                 records = tuple((capture, name(hop)) for hop, capture in enumerate(captures))
                 made = Finished(lease=lease, records=records, answer=found.answer)

@@ -8,24 +8,32 @@ aiohttp drives the connection; `Tee` is its protocol with an ear on both directi
    server sends: chunk extensions, trailers and heads count like bodies.
 3. Bytes that arrive while no exchange is open answer nothing. The connection is closed, so that they can never
    be taken for the answer to the next request.
+4. An exchange is with the one address that it names: a new connection goes there and nowhere else, and a connection
+   that was kept is used again only if it leads there.
 """
 
 import asyncio
+import socket
 from collections.abc import Iterable
 from contextvars import ContextVar
 from typing import Any, cast
 
 from aiohttp import TCPConnector
+from aiohttp.abc import ResolveResult
 from aiohttp.client_proto import ResponseHandler
+
+from crawler.address import meant
 
 
 class Exchange:
     """The bytes of one exchange so far."""
 
-    __slots__ = ("_tee", "limit", "overflown", "peer", "received", "sent")
+    __slots__ = ("_tee", "address", "fresh", "kept", "limit", "overflown", "peer", "received", "sent")
 
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
+    def __init__(self, limit: int, address: str, *, fresh: bool = False) -> None:
+        """`fresh` asks for a connection of its own."""
+        self.limit, self.address, self.fresh = limit, address, fresh
+        self.kept = False  # whether its connection had served before
         self.sent, self.received = bytearray(), bytearray()
         self.peer = ""
         self.overflown = False
@@ -112,8 +120,37 @@ class _Recorder:
 
 
 class TeeConnector(TCPConnector):
-    """aiohttp's connector, whose connections are `Tee`s."""
+    """aiohttp's connector, whose connections are `Tee`s, each to the address of the exchange that it is made for."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._factory = cast("Any", lambda: Tee(self._loop))
+
+    async def addresses(self, host: str, port: int) -> list[str]:
+        """Return the addresses of a host, from the cache where they are there. Raises `OSError` where it has none."""
+        return [found["host"] for found in await super()._resolve_host(host, port)]
+
+    async def _resolve_host(self, host: str, port: int, traces: Any = None) -> list[ResolveResult]:  # noqa: ARG002
+        address = CURRENT.get().address
+        return [
+            ResolveResult(
+                hostname=host,
+                host=address,
+                port=port,
+                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+                proto=0,
+                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
+            )
+        ]
+
+    async def _get(self, key: Any, traces: Any) -> Any:
+        exchange = CURRENT.get()
+        if exchange.fresh:
+            return None
+        wanted = meant(exchange.address)
+        while (connection := await super()._get(key, traces)) is not None:
+            if meant(cast("Tee", connection.protocol).peer) == wanted:
+                exchange.kept = True
+                return connection
+            connection.close()
+        return None

@@ -15,7 +15,7 @@ import os
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from scrapy import Request, Spider, signals
@@ -25,18 +25,20 @@ from scrapy.logformatter import LogFormatter
 from scrapy.statscollectors import DummyStatsCollector
 
 from crawler.address import networks
+from crawler.entrance import Entrance
 from crawler.gate import Gate
 from crawler.handler import WireHandler
 from crawler.identity import user_agent
 from crawler.loop import Loop
 from crawler.pulse import Pulse
+from crawler.robots import PATIENCE_MS
 from crawler.rotation import Rotation
 from crawler.scheduler import LeaseScheduler
 from crawler.screen import Screen
 from crawler.settle import Settler
 from crawler.spider import LeaseSpider
 from crawler.wire import Client
-from frontier import Frontier
+from frontier import Budget, Frontier
 from frontier.connect import connect
 from storage.archive import Archive
 from storage.store import Store
@@ -64,6 +66,10 @@ class WorkerConfig:
     user_agent: str = ""
     """`thresher/VERSION (+contact)` where empty."""
     min_delay_s: float = 1.0
+    """Between two exchanges with one host."""
+    min_ip_delay_s: float = 0.25
+    """Between the beginnings of two exchanges with one IP address, whatever the hosts; 0 for any number."""
+    budget: Budget = field(default_factory=Budget)
     max_body: int = 10 << 20
     timeout_s: float = 30.0
     """For one exchange, from the look-up of the host name to the last byte."""
@@ -104,7 +110,7 @@ async def _run(config: WorkerConfig) -> None:
     )
     link = await connect(config.redis)
     try:
-        frontier = Frontier(link, config.crawl)
+        frontier = Frontier(link, config.crawl, budget=config.budget)
         await frontier.open()
 
         async def beat() -> None:
@@ -138,7 +144,7 @@ async def _crawl(
         pulse=pulse,
         worker=config.worker,
         concurrency=config.concurrency,
-        lease_ms=round(config.timeout_s * 1000) * HOPS + SETTLING_MS,
+        lease_ms=round(config.timeout_s * 1000) * HOPS + PATIENCE_MS + SETTLING_MS,
         min_delay_ms=round(config.min_delay_s * 1000),
         max_pages=config.max_pages,
         until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,
@@ -155,6 +161,7 @@ async def _crawl(
         crawl=config.crawl,
         worker=config.worker,
         client=client,
+        entrance=Entrance(frontier, round(config.min_ip_delay_s * 1000)),
         loop=loop,
         settler=settler,
         screen=config.screen,

@@ -130,15 +130,28 @@ class Frontier:
         Two that are let in to one address are at least `delay_ms` apart, whatever the fleet. Who is told to wait has a
         place in the line; it gives its lease back (`postpone`), and comes again with the lease that is granted then.
         """
-        partition = self._partitions.of_address(address)
-        return cast(
-            "int",
-            await self._one(self._partitions.call(partition, "enter", address, delay_ms, lease.slot_ms)),
+        (wait,) = await self.enter_all([(lease, address)], delay_ms)
+        return wait
+
+    async def enter_all(self, asked: Sequence[tuple[Lease, str]], delay_ms: int) -> list[int]:
+        """`enter` for several, in this order."""
+        parts = self._partitions
+        return await self._link.call(
+            [
+                parts.call(parts.of_address(address), "enter", address, delay_ms, lease.slot_ms)
+                for lease, address in asked
+            ]
         )
 
     async def postpone(self, lease: Lease, wait_ms: int) -> bool:
         """Give a lease back whose host was not asked: its page goes first in the queue again, and the host waits."""
-        return bool(await self._one(self._of(lease, "postpone", lease.token, wait_ms)))
+        (done,) = await self.postpone_all([(lease, wait_ms)])
+        return done
+
+    async def postpone_all(self, waits: Sequence[tuple[Lease, int]]) -> list[bool]:
+        """`postpone` for several, each for its own time."""
+        calls = [self._of(lease, "postpone", lease.token, wait_ms) for lease, wait_ms in waits]
+        return [bool(done) for done in await self._link.call(calls)]
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """Move the deadlines of leases that are still held to `lease_ms` from now."""

@@ -10,6 +10,7 @@ from importlib.resources import files
 FILES = (
     "head",  # what is kept, under which keys, and the rules
     "clock",
+    "batch",
     "entry",
     "domain",
     "host",

@@ -121,6 +121,8 @@ class Node:
                 raise Lost("it is no master any more")
             if self._acknowledged(replicas):
                 return
+            if isinstance(lives, ResponseError):
+                raise Lost(str(lives))
             if not wanted and (not self._clustered or b"cluster_state:ok" in lives):
                 return
             if not patience.left_s:

@@ -11,8 +11,8 @@ the template of a host (`frontier.template`), the host, and its registered domai
    inspection schemes", Biometrika 1954): the quickest test of its kind, and one byte where a window needs many.
 3. At 0 the level is starved, until its credit is `RECOVERED` again: two new pages in close succession.
 4. A page that says nothing new and leads nowhere, no unknown URL on it, costs its template nothing: what does not lead
-   on is not endless. (Manuals have thousands of pages of a name and a number.) It costs host and domain: where all
-   pages are such, a parked domain, they are starved all the same.
+   on is not endless. (Manuals have thousands of pages of a name and a number.) It costs host and domain, unless the
+   template has proven itself: where all pages are such, a parked domain, they are starved all the same.
 5. A starved host starves only those of its templates that have not proven themselves, and a starved domain neither
    those nor hosts that have (`starving`): what is honest beside a trap goes on.
 6. Of what is starved, 1 URL in 64 is let in, chosen by a hash of the URL and so the same each time it is found.
@@ -43,13 +43,12 @@ class Level:
     first: int
     most: int
     proven: int
-    counts_dead_ends: bool
 
 
-TEMPLATE = Level(first=64, most=96, proven=88, counts_dead_ends=False)
+TEMPLATE = Level(first=64, most=96, proven=88)
 """64 pages that all say the same, 96 where it was honest before: recognised within some 100 fetches."""
-HOST = Level(first=80, most=120, proven=112, counts_dead_ends=True)
-DOMAIN = Level(first=96, most=127, proven=127, counts_dead_ends=True)
+HOST = Level(first=80, most=120, proven=112)
+DOMAIN = Level(first=96, most=127, proven=127)
 
 
 def heard(ring: bytes, sketch: int) -> tuple[bytes, bool]:
@@ -61,12 +60,24 @@ def heard(ring: bytes, sketch: int) -> tuple[bytes, bool]:
     return ring[:at] + ring[at + WIDTH :] + kept, False
 
 
-def after(level: Level, standing: int, *, new: bool, leads_on: bool) -> int:
-    """The standing of a level after one more of its pages. It begins with `level.first`."""
+def said(template: int, host: int, domain: int, *, new: bool, leads_on: bool) -> tuple[int, int, int]:
+    """The standings of a template, its host and its registered domain after one more page."""
+    counts = leads_on or template & ~STARVED < TEMPLATE.proven
+    return (
+        after(TEMPLATE, template, new=new, counts=leads_on),
+        after(HOST, host, new=new, counts=counts),
+        after(DOMAIN, domain, new=new, counts=counts),
+    )
+
+
+def after(level: Level, standing: int, *, new: bool, counts: bool = True) -> int:
+    """The standing of a level after one more of its pages; one that says nothing new may not count. It begins with
+    `level.first`.
+    """
     starved, credit = standing & STARVED, standing & ~STARVED
     if new:
         credit = min(credit + EARNED, level.most)
-    elif leads_on or level.counts_dead_ends:
+    elif counts:
         credit = max(credit - 1, 0)
     if credit == 0:
         starved = STARVED

@@ -7,8 +7,7 @@
    place, in one more, when the head of the host runs out (`refill`). Whoever dies in between leaves an object that nobody
    needs.
 3. Nothing is spilled while fewer than `HOT` URLs wait in memory.
-4. A segment is deleted when all of its runs are read, and no sooner than `KEPT_S` after it was made: a server that lost
-   its last second may need it again.
+4. A segment is deleted `KEPT_S` after the last of its runs was read: a server that lost its last second may need it again.
 5. A run that cannot be read any more fails its pages (`failed:tail_lost`) and nothing else.
 
 One process at a time keeps the tail of a crawl (`run`); two do no harm.
@@ -18,6 +17,7 @@ import asyncio
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from io import BufferedReader
 from itertools import chain
@@ -113,26 +113,28 @@ class Tail:
     async def sweep(self) -> int:
         """Delete segments that nobody needs; returns how many."""
         deleted = 0
-        for partition, (empty, live) in enumerate(await self._link.call(self._partitions.calls("segments"))):
-            needed = {name.decode() for name in live}
-            done = {name.decode() for name in empty}
+        told = await self._link.call(self._partitions.calls("segments", KEPT_S * 1000))
+        for partition, (over, kept) in enumerate(told):
+            needed = {name.decode() for name in kept}
+            done = {name.decode() for name in over}
             prefix = f"{self._folder}{partition:04}-"
-            gone = await asyncio.to_thread(self._delete, prefix, needed)
+            gone = await asyncio.to_thread(self._delete, prefix, needed, done)
             deleted += len(gone)
             if forgotten := [name for name in done if name in gone]:
-                await self._link.call([self._partitions.call(partition, "segments", *forgotten)])
+                await self._link.call([self._partitions.call(partition, "forget_segments", *forgotten)])
         return deleted
 
     async def _spill(self, partition: int) -> int:
         moved = 0
         while True:
-            (hosts,) = await self._link.call([self._partitions.call(partition, "overflow", _HOSTS, _ENTRIES)])
+            (told,) = await self._link.call([self._partitions.call(partition, "overflow", _HOSTS, _ENTRIES)])
+            nonce, *hosts = told
             if not hosts:
                 return moved
             segment, args = _segment(hosts)
             name = f"{self._folder}{partition:04}-{uuid4().hex}"
             await asyncio.to_thread(self._shelf.put, name, segment)
-            (taken,) = await self._link.call([self._partitions.call(partition, "spill", name, *args)])
+            (taken,) = await self._link.call([self._partitions.call(partition, "spill", name, nonce, *args)])
             moved += sum(len(entries) for _, _, entries in hosts)
             if not taken:
                 return moved
@@ -149,15 +151,14 @@ class Tail:
                 found.append([])
         return found
 
-    def _delete(self, prefix: str, needed: set[str]) -> set[str]:
-        gone = set()
+    def _delete(self, prefix: str, needed: set[str], done: set[str]) -> set[str]:
+        """Delete what is done with, and what is old and was never told of; returns what is there no longer."""
+        gone = set(done)
         for name in list(self._shelf.list(prefix)):
-            try:
-                if name not in needed and self._shelf.age_ms(name) > KEPT_S * 1000:
+            with suppress(CorruptData):  # another has deleted it
+                if name in done or (name not in needed and self._shelf.age_ms(name) > KEPT_S * 1000):
                     self._shelf.delete(name)
                     gone.add(name)
-            except CorruptData:  # another has deleted it
-                gone.add(name)
         return gone
 
     def __repr__(self) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pipeline.project import Project
 
 ScopeKind = Literal["any", "domain", "host", "prefix"]
+RankName = Literal["first", "rich", "usual", "last"]
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
@@ -47,6 +48,8 @@ MaxTimeOption = Annotated[float | None, typer.Option("--max-time", min=0, help="
 OutOption = Annotated[
     str, typer.Option("--out", help="Directory of the dataset, new or of the same dataset.")
 ]
+CrawlName = Annotated[str, typer.Argument(help="The crawl.")]
+HostName = Annotated[str, typer.Argument(help="Host name as in its URLs, without port.")]
 HERE = Path()
 
 
@@ -442,6 +445,97 @@ def rebuild_command(project: ProjectOption = HERE, as_json: JsonOption = False) 
         f"of {found.sources:,} sources"
     )
     say(as_json, asdict(found), line)
+
+
+frontier_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(frontier_app, name="frontier", help="What a crawl asks first, later, or not at all.")
+
+
+@frontier_app.command(name="hold")
+def hold_command(
+    name: CrawlName,
+    host: HostName,
+    how_long: Annotated[str, typer.Option("--for", help="A time such as 90s, 15m, 1h or 2d.")] = "1h",
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask a host nothing for a time.
+
+    \b
+    Example:
+      thresher frontier hold docs example.org --for 2d
+    """
+    from pipeline import steer
+    from pipeline.project import Project
+
+    steer.hold(Project.at(project), name, host, how_long)
+    say(as_json, {"held": host, "for": how_long}, f"{name}: {host} is asked nothing for {how_long}")
+
+
+@frontier_app.command(name="resume")
+def resume_command(
+    name: CrawlName, host: HostName, project: ProjectOption = HERE, as_json: JsonOption = False
+) -> None:
+    """Let a host go on, whatever held it; one that was given up lives again.
+
+    \b
+    Example:
+      thresher frontier resume docs example.org
+    """
+    from pipeline import steer
+    from pipeline.project import Project
+
+    steer.resume(Project.at(project), name, host)
+    say(as_json, {"resumed": host}, f"{name}: {host} is asked again, at its own pace")
+
+
+@frontier_app.command(name="drop")
+def drop_command(
+    name: CrawlName,
+    scope: Annotated[str, typer.Argument(help="domain:NAME, host:NAME or prefix:URL.")],
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Bar a part of the web from a crawl: what waits of it is refused, what is found of it not let in.
+
+    \b
+    Example:
+      thresher frontier drop docs domain:example.org
+      thresher frontier drop docs prefix:https://example.org/forum/
+    """
+    from pipeline import steer
+    from pipeline.project import Project
+
+    dropped = steer.drop(Project.at(project), name, scope)
+    later = (
+        "; what waits under a prefix is refused when its turn comes" if scope.startswith("prefix:") else ""
+    )
+    say(
+        as_json,
+        {"barred": scope, "dropped": dropped},
+        f"{name}: {scope} is barred, {dropped:,} waiting pages refused{later}",
+    )
+
+
+@frontier_app.command(name="prefer")
+def prefer_command(
+    name: CrawlName,
+    domains: Annotated[list[str], typer.Argument(help="Registered domains, all hosts of which are meant.")],
+    rank: Annotated[RankName, typer.Option("--rank", help="first, rich, usual or last.")] = "first",
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask the hosts of a domain before others, or after them.
+
+    \b
+    Example:
+      thresher frontier prefer docs example.org example.com --rank rich
+    """
+    from pipeline import steer
+    from pipeline.project import Project
+
+    steer.prefer(Project.at(project), name, domains, rank)
+    say(as_json, {"rank": rank, "domains": domains}, f"{name}: {len(domains)} domains are ranked {rank}")
 
 
 def main() -> NoReturn:

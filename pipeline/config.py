@@ -48,15 +48,28 @@ class ProjectConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlerConfig:
-    """`[crawler]`: how hosts are treated. Delays and time-outs in seconds."""
+    """`[crawler]`: how hosts are treated. Delays and time-outs in seconds.
+
+    `min_ip_delay` is a quarter of `min_delay` where it is not set, and 0 switches it off; `max_pages_per_host` and
+    `max_pages_per_domain` are no limit where they are not set.
+    """
 
     min_delay: float = 1.0
+    min_ip_delay: float | None = None
     max_body: str = "10MiB"
     timeout: float = 30.0
     max_backlog: str = "4GiB"
     allow_networks: tuple[str, ...] = ()
     render: str = "never"
     archive: str = "all"
+    max_pages_per_host: int | None = None
+    max_pages_per_domain: int | None = None
+    max_hosts_per_domain: int = 4096
+
+    @property
+    def ip_delay(self) -> float:
+        """Seconds between two requests to one IP address."""
+        return self.min_delay / 4 if self.min_ip_delay is None else self.min_ip_delay
 
     @property
     def max_body_bytes(self) -> int:
@@ -170,13 +183,16 @@ def _section(path: Path, name: str, values: Mapping[str, Any]) -> Any:
 
 
 def _typed(path: Path, key: str, value: Any, kind: Any) -> Any:
-    if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+    if kind in {float, float | None} and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
+    if kind in {int, int | None} and isinstance(value, int) and not isinstance(value, bool):
+        return value
     if kind is str and isinstance(value, str):
         return value
     if kind == tuple[str, ...] and isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
-    wanted = {float: "a number", str: "a string"}.get(kind, "a list of strings")
+    words = {str: "a string", tuple[str, ...]: "a list of strings", int: "a whole number"}
+    wanted = words.get(kind, "a whole number" if kind == int | None else "a number")
     raise InputError(f"{path}: {key} must be {wanted}, not {value!r}")
 
 
@@ -191,6 +207,10 @@ def _check(path: Path, config: Config) -> None:
         (
             0 <= crawler.min_delay < math.inf,
             f"crawler.min_delay must not be negative and must be finite, not {crawler.min_delay}",
+        ),
+        (
+            0 <= crawler.ip_delay < math.inf,
+            f"crawler.min_ip_delay must not be negative and must be finite, not {crawler.min_ip_delay}",
         ),
         (
             0 < crawler.timeout < math.inf,
@@ -221,6 +241,10 @@ def _check(path: Path, config: Config) -> None:
             f"project.contact must be mailto:you@example.org or https://..., not {config.project.contact!r}",
         ),
     ]
+    limits = ("max_pages_per_host", "max_pages_per_domain", "max_hosts_per_domain")
+    for key in limits:
+        limit = getattr(crawler, key)
+        checks.append((limit is None or limit >= 1, f"crawler.{key} must be at least 1, not {limit}"))
     for right, message in checks:
         if not right:
             raise InputError(f"{path}: {message}")
@@ -264,11 +288,15 @@ contact = ""                    # required to crawl: "mailto:you@example.org" or
 
 [crawler]
 # min_delay = 1.0               # seconds between two requests to one host, whatever the number of workers
+#   min_ip_delay                # the same to one IP address, whatever the hosts; a quarter of min_delay where not set
 # max_body = "10MiB"            # longer bodies are cut there and marked WARC-Truncated
 # timeout = 30                  # seconds for one exchange
 # max_backlog = "4GiB"          # a crawl that `thresher process --follow` follows waits above so many unprocessed bytes
 # archive = "all"               # or "kept": what the cheap filters drop leaves a note with its reason, no page
 # allow_networks = []           # CIDRs exempt from the block on private, loopback and link-local addresses
+#   max_pages_per_host          # URLs let in of one host at most; any number where not set
+#   max_pages_per_domain        # the same of one registered domain
+# max_hosts_per_domain = 4096   # host names let in of one registered domain
 
 [filters]
 # preset = "fineweb"            # none | gopher | c4 | fineweb

@@ -101,7 +101,7 @@ async def _crawl(
     project: Project, name: str, contact: str, address: str, place: Place, limits: Limits, progress: Progress
 ) -> Crawled:
     link = await connect(address)
-    frontier = Frontier(link, name)
+    frontier = Frontier(link, name, budget=project.budget)
     try:
         await frontier.open()
         if name not in await Frontier.crawls(link):
@@ -211,7 +211,8 @@ async def _take_up(
 
 def _note(stats: Stats, flow: Flow | None) -> str:
     held = f"; waits for {flow.follower} to process" if flow is not None and flow.shut else ""
-    return f"{stats.waiting + stats.later} waiting, {stats.leased} leased, {stats.hosts} hosts{held}"
+    silent = f" ({stats.held} held)" if stats.held else ""
+    return f"{stats.waiting + stats.later} waiting, {stats.leased} leased, {stats.hosts} hosts{silent}{held}"
 
 
 def _fetched(stats: Stats) -> int:
@@ -232,6 +233,8 @@ def _worker_config(
             store=project.store,
             contact=contact,
             min_delay_s=settings.min_delay,
+            min_ip_delay_s=settings.ip_delay,
+            budget=project.budget,
             max_body=settings.max_body_bytes,
             timeout_s=settings.timeout,
             allow_networks=settings.allow_networks,

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from core import InputError
+from frontier import Budget
 from frontier.server import embedded
 from pipeline import config
 from pipeline.berth import LocalBerth, Place
@@ -108,6 +109,16 @@ class Project:
                 yield url
         else:
             yield address
+
+    @property
+    def budget(self) -> Budget:
+        """How many URLs of one place a crawl lets in."""
+        settings = self.config.crawler
+        return Budget(
+            host=settings.max_pages_per_host,
+            domain=settings.max_pages_per_domain,
+            hosts=settings.max_hosts_per_domain,
+        )
 
     def sources(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The named crawls and ingests, all that are known where none is named; sorted, each once."""

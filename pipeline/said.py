@@ -1,5 +1,6 @@
 """The last line of a command: what came of it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from pipeline.engine import Ran
@@ -9,7 +10,16 @@ from shards.dataset import Dataset
 
 def seeded_line(seeded: Seeded, crawl: str) -> str:
     """What became of the seeds."""
-    return f"{crawl}: {seeded.added:,} added, {seeded.known:,} known, {seeded.refused:,} refused"
+    line = f"{crawl}: {seeded.added:,} added, {seeded.known:,} known, {seeded.refused:,} refused"
+    if seeded.discarded:
+        line += f"; not let in: {counted(seeded.discarded)}"
+    return line
+
+
+def counted(reasons: Mapping[str, int]) -> str:
+    """Counts by reason, the largest first."""
+    ordered = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{count:,} {reason}" for reason, count in ordered)
 
 
 def ran_line(ran: Ran) -> str:

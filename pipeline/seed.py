@@ -3,14 +3,13 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from core import InputError, Url
 from frontier import Discovery, Frontier, Scope
 from frontier.connect import connect
 from frontier.scope import ScopeKind
-from frontier.tail import Shelf
 from pipeline import seeds
 from pipeline.project import Project
 
@@ -35,6 +34,8 @@ class Seeded:
     known: int
     refused: int
     reasons: dict[str, int]
+    discarded: dict[str, int] = field(default_factory=dict)
+    """Seeds that the crawl does not let in, by reason: a budget is spent, a host is dead, something was dropped."""
 
 
 def seed(
@@ -46,12 +47,12 @@ def seed(
     """
     lines = seeds.read(source)
     with project.frontier_address() as address:
-        return asyncio.run(_seed(address, project.store, lines, plan, source, refused))
+        return asyncio.run(_seed(project, address, lines, plan, source, refused))
 
 
 async def _seed(
+    project: Project,
     address: str,
-    shelf: Shelf,
     lines: Iterator[Url | seeds.Refused],
     plan: Plan,
     source: str,
@@ -59,11 +60,11 @@ async def _seed(
 ) -> Seeded:
     link = await connect(address)
     try:
-        frontier = Frontier(link, plan.crawl)
+        frontier = Frontier(link, plan.crawl, budget=project.budget)
         await frontier.open()
-        tail = frontier.tail(shelf)
+        tail = frontier.tail(project.store)
         added = known = 0
-        reasons: Counter[str] = Counter()
+        reasons, discarded = Counter[str](), Counter[str]()
         while batch := list(islice(lines, BATCH)):
             for line in batch:
                 if isinstance(line, seeds.Refused):
@@ -71,13 +72,20 @@ async def _seed(
                     refused(line)
             result = await frontier.add(list(_discoveries(batch, plan)))
             added, known = added + result.added, known + result.known
+            discarded.update(result.discarded)
             await tail.spill()
     finally:
         await link.aclose()
-    if not added and not known:
+    if not added and not known and not discarded:
         first = next(iter(reasons), "nothing but comments")
         raise InputError(f"seeds {source}: no URL in it ({first}); give one http or https URL a line")
-    return Seeded(added=added, known=known, refused=reasons.total(), reasons=dict(reasons))
+    return Seeded(
+        added=added,
+        known=known,
+        refused=reasons.total(),
+        reasons=dict(reasons),
+        discarded=dict(discarded),
+    )
 
 
 def _discoveries(batch: Iterable[Url | seeds.Refused], plan: Plan) -> Iterator[Discovery]:

@@ -19,6 +19,7 @@ import pyarrow as pa
 from core import InputError, Url
 from frontier import NotAUrl
 from frontier.canonical import canonical
+from frontier.trap import pitfall
 
 PEEK = 4096
 COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".zst": "zstd"}
@@ -27,7 +28,7 @@ SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """A line that is no seed."""
+    """A line that is no seed: no URL, or one that only a trap would make."""
 
     line: int
     text: str
@@ -132,6 +133,8 @@ def _sitemap(name: str, stream: BinaryIO) -> Iterator[Url | Refused]:
 
 def _seed(line: int, written: str) -> Url | Refused:
     try:
-        return canonical(written)
+        url = canonical(written)
     except NotAUrl as error:
         return Refused(line=line, text=written, reason=str(error))
+    trap = pitfall(url)
+    return url if trap is None else Refused(line=line, text=written, reason=f"a trap: {trap}")

@@ -1,6 +1,7 @@
 """The status command: what every source has come to, and how its frontier stands."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -11,6 +12,7 @@ from frontier import Flow, Frontier, Stats
 from frontier.connect import connect
 from pipeline.project import Project
 from pipeline.quarantine import DIRECTORY
+from pipeline.said import counted
 
 
 def status(project: Project) -> dict[str, Any]:
@@ -53,6 +55,23 @@ def render(found: dict[str, Any], console: Console) -> None:
         done = [f"{source[key]:,}" for key in ("files", "archived", "processed", "kept", "quarantined")]
         table.add_row(source["name"], *done, *urls, source["waits"] or "-")
     console.print(table)
+    for source in found["sources"]:
+        if source["frontier"] and (line := hosts(source["frontier"])):
+            console.print(f"{source['name']}: {line}", highlight=False, soft_wrap=True)
+
+
+def hosts(frontier: Mapping[str, Any]) -> str:
+    """What else there is to be said of a frontier, in one line; empty where there is nothing."""
+    numbers = (
+        (frontier["held"], "hosts held"),
+        (frontier["dead"], "hosts dead"),
+        (frontier["tail"], "URLs waiting in storage"),
+        (frontier["scheduled"], "pages to be visited again"),
+    )
+    said = [f"{number:,} {what}" for number, what in numbers if number]
+    if frontier["discarded"]:
+        said.append(f"not let in: {counted(frontier['discarded'])}")
+    return "; ".join(said)
 
 
 async def _frontiers(address: str) -> dict[str, tuple[Stats, Flow | None, list[int]]]:
@@ -69,14 +88,14 @@ async def _frontiers(address: str) -> dict[str, tuple[Stats, Flow | None, list[i
 
 
 def waits(stats: Stats, flow: Flow | None, stalls: list[int]) -> str:
-    """Who waits for whom among storage, a crawl and its follower; empty where nobody does."""
+    """Who waits for whom among storage, a crawl, its hosts and its follower; empty where nobody does."""
     if stalls:
         return f"crawl for storage ({len(stalls)} workers, {max(stalls) / 1000:,.0f} s)"
-    if flow is None:
-        return ""
-    if flow.shut:
+    if flow is not None and flow.shut:
         return f"crawl for process ({_mebi(flow.estimate)} of {_mebi(flow.limit)} MiB unprocessed)"
-    if flow.backlog == 0 and not stats.drained:
+    if stats.held and stats.waiting + stats.later and not stats.leased + stats.robots:
+        return f"crawl for hosts ({stats.held:,} held: they did not answer, or asked for time)"
+    if flow is not None and flow.backlog == 0 and not stats.drained:
         return "process for crawl"
     return ""
 

@@ -52,7 +52,6 @@ verb('add', function(keys, args)
     end
     i = i + 3 + 2 * n
   end
-  write_prints(c)
   bump(c, 'added', added)
   close(c)
   local told = {added, was_known, nonce}

@@ -9,7 +9,7 @@ verb('enter', function(keys, args)
   local free = last == 0 or last + delay <= c.now
   local wait = 0
   if free and (line <= c.now or slot > 0) then
-    last = c.now
+    last = c.soon
   else
     line = max(line, last, c.now - delay) + delay
     wait = line - c.now

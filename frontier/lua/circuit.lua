@@ -9,8 +9,8 @@ local LONGEST_HOLD_MS = 3600000
 local LIVES = 8 -- openings in a row after which a host is dead that once answered
 local STILLBORN = 3 -- and one that never did
 
--- What an exchange told of its host; `hold` is for how long the server asked us to stay away.
-local function judge(c, h, fault, hold)
+-- What an exchange told of its host; `rest` is for how long the server asked us to stay away.
+local function judge(c, h, fault, rest)
   if fault == '' then
     if h.trips > 0 then bump(c, 'held', -1) end
     h.faults, h.trips = 0, 0
@@ -21,9 +21,9 @@ local function judge(c, h, fault, hold)
     if h.faults >= rule[1] or h.trips > 0 then
       if h.trips == 0 then bump(c, 'held', 1) end
       local wait = min(rule[2] * 2 ^ h.trips, LONGEST_HOLD_MS)
-      if hold > 0 then wait = hold end
+      if rest > 0 then wait = rest end
       h.trips, h.faults = min(h.trips + 1, 255), 0
-      h.held = max(h.held, c.now + wait)
+      hold(c, h, wait)
       if SILENT[fault] and h.trips >= (has(h.flags, ANSWERED) and LIVES or STILLBORN) then
         bury(c, h, 'failed', 'host_dead')
         set(h, DEAD)
@@ -31,5 +31,5 @@ local function judge(c, h, fault, hold)
       end
     end
   end
-  if hold > 0 then h.held = max(h.held, c.now + hold) end
+  hold(c, h, rest)
 end

@@ -13,10 +13,11 @@ end
 local function at(prefix, now, wall, since)
   return {
     now = now, -- the steady clock, in ms: delays, leases and holds run on it
+    soon = now + 1, -- what ends now has ended by then: a millisecond is not over before the next
     wall = wall, -- TIME: robots.txt grows old on it, and visits fall due
     since = since, -- nothing that was granted before is known for certain
-    prefix = prefix, n = {}, tallies = {},
-    hosts = prefix .. 'hosts', leases = prefix .. 'leases', deadlines = prefix .. 'deadlines', seen = prefix .. 'seen',
+    prefix = prefix, n = {}, tallies = {}, puts = {}, scores = {}, cache = {}, read = {}, texts = {}, owners = {}, prints = {},
+    hosts = prefix .. 'hosts', domains = prefix .. 'domains', leases = prefix .. 'leases', deadlines = prefix .. 'deadlines', seen = prefix .. 'seen',
     robots = prefix .. 'robots', count = prefix .. 'count', later = prefix .. 'later', ready = prefix .. 'ready:',
   }
 end
@@ -60,7 +61,7 @@ local function tally(c, hash, field, by)
   t[field] = (t[field] or 0) + by
 end
 
-local function close(c)
+local function close_counts(c)
   for field, by in pairs(c.n) do
     if by ~= 0 then call('HINCRBY', c.count, field, by) end
   end

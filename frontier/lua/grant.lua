@@ -3,70 +3,66 @@ local FACTOR = 2 -- of the time that a host takes to answer
 local PUT_OFF = 500 -- hosts whose turn turns out not to have come, in one call: after a restart that is all of them
 local PASSED_OVER = 64 -- entries that nobody wants any more, settled by one grant
 
--- Grants one lease on a host that is ready, or takes it out of `ready`, or moves it to when it may be asked.
-local function grant(c, name, token, worker, lease_ms, min_delay)
+-- Takes the next entry that is wanted out of the head; nil where there is none.
+local function take(c, h)
+  for _ = 1, PASSED_OVER do
+    if h.head == 0 then return nil end
+    local entry = call('LPOP', queue(c, h))
+    h.head, h.waiting = h.head - 1, h.waiting - 1
+    bump(c, 'waiting', -1)
+    promote(c, h)
+    watch_head(c, h)
+    local reason = unwanted(c, h, entry)
+    if not reason then return entry end
+    conclude(c, 'refused', reason, 1)
+  end
+  return nil
+end
+
+-- What may be granted of a host that is ready: its pace and its next entry. A host whose turn has not come, or that has
+-- nothing to be granted, is placed where it belongs.
+local function candidate(c, name, min_delay)
   local h = read_host(c, name)
   local pace = max(min_delay, h.delay)
   if pace > 0 then pace = max(pace, min(FACTOR * h.smooth, SLOWEST_MS)) end
+  local when = max(after_last(c, h, pace), h.held)
+  local entry
   if h.open >= capacity(h, pace) then
     unready(c, h)
-    write_host(c, h)
-    return nil
-  end
-  local began = max(h.last, c.since)
-  local when = max(began > 0 and began + pace or 0, h.held)
-  if when > c.now then
-    call('ZADD', c.ready .. h.rank, when, name)
+  elseif when > c.now then
+    score(c, c.ready .. h.rank, name, when)
     h.due = when
-    write_host(c, h)
-    return nil
-  end
-  local key = queue(c, h)
-  local entry, origin, r
-  for _ = 1, PASSED_OVER do
-    entry = call('LPOP', key)
-    h.head = h.head - 1
-    local reason = unwanted(c, h, entry)
-    if not reason then break end
-    h.waiting = h.waiting - 1
-    bump(c, 'waiting', -1)
-    conclude(c, 'refused', reason, 1)
-    promote(c, h)
-    entry = nil
-    if h.head == 0 then break end
-  end
-  if not entry then
-    watch_head(c, h)
-    settle_host(c, h)
-    return nil
-  end
-  origin = origin_of(name, entry)
-  r = read_robots(c, origin)
-  local l = {kind = PAGE, released = false, host = name, subject = entry, worker = worker, granted = c.now}
-  if r.expires > c.wall then
-    h.waiting = h.waiting - 1
-    bump(c, 'waiting', -1)
-    bump(c, 'leased', 1)
-    promote(c, h)
-    watch_head(c, h)
   else
-    call('LPUSH', key, entry)
-    h.head = h.head + 1
-    l.kind, l.subject = ROBOTS_TXT, origin
+    entry = take(c, h)
+    if not entry then place(c, h) end
+  end
+  write_host(c, h)
+  return entry and {h = h, pace = pace, entry = entry, origin = origin_of(name, entry)}
+end
+
+-- Grants the page, or first the robots.txt of its origin.
+local function grant(c, found, r, token, worker, lease_ms)
+  local h, l = found.h, nil
+  if r.expires > c.wall then
+    l = {kind = PAGE, subject = found.entry}
+    bump(c, 'leased', 1)
+  else
+    l = {kind = ROBOTS_TXT, subject = found.origin}
+    put_back(c, h, found.entry)
     set(h, ASKING)
   end
-  call('HSET', c.leases, token, pack_lease(l))
-  call('ZADD', c.deadlines, c.now + lease_ms, token)
-  h.open, h.pace = h.open + 1, pace
-  local slot = h.held
-  if h.open < capacity(h, pace) and h.head > 0 and not has(h.flags, ASKING) then
+  l.released, l.host, l.worker, l.granted = false, h.name, worker, c.now
+  put(c, c.leases, token, pack_lease(l))
+  score(c, c.deadlines, token, c.now + lease_ms)
+  h.open, h.pace = h.open + 1, found.pace
+  if h.open < capacity(h, h.pace) and h.head > 0 and not has(h.flags, ASKING) then
     h.due = c.now -- its turn is over
-    call('ZADD', c.ready .. h.rank, c.now, name)
+    score(c, c.ready .. h.rank, h.name, c.now)
   else
     unready(c, h)
   end
   write_host(c, h)
-  return {token, KINDS[l.kind], c.now + lease_ms, r.version, r.attempt, slot, name, l.subject}
+  return {token, KINDS[l.kind], c.now + lease_ms, r.version, r.attempt, h.held, h.name, l.subject}
 end
 
 -- args: n, worker, lease_ms, min_delay_ms, limit (negative: none), partitions, partition
@@ -87,16 +83,23 @@ verb('lease', function(keys, args)
   local first, left = counter, n + PUT_OFF
   for rank = RANKS - 1, 0, -1 do
     while #granted < n and left > 0 do
+      write_scores(c)
       local names = call('ZRANGE', c.ready .. rank, '-inf', c.now, 'BYSCORE', 'LIMIT', 0, n - #granted)
       if #names == 0 then break end
       left = left - #names
+      read_hosts(c, names)
+      local candidates, origins = {}, {}
       for _, name in ipairs(names) do
-        local token = string.format('%.0f', (counter + 1) * partitions + partition)
-        local told = grant(c, name, token, args[2], tonumber(args[3]), tonumber(args[4]))
-        if told then
-          counter = counter + 1
-          granted[#granted + 1] = told
+        local found = candidate(c, name, tonumber(args[4]))
+        if found then
+          candidates[#candidates + 1] = found
+          origins[#origins + 1] = found.origin
         end
+      end
+      for i, text in ipairs(get_many(c.robots, origins)) do
+        counter = counter + 1
+        local token = string.format('%.0f', counter * partitions + partition)
+        granted[#granted + 1] = grant(c, candidates[i], parse_robots(text), token, args[2], tonumber(args[3]))
       end
     end
   end

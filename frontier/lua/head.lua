@@ -26,7 +26,7 @@ others of the same prefix, which all carry the same hash tag, are made from it:
   spill      set   hosts whose back is long enough to be put into storage
   hungry     set   hosts whose head runs out while they have runs
   segments   hash  segment -> number of its runs that are not read back, and its name
-  empty      set   names of segments that nobody needs any more
+  empty      hash  name of a segment that nobody needs any more -> since when, by TIME
   ips        hash  address -> when it was entered last, and the end of the line of those who wait
   flow, stalls, beats                  of the home only
 

@@ -11,9 +11,7 @@ local function set(h, flag) if not has(h.flags, flag) then h.flags = h.flags + f
 
 local function unset(h, flag) if has(h.flags, flag) then h.flags = h.flags - flag end end
 
-local function read_host(c, name)
-  local text = call('HGET', c.hosts, name)
-  if not text then return nil end
+local function parse_host(name, text)
   local h = {name = name}
   local next
   h.delay, -- what robots rules ask for
@@ -40,6 +38,31 @@ local function read_host(c, name)
   return h
 end
 
+-- The host of a name, the same one throughout the function; nil where there is none.
+local function read_host(c, name)
+  local h = c.cache[name]
+  if h == nil then
+    local text = c.texts[name]
+    if text == nil then text = call('HGET', c.hosts, name) end
+    h = text and parse_host(name, text)
+    c.cache[name] = h
+  end
+  return h or nil
+end
+
+local function read_hosts(c, names)
+  local fresh = {}
+  for _, name in ipairs(names) do
+    if c.cache[name] == nil then
+      c.cache[name] = false
+      fresh[#fresh + 1] = name
+    end
+  end
+  for i, text in ipairs(get_many(c.hosts, fresh)) do
+    if text then c.cache[fresh[i]] = parse_host(fresh[i], text) end
+  end
+end
+
 local function new_host(name, domain, rank)
   return {
     name = name, delay = 0, pace = 0, last = 0, held = 0, open = 0, flags = 0, waiting = 0, head = 0, back = 0, tail = 0,
@@ -48,8 +71,22 @@ local function new_host(name, domain, rank)
 end
 
 local function write_host(c, h)
-  call('HSET', c.hosts, h.name, pack(HOST, h.delay, h.pace, h.last, h.held, h.open, h.flags, h.waiting, h.head, h.back,
-    h.tail, h.added, h.smooth, h.faults, h.trips, h.rank, h.due, h.turn, h.standing, h.owned) .. h.slowest)
+  c.cache[h.name] = h
+  put(c, c.hosts, h.name, h)
+end
+
+local function pack_host(h)
+  return pack(HOST, h.delay, h.pace, h.last, h.held, h.open, h.flags, h.waiting, h.head, h.back, h.tail, h.added, h.smooth,
+    h.faults, h.trips, h.rank, h.due, h.turn, h.standing, h.owned) .. h.slowest
+end
+
+-- What a function that changes something ends with.
+local function close(c)
+  for name, h in pairs(pending(c.puts, c.hosts)) do put(c, c.hosts, name, pack_host(h)) end
+  for name, d in pairs(pending(c.puts, c.domains)) do put(c, c.domains, name, pack_domain(d)) end
+  write_scores(c)
+  write_puts(c)
+  close_counts(c)
 end
 
 local function capacity(h, pace)
@@ -59,18 +96,31 @@ end
 
 local function unready(c, h)
   if h.due > 0 then
-    call('ZREM', c.ready .. h.rank, h.name)
+    score(c, c.ready .. h.rank, h.name, false)
     h.due = 0
   end
+end
+
+-- When a host may be asked again that is asked so seldom.
+local function after_last(c, h, pace)
+  if pace == 0 then return 0 end
+  local last = max(h.last, c.since)
+  return last > 0 and last + pace or 0
+end
+
+local FOREVER = 281474976710655 -- 2^48 - 1
+
+local function hold(c, h, ms)
+  if ms > 0 then h.held = max(h.held, min(c.soon + ms, FOREVER)) end
 end
 
 -- The one place that decides whether a host may be asked, and when. One that waits already keeps its turn.
 local function place(c, h)
   local pace = max(h.delay, h.open > 0 and h.pace or 0)
   if h.head == 0 or h.open >= capacity(h, pace) or has(h.flags, ASKING) or has(h.flags, DEAD) then return unready(c, h) end
-  local when = max(h.held, max(h.last, c.since) + max(h.delay, h.pace), c.now)
+  local when = max(h.held, after_last(c, h, max(h.delay, h.pace)), c.now)
   if h.due == 0 or (when > c.now and when > h.due) then
-    call('ZADD', c.ready .. h.rank, when, h.name)
+    score(c, c.ready .. h.rank, h.name, when)
     h.due = when
   end
 end

@@ -20,8 +20,24 @@ local function parse_lease(text)
 end
 
 local function read_lease(c, token)
-  local text = call('HGET', c.leases, token)
-  return text and parse_lease(text)
+  local l = c.read[token]
+  if l == nil then
+    local text = call('HGET', c.leases, token)
+    l = text and parse_lease(text)
+    c.read[token] = l
+  end
+  return l or nil
+end
+
+-- Reads at once the leases of some tokens, and their hosts.
+local function read_leases(c, tokens)
+  local names = {}
+  for i, text in ipairs(get_many(c.leases, tokens)) do
+    local l = text and parse_lease(text)
+    c.read[tokens[i]] = l
+    if l then names[#names + 1] = l.host end
+  end
+  read_hosts(c, names)
 end
 
 local function end_exchange(h, when)
@@ -31,8 +47,9 @@ end
 
 -- Ends a lease whose exchange was over at `when` at the latest; returns its host, to be changed, placed, written.
 local function finish(c, token, l, when)
-  call('HDEL', c.leases, token)
-  call('ZREM', c.deadlines, token)
+  put(c, c.leases, token, false)
+  score(c, c.deadlines, token, false)
+  c.read[token] = false
   local h = read_host(c, l.host)
   if not l.released then end_exchange(h, when) end
   if l.kind == PAGE then bump(c, 'leased', -1) else unset(h, ASKING) end
@@ -71,6 +88,9 @@ end
 
 local function expire(c)
   local due = call('ZRANGE', c.deadlines, '-inf', c.now, 'BYSCORE', 'LIMIT', 0, SWEEP, 'WITHSCORES')
+  local tokens = {}
+  for i = 1, #due, 2 do tokens[#tokens + 1] = due[i] end
+  read_leases(c, tokens)
   for i = #due - 1, 1, -2 do -- the last first: each goes before those that are there
     abandon(c, due[i], read_lease(c, due[i]), tonumber(due[i + 1]), true)
   end

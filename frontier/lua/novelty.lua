@@ -6,7 +6,8 @@ local TEMPLATE_MOST, TEMPLATE_PROVEN = 96, 88
 local HOST_MOST, HOST_PROVEN = 120, 112
 local DOMAIN_MOST = 127
 local RING = 240 -- bytes: 120 sketches of two
-local TEMPLATES = 1000 -- bytes: 200 templates of a host, five each; others are not judged
+local TEMPLATES = 1000 -- bytes: 200 templates of a host, five each
+local OTHERS = '\0\0\0\0' -- all templates beyond these, as one
 
 local function after(standing, most, new, costs)
   local starved = standing >= STARVED and STARVED or 0
@@ -23,9 +24,14 @@ local function position_in(text, item, width)
   return from
 end
 
+-- The standing of a template, where it stands in the text of all of a host, and the template it is counted as.
 local function standing_of(text, template)
   local from = position_in(text, template, 5)
-  return from and byte(text, from + 4) or TEMPLATE_FIRST, from
+  if not from and #text >= TEMPLATES then
+    template = OTHERS
+    from = position_in(text, OTHERS, 5)
+  end
+  return from and byte(text, from + 4) or TEMPLATE_FIRST, from, template
 end
 
 local function domain_of(h) return sub(h.name, -h.owned) end
@@ -44,23 +50,21 @@ local function hear(c, h, entry, said)
     ring = sub(ring, 1, from - 1) .. sub(ring, from + 2)
   end
   call('HSET', rings, d.name, ring .. sketch)
+  local text = call('HGET', c.prefix .. 'standings', h.name) or ''
+  local standing, from_, template = standing_of(text, sub(entry, 8, 11))
+  local costs = leads_on or standing % STARVED < TEMPLATE_PROVEN
   local before = d.standing
-  d.standing = after(before, DOMAIN_MOST, new, true)
+  d.standing = after(before, DOMAIN_MOST, new, costs)
   if d.standing ~= before then write_domain(c, d) end
   if (d.standing >= STARVED) ~= (before >= STARVED) then bump(c, 'starved', before >= STARVED and -1 or 1) end
-  h.standing = after(h.standing, HOST_MOST, new, true)
-  local template = sub(entry, 8, 11)
-  local text = call('HGET', c.prefix .. 'standings', h.name) or ''
-  local standing, place_ = standing_of(text, template)
+  h.standing = after(h.standing, HOST_MOST, new, costs)
   local now = after(standing, TEMPLATE_MOST, new, leads_on)
   if now >= STARVED then set(h, TRAPS) end
-  if place_ then
+  if from_ then
     if now == standing then return end
-    text = sub(text, 1, place_ + 3) .. char(now) .. sub(text, place_ + 5)
-  elseif #text < TEMPLATES then
-    text = text .. template .. char(now)
+    text = sub(text, 1, from_ + 3) .. char(now) .. sub(text, from_ + 5)
   else
-    return
+    text = text .. template .. char(now)
   end
   call('HSET', c.prefix .. 'standings', h.name, text)
 end

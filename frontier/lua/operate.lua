@@ -1,5 +1,3 @@
-local FOREVER = 281474976710655 -- 2^48 - 1
-
 -- args: host, ms (negative: no longer)
 verb('hold', function(keys, args)
   local c = open(keys)
@@ -15,7 +13,7 @@ verb('hold', function(keys, args)
     end
     unready(c, h)
   else
-    h.held = max(h.held, min(c.now + ms, FOREVER))
+    hold(c, h, ms)
   end
   settle_host(c, h)
   close(c)
@@ -38,6 +36,7 @@ verb('rank', function(keys, args)
       settle_host(c, h)
     end
   end
+  close(c)
 end)
 
 -- args: rank, domain ; of hosts to come
@@ -46,6 +45,7 @@ verb('rank_domain', function(keys, args)
   local d = read_domain(c, args[2])
   d.rank = tonumber(args[1])
   write_domain(c, d)
+  close(c)
 end)
 
 -- args: host, ... ; what waits of them is not wanted any more. Returns how many that was.

@@ -2,8 +2,7 @@ local ROBOTS = '>I4I6BBB'
 local RULES = {allow = 1, disallow = 2, rules = 3}
 local RULE_NAMES = {'allow', 'disallow', 'rules'}
 
-local function read_robots(c, origin)
-  local text = call('HGET', c.robots, origin)
+local function parse_robots(text)
   if not text then return {version = 0, expires = 0, rule = 1, attempt = 0, expiries = 0} end
   local r = {}
   r.version,
@@ -13,6 +12,8 @@ local function read_robots(c, origin)
   r.expiries = unpack_(ROBOTS, text) -- times in a row that its worker was not heard of again
   return r
 end
+
+local function read_robots(c, origin) return parse_robots(call('HGET', c.robots, origin)) end
 
 local function write_robots(c, origin, r)
   call('HSET', c.robots, origin, pack(ROBOTS, r.version, r.expires, r.rule, min(r.attempt, 255), r.expiries))

@@ -10,7 +10,7 @@ local function forget_run(c, run)
   local left, name = string.match(text, '^(%d+) (.*)$')
   if left == '1' then
     call('HDEL', c.prefix .. 'segments', segment)
-    call('SADD', c.prefix .. 'empty', name)
+    call('HSET', c.prefix .. 'empty', name, c.wall)
   else
     call('HSET', c.prefix .. 'segments', segment, (left - 1) .. ' ' .. name)
   end

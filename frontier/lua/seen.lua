@@ -19,14 +19,8 @@ local function load(c, field)
 end
 
 local function keep_prints(c, field, text)
-  c.prints[field], c.changed[field] = text, true
-end
-
-local function write_prints(c)
-  for field in pairs(c.changed) do
-    if c.prints[field] == '' then call('HDEL', c.seen, field) else call('HSET', c.seen, field, c.prints[field]) end
-  end
-  c.changed = {}
+  c.prints[field] = text
+  put(c, c.seen, field, text ~= '' and text)
 end
 
 local function contains(bucket, print)
@@ -114,37 +108,28 @@ end
 
 local ADDED_AT = 38 -- where `added` stands in a host's state
 
--- Loads at once the buckets that a call to `add` will look into; how many URLs each host has.
+-- Reads at once the hosts that a call to `add` names and the buckets that it will look into.
 local function load_all(c, args, from)
-  c.prints, c.changed = {}, {}
-  local names, starts, numbers, fields, wanted = {}, {}, {}, {}, {}
+  local names, starts = {}, {}
   local i = from
   while i <= #args do
     names[#names + 1], starts[#starts + 1] = args[i], i
     i = i + 3 + 2 * args[i + 2]
   end
-  for first = 1, #names, 500 do
-    local last = min(first + 499, #names)
-    for j, text in ipairs(call('HMGET', c.hosts, unpack(names, first, last))) do
-      local start, name = starts[first + j - 1], names[first + j - 1]
-      local n = text and unpack_('>I4', text, ADDED_AT) or 0
-      numbers[name] = n
-      if n > 0 then
-        for k = start + 3, start + 1 + 2 * args[start + 2], 2 do
-          local field = host_field(name, n, args[k])
-          if not wanted[field] then
-            wanted[field] = true
-            fields[#fields + 1] = field
-          end
-        end
+  local numbers, fields, wanted = {}, {}, {}
+  for j, text in ipairs(get_many(c.hosts, names)) do
+    local name, start = names[j], starts[j]
+    local n = text and unpack_('>I4', text, ADDED_AT) or 0
+    numbers[name] = n
+    c.texts[name] = text
+    for k = start + 3, start + 1 + 2 * args[start + 2], 2 do
+      local field = n > 0 and host_field(name, n, args[k])
+      if field and not wanted[field] then
+        wanted[field] = true
+        fields[#fields + 1] = field
       end
     end
   end
-  for first = 1, #fields, 500 do
-    local last = min(first + 499, #fields)
-    for j, text in ipairs(call('HMGET', c.seen, unpack(fields, first, last))) do
-      c.prints[fields[first + j - 1]] = text or ''
-    end
-  end
+  for j, text in ipairs(get_many(c.seen, fields)) do c.prints[fields[j]] = text or '' end
   return numbers
 end

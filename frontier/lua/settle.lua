@@ -7,20 +7,28 @@ verb('renew', function(keys, args)
   for i = 2, #args do call('ZADD', c.deadlines, 'XX', c.now + args[1], args[i]) end
 end, FREES)
 
+-- Every so manieth argument, from one on.
+local function every(args, from, step)
+  local found = {}
+  for i = from, #args, step do found[#found + 1] = args[i] end
+  return found
+end
+
 -- args: for each exchange: token, how long the host took to answer (-1: it did not)
 verb('release', function(keys, args)
   local c = open(keys)
+  read_leases(c, every(args, 1, 2))
   for i = 1, #args, 2 do
     local l = read_lease(c, args[i])
     if l and not l.released then
       l.released = true
-      call('HSET', c.leases, args[i], pack_lease(l))
+      put(c, c.leases, args[i], pack_lease(l))
       local h = read_host(c, l.host)
       local took = tonumber(args[i + 1])
       if took >= 0 then
         h.smooth = h.smooth == 0 and min(took, 4294967295) or floor((7 * h.smooth + min(took, 600000)) / 8)
       end
-      end_exchange(h, c.now)
+      end_exchange(h, c.soon)
       settle_host(c, h)
     end
   end
@@ -35,14 +43,15 @@ verb('settle', function(keys, args)
   local c = open(keys)
   local accepted = {}
   if args[1] ~= '' and args[1] ~= nonce then return accepted end
+  read_leases(c, every(args, 2, 9))
   for i = 2, #args, 9 do
     local token, outcome, reason, wait = args[i], args[i + 1], args[i + 2], tonumber(args[i + 3])
     local l = read_lease(c, token)
     if not l or l.kind ~= PAGE then
       accepted[#accepted + 1] = 0
     else
-      local h = finish(c, token, l, c.now)
-      local fault, hold = args[i + 5], tonumber(args[i + 4])
+      local h = finish(c, token, l, c.soon)
+      local fault, rest = args[i + 5], tonumber(args[i + 4])
       if outcome == 'retry' then
         local attempt = byte(l.subject, 5)
         if wait < 0 then wait = RETRY_MS * 2 ^ attempt end
@@ -61,7 +70,7 @@ verb('settle', function(keys, args)
           bump(c, 'scheduled', 1)
         end
       end
-      if ANSWERS[outcome] or fault ~= '' or hold > 0 then judge(c, h, fault, hold) end
+      if ANSWERS[outcome] or fault ~= '' or rest > 0 then judge(c, h, fault, rest) end
       if args[i + 6] ~= '' then hear(c, h, l.subject, args[i + 6]) end
       settle_host(c, h)
       accepted[#accepted + 1] = 1
@@ -77,7 +86,7 @@ verb('postpone', function(keys, args)
   local l = read_lease(c, args[1])
   if not l or l.released then return 0 end
   local h = finish(c, args[1], l, 0)
-  h.held = max(h.held, c.now + args[2])
+  hold(c, h, tonumber(args[2]))
   if l.kind == PAGE then
     if has(h.flags, DEAD) then conclude(c, 'failed', 'host_dead', 1) else put_back(c, h, l.subject) end
   end
@@ -95,7 +104,7 @@ verb('reclaim', function(keys, args)
     if l.worker == args[1] then held[#held + 1] = {tonumber(all[i]), all[i], l} end
   end
   table.sort(held, function(a, b) return a[1] > b[1] end) -- the last first: each goes before those that are there
-  for _, lease_ in ipairs(held) do abandon(c, lease_[2], lease_[3], c.now, false) end
+  for _, lease_ in ipairs(held) do abandon(c, lease_[2], lease_[3], c.soon, false) end
   close(c)
   return #held
 end, FREES)

@@ -5,7 +5,7 @@ verb('settle_robots', function(keys, args)
   if not l or l.kind ~= ROBOTS_TXT then return end
   local delay = tonumber(args[5])
   store_robots(c, l.subject, args[2], args[3], tonumber(args[4]))
-  local h = finish(c, args[1], l, c.now)
+  local h = finish(c, args[1], l, c.soon)
   if args[2] ~= 'disallow' then judge(c, h, '', 0) end
   if delay > h.delay or l.subject == h.slowest then h.delay, h.slowest = delay, l.subject end
   settle_host(c, h)
@@ -20,9 +20,9 @@ verb('retry_robots', function(keys, args)
   local r = read_robots(c, l.subject)
   r.attempt, r.expiries = r.attempt + 1, 0
   write_robots(c, l.subject, r)
-  local h = finish(c, args[1], l, c.now)
-  if args[3] ~= '' then judge(c, h, args[3], 0) end
-  h.held = max(h.held, c.now + args[2])
+  local h = finish(c, args[1], l, c.soon)
+  if args[3] ~= '' then judge(c, h, args[3], args[3] == 'busy' and tonumber(args[2]) or 0) end
+  hold(c, h, tonumber(args[2]))
   settle_host(c, h)
   close(c)
 end, FREES)

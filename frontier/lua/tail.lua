@@ -1,7 +1,7 @@
--- args: n, entries ; of some hosts, the turn and the beginning of the back
+-- args: n, entries ; the nonce of the library, and of some hosts the turn and the beginning of the back
 verb('overflow', function(keys, args)
   local c = open(keys)
-  local found = {}
+  local found = {nonce}
   for _, name in ipairs(call('SRANDMEMBER', c.prefix .. 'spill', args[1])) do
     local h = read_host(c, name)
     found[#found + 1] = {name, h.turn, call('LRANGE', queue(c, h), h.head, h.head + min(h.back, args[2]) - 1)}
@@ -9,12 +9,12 @@ verb('overflow', function(keys, args)
   return found
 end, FREES)
 
--- args: name of the segment, then for each host: name, turn, entries, number of runs, run, ... (their segment is 0).
+-- args: name of the segment, the nonce that `overflow` told, then for each host: name, turn, entries, number of runs, run, ... (their segment is 0).
 -- Returns for how many hosts it lies in storage now.
 verb('spill', function(keys, args)
   local c = open(keys)
   local id, live, hosts = call('HINCRBY', c.count, 'segment', 1), 0, 0
-  local i = 2
+  local i = args[2] == nonce and 3 or #args + 1 -- a server that has forgotten something may count the same turn again
   while i <= #args do
     local h, turn, n, of = read_host(c, args[i]), tonumber(args[i + 1]), tonumber(args[i + 2]), tonumber(args[i + 3])
     if h and h.turn == turn and h.back >= n then
@@ -31,7 +31,7 @@ verb('spill', function(keys, args)
   if live > 0 then
     call('HSET', c.prefix .. 'segments', id, live .. ' ' .. args[1])
   else
-    call('SADD', c.prefix .. 'empty', args[1])
+    call('HSET', c.prefix .. 'empty', args[1], c.wall)
   end
   close(c)
   return hosts
@@ -80,14 +80,20 @@ verb('refill', function(keys, args)
   return 1
 end)
 
--- args: name, ... ; these segments are deleted. Without any: segments that are to be, and those that are needed.
+-- args: for how long a segment is kept that nobody needs ; the names of those that are not to be, and of all others
 verb('segments', function(keys, args)
-  local c = open(keys)
-  if #args > 0 then
-    call('SREM', c.prefix .. 'empty', unpack(args))
-    return {}
+  local c = look(keys)
+  local empty, needed, over = call('HGETALL', c.prefix .. 'empty'), {}, {}
+  for _, text in ipairs(call('HVALS', c.prefix .. 'segments')) do needed[#needed + 1] = string.match(text, '^%d+ (.*)$') end
+  for i = 1, #empty, 2 do
+    local names = empty[i + 1] + args[1] < c.wall and over or needed
+    names[#names + 1] = empty[i]
   end
-  local live = call('HVALS', c.prefix .. 'segments')
-  for i, text in ipairs(live) do live[i] = string.match(text, '^%d+ (.*)$') end
-  return {call('SMEMBERS', c.prefix .. 'empty'), live}
+  return {over, needed}
+end, READS)
+
+-- args: name, ... ; these segments are deleted
+verb('forget_segments', function(keys, args)
+  local c = open(keys)
+  in_chunks('HDEL', c.prefix .. 'empty', args)
 end, FREES)

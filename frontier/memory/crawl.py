@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from frontier.encoding import identity
-from frontier.lease import Added, Budget, Discovery, Kind, Outcome
+from frontier.lease import Added, Budget, Discovery, Fault, Kind, Outcome
+from frontier.memory.circuit import judge
 from frontier.memory.state import Domain, Host, Origin, Page, Promise
 from frontier.novelty import starving, trickles
 from frontier.scope import Scope, registered_domain
@@ -140,6 +141,12 @@ class Crawl:
             self.conclude(outcome, reason)
         host.waiting.clear()
         return buried
+
+    def judge(self, host: Host, fault: Fault | None, hold: int, now: int) -> None:
+        """An exchange said this of its host. The caller places the host."""
+        if judge(host, fault, hold, now):
+            self.bury(host, Outcome.FAILED, "host_dead")
+            host.dead = True
 
     # Leases
 

@@ -11,6 +11,7 @@ from frontier.lease import (
     Budget,
     Discovery,
     Exchange,
+    Fault,
     Kind,
     Lease,
     Outcome,
@@ -128,11 +129,13 @@ class MemoryFrontier:
             return
         _, host = self._crawl.finish(lease.token, now)
         self._crawl.origins[promise.origin].store(rule, body, now + ttl_ms)
+        if rule != "disallow":
+            self._crawl.judge(host, None, 0, now)
         if delay > host.delay or promise.origin == host.slowest:
             host.delay, host.slowest = delay, promise.origin
         host.place(now)
 
-    async def retry_robots(self, lease: Lease, *, after_ms: int) -> None:
+    async def retry_robots(self, lease: Lease, *, after_ms: int, fault: Fault | None = None) -> None:
         """As `Frontier.retry_robots`."""
         now = self._clock()
         promise = self._crawl.promises.get(lease.token)
@@ -141,6 +144,8 @@ class MemoryFrontier:
         origin = self._crawl.origins[promise.origin]
         origin.attempt, origin.expiries = origin.attempt + 1, 0
         _, host = self._crawl.finish(lease.token, now)
+        if fault is not None:
+            self._crawl.judge(host, fault, 0, now)
         host.held = max(host.held, now + after_ms)
         host.place(now)
 

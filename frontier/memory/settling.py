@@ -3,16 +3,16 @@
 from dataclasses import replace
 
 from frontier.lease import Outcome, Settlement
-from frontier.memory.circuit import judge
 from frontier.memory.crawl import Crawl
 from frontier.memory.state import Host, Page
-from frontier.novelty import DOMAIN, HOST, TEMPLATE, after, heard
+from frontier.novelty import heard, said
 from frontier.revisit import due_ms, next_interval_s
 from frontier.template import template
 
 MAX_ATTEMPTS = 3
 """Nutch: db.fetch.retry.max"""
 _RETRY_MS = 30_000  # doubles with every attempt
+_ANSWERS = {Outcome.FETCHED, Outcome.UNCHANGED, Outcome.REDIRECTED, Outcome.GONE, Outcome.RETRY}
 
 
 def settle(crawl: Crawl, settlement: Settlement, now: int, fetched_ms: int) -> bool:
@@ -27,11 +27,8 @@ def settle(crawl: Crawl, settlement: Settlement, now: int, fetched_ms: int) -> b
     else:
         crawl.conclude(settlement.outcome, settlement.reason)
         _visit_again(crawl, held.page, settlement.outcome, fetched_ms)
-    answered = settlement.outcome not in {Outcome.REFUSED, Outcome.FAILED}
-    asked = answered or settlement.fault is not None or settlement.hold_ms > 0
-    if asked and judge(host, settlement.fault, settlement.hold_ms, now):
-        crawl.bury(host, Outcome.FAILED, "host_dead")
-        host.dead = True
+    if settlement.outcome in _ANSWERS or settlement.fault is not None or settlement.hold_ms > 0:
+        crawl.judge(host, settlement.fault, settlement.hold_ms, now)
     if settlement.sketch is not None:
         _hear(crawl, host, held.page, settlement.sketch, leads_on=bool(settlement.discoveries))
     host.place(now)
@@ -60,6 +57,6 @@ def _hear(crawl: Crawl, host: Host, page: Page, sketch: int, *, leads_on: bool) 
     """The page said this: `frontier.novelty`."""
     domain, name = crawl.domains[host.domain], template(page.found.url)
     domain.ring, new = heard(domain.ring, sketch)
-    domain.standing = after(DOMAIN, domain.standing, new=new, leads_on=leads_on)
-    host.standing = after(HOST, host.standing, new=new, leads_on=leads_on)
-    host.templates[name] = after(TEMPLATE, host.template(name), new=new, leads_on=leads_on)
+    host.templates[name], host.standing, domain.standing = said(
+        host.template(name), host.standing, domain.standing, new=new, leads_on=leads_on
+    )

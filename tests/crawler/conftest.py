@@ -1,4 +1,5 @@
 import asyncio
+import socket
 
 import pytest
 
@@ -38,6 +39,7 @@ class Crawl:
             "store": Files(self.root),
             "contact": "mailto:test@example.org",
             "min_delay_s": 0.0,
+            "min_ip_delay_s": 0.0,
             "timeout_s": 3.0,
             "allow_networks": LOOPBACK,
         }
@@ -73,3 +75,27 @@ class Crawl:
 @pytest.fixture
 def crawl(redis, tmp_path, request):
     return Crawl(redis, f"crawl-{abs(hash(request.node.nodeid))}", tmp_path / "data")
+
+
+@pytest.fixture
+def names(monkeypatch):
+    """Addresses of the names under .test, to be filled in; `names.asked` says which were looked up."""
+    known = Names()
+    real = socket.getaddrinfo
+
+    def look_up(host, port, *args, **options):
+        if not str(host).endswith(".test"):
+            return real(host, port, *args, **options)
+        known.asked.append(host)
+        if host not in known:
+            raise socket.gaierror(socket.EAI_NONAME, "no such name")
+        return [info for address in known[host] for info in real(address, port, *args, **options)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    return known
+
+
+class Names(dict):
+    def __init__(self):
+        super().__init__()
+        self.asked = []

@@ -14,8 +14,13 @@ def page(body, *headers, status="200 OK", kind="text/html; charset=utf-8"):
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
-def links(*targets):
-    return page("<html><body>" + "".join(f'<a href="{target}">x</a>' for target in targets))
+def links(*targets, text="x"):
+    return page(f"<html><body>{text}" + "".join(f'<a href="{target}">x</a>' for target in targets))
+
+
+def spelled(number):
+    """A word of its own for every number: what a page says counts without its digits."""
+    return "".join("bcdfghjklm"[int(digit)] for digit in str(number))
 
 
 def redirect(location, status="301 Moved"):
@@ -71,8 +76,8 @@ class Server:
             writer.close()
 
     @asynccontextmanager
-    async def serve(self, tls=None):
-        server = await asyncio.start_server(self._serve, self.address, 0, ssl=tls)
+    async def serve(self, tls=None, port=0):
+        server = await asyncio.start_server(self._serve, self.address, port, ssl=tls)
         self.port = server.sockets[0].getsockname()[1]
         try:
             yield self

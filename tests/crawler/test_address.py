@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import InputError
-from crawler.address import blocked, networks
+from crawler.address import blocked, meant, networks
 
 OURS = [
     "127.0.0.1",
@@ -74,3 +74,19 @@ def test_only_the_allowed_network_is_exempt():
 def test_a_network_that_is_none_is_an_error_of_one_line():
     with pytest.raises(InputError, match=r"allow_networks: '10.0.0.0/40'"):
         networks(["10.0.0.0/40"])
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("::ffff:127.0.0.1", "127.0.0.1"),
+        ("::ffff:7f00:1", "127.0.0.1"),
+        ("64:ff9b::7f00:1", "127.0.0.1"),
+        ("2606:4700:0::1111", "2606:4700::1111"),
+        ("fe80::1%eth0", "fe80::1"),
+        ("no address", "no address"),
+    ],
+)
+def test_one_address_has_one_name(text, address):
+    assert meant(text) == address

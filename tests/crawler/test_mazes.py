@@ -7,7 +7,7 @@ import pytest
 
 from crawler.sketch import sketch
 from frontier import canonical
-from frontier.novelty import DOMAIN, HOST, TEMPLATE, after, heard, starving, trickles
+from frontier.novelty import DOMAIN, HOST, TEMPLATE, heard, said, starving, trickles
 from frontier.scope import registered_domain
 from frontier.template import template
 from tests.crawler import mazes
@@ -36,8 +36,7 @@ class Crawl:
                 return False
         self.fetched += 1
         self._rings[domain], new = heard(self._rings.get(domain, b""), sketch(html, url.text))
-        for key, level in levels.items():
-            self._standings[key] = after(level, standings[key], new=new, leads_on=leads_on)
+        self._standings |= zip(levels, said(*standings.values(), new=new, leads_on=leads_on), strict=True)
         return True
 
 

@@ -20,8 +20,9 @@ def judged(status, truncated=None, retry_after=None):
         (204, "fetched", "status_204"),
         (301, "redirected", ""),
         (308, "redirected", ""),
-        (304, "fetched", "status_304"),
-        (404, "fetched", "status_404"),
+        (304, "unchanged", ""),
+        (404, "gone", "status_404"),
+        (410, "gone", "status_410"),
         (403, "fetched", "status_403"),
         (408, "retry", "status_408"),
         (429, "retry", "status_429"),
@@ -39,20 +40,29 @@ def test_a_response_that_is_not_whole_is_fetched_and_says_so():
 
 
 @pytest.mark.parametrize(
-    ("reason", "outcome"),
+    ("reason", "outcome", "fault"),
     [
-        ("dns", "retry"),
-        ("timeout", "retry"),
-        ("reset", "retry"),
-        ("refused", "retry"),
-        ("unreachable", "retry"),
-        ("address_blocked", "refused"),
-        ("tls", "failed"),
-        ("protocol", "failed"),
+        ("dns", "retry", "dns"),
+        ("timeout", "retry", "timeout"),
+        ("reset", "retry", "reset"),
+        ("refused", "retry", "connect"),
+        ("unreachable", "retry", "connect"),
+        ("address_blocked", "refused", None),
+        ("tls", "failed", "tls"),
+        ("protocol", "failed", None),
     ],
 )
-def test_what_no_response_means(reason, outcome):
-    assert (of_failure(reason).outcome, of_failure(reason).reason) == (outcome, reason)
+def test_what_no_response_means(reason, outcome, fault):
+    found = of_failure(reason)
+    assert (found.outcome, found.reason, found.fault) == (outcome, reason, fault)
+
+
+@pytest.mark.parametrize(
+    ("status", "fault"),
+    [(200, None), (404, None), (408, None), (429, "busy"), (500, "server"), (502, "server"), (503, "busy")],
+)
+def test_what_a_status_says_of_the_host(status, fault):
+    assert of_response(status, truncated=None, retry_after=None, now_ms=NOW).fault == fault
 
 
 @pytest.mark.parametrize(
@@ -83,6 +93,12 @@ def test_no_retry_after_breaks_it(text):
 def test_the_whole_host_waits_where_the_server_says_that_we_are_too_fast():
     found = of_response(429, truncated=None, retry_after="5", now_ms=NOW)
     assert (found.retry_after_ms, found.hold_ms) == (5_000, 5_000)
-    assert of_response(429, truncated=None, retry_after=None, now_ms=NOW).hold_ms > 0
     assert of_response(503, truncated=None, retry_after=None, now_ms=NOW).hold_ms == 0
+    assert of_response(408, truncated=None, retry_after="5", now_ms=NOW).hold_ms == 0
     assert of_response(500, truncated=None, retry_after="5", now_ms=NOW).hold_ms == 0
+
+
+@pytest.mark.parametrize("text", ["0", "Tue, 14 Nov 2023 22:13:10 GMT"])
+def test_who_says_that_we_are_too_fast_and_may_come_at_once_rests_for_a_second(text):
+    found = of_response(503, truncated=None, retry_after=text, now_ms=NOW)
+    assert (found.retry_after_ms, found.hold_ms) == (1_000, 1_000)

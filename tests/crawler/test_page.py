@@ -125,3 +125,29 @@ def test_a_page_that_is_not_whole_is_fetched_with_the_links_it_has():
 def test_retry_after_holds_the_host():
     ends = settled(b"", ("Retry-After", "7"), status=429)
     assert (ends.outcome, ends.retry_after_ms, ends.hold_ms) == (Outcome.RETRY, 7_000, 7_000)
+
+
+def test_a_page_is_sketched_and_what_is_no_page_is_not():
+    assert settled("<p>words").sketch is not None
+    assert settled("<p>words").sketch == settled("<p>words 17").sketch != settled("<p>other words").sketch
+    assert settled("<p>words", under=lease(depth=9, max_depth=9)).sketch is not None
+    assert settled("words", ("Content-Type", "text/plain")).sketch is None
+    assert settled("<p>words", status=404).sketch is None
+    assert settled("").sketch is None
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_what_is_gone_is_gone(status):
+    assert settled("<p>no such page", status=status).outcome is Outcome.GONE
+
+
+def test_what_has_not_changed_is_unchanged():
+    assert settled("", status=304).outcome is Outcome.UNCHANGED
+
+
+def test_links_into_a_trap_are_left_out():
+    assert found(settled('<a href="/a/b/a/b/a/b/c">x</a><a href="/fine">y</a>')) == [
+        "http://example.org/fine"
+    ]
+    ends = settled(b"", ("Location", "/a/b/a/b/a/b/c"), status=302)
+    assert (ends.outcome, ends.reason, ends.discoveries) == (Outcome.REDIRECTED, "trap", ())

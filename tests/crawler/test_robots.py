@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.address import networks
+from crawler.entrance import Entrance
 from crawler.robots import ATTEMPTS, LONGEST, AskAgain, Rulebook, Ruling, ask, crawl_delay_ms, parse, ruling
-from crawler.wire import Client
-from frontier import Kind, RobotsRecord, canonical
+from crawler.wire import Client, Wait
+from frontier import Fault, Kind, RobotsRecord, canonical
 from tests.crawler.leases import lease
 from tests.crawler.server import Server, page, redirect
 
@@ -16,13 +17,23 @@ def rules(text, *headers):
     return page(text, *headers, kind="text/plain")
 
 
-async def event(answers, attempt=0, allow=("127.0.0.0/8",)):
+class Doorman:
+    """A frontier that tells those who want to ask an address how long to wait, one after the other."""
+
+    def __init__(self, *waits):
+        self.waits, self.asked = list(waits), []
+
+    async def enter_all(self, asked, delay_ms):
+        self.asked += [(address, lease.slot_ms) for lease, address in asked]
+        return [self.waits.pop(0) if self.waits else 0 for _ in asked]
+
+
+async def event(answers, attempt=0, allow=("127.0.0.0/8",), doorman=None):
     async with Server(answers).serve() as server:
         client = Client(user_agent="t", max_body=1_000_000, timeout_s=0.5, allow=networks(allow))
         try:
-            return await ask(
-                client, lease(server.url + "/robots.txt", kind=Kind.ROBOTS, attempt=attempt)
-            ), server
+            under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS, attempt=attempt)
+            return await ask(client, under, Entrance(doorman, 250 if doorman else 0)), server
         finally:
             await client.close()
 
@@ -55,18 +66,23 @@ def test_2_3_1_3_unavailable_means_that_all_is_allowed(status):
     assert ruled(status).rule == "allow"
 
 
-@pytest.mark.parametrize("status", [429, 500, 503, 599])
-def test_2_3_1_4_unreachable_means_ask_again_and_at_last_that_all_is_disallowed(status):
+@pytest.mark.parametrize(
+    ("status", "fault"),
+    [(429, Fault.BUSY), (500, Fault.SERVER), (503, Fault.BUSY), (599, Fault.SERVER)],
+)
+def test_2_3_1_4_unreachable_means_ask_again_and_at_last_that_all_is_disallowed(status, fault):
     waits = [ruled(status, attempt=attempt) for attempt in range(ATTEMPTS)]
     assert [type(one) for one in waits] == [AskAgain, AskAgain, Ruling]
     assert waits[0].after_ms * 2 == waits[1].after_ms
     assert waits[2].rule == "disallow"
+    assert waits[0].fault is fault
     assert ruled(status, wait=5_000).after_ms == 5_000
+    assert ruled(status, wait=0).after_ms == 1_000
 
 
 def test_rules_that_broke_off_are_not_rules():
-    assert isinstance(ruled(200, b"User-agent: *", truncated="disconnect"), AskAgain)
-    assert isinstance(ruled(200, b"User-agent: *", truncated="time"), AskAgain)
+    assert ruled(200, b"User-agent: *", truncated="disconnect").fault is Fault.RESET
+    assert ruled(200, b"User-agent: *", truncated="time").fault is Fault.TIMEOUT
     assert ruled(200, b"User-agent: *", truncated="length").rule == "rules"
 
 
@@ -75,8 +91,38 @@ async def test_no_answer_is_asked_again():
         writer.close()
 
     found, _ = await event({"/robots.txt": silent})
-    assert isinstance(found.answer, AskAgain)
+    assert found.answer == AskAgain(after_ms=30_000, fault=Fault.RESET)
     assert found.captures == ()
+
+
+async def test_who_never_answers_is_the_frontiers_to_give_up():
+    async def silent(_, writer):
+        writer.close()
+
+    found, _ = await event({"/robots.txt": silent}, attempt=200)
+    assert found.answer == AskAgain(after_ms=240_000, fault=Fault.RESET)
+
+
+async def test_nothing_is_asked_before_it_is_the_turn_of_the_address():
+    doorman = Doorman(700)
+    found, server = await event({"/robots.txt": rules("")}, doorman=doorman)
+    assert found == Wait(ms=700)
+    assert doorman.asked == [("127.0.0.1", 0)]
+    assert server.connections == 0
+
+
+async def test_each_hop_enters_its_address_and_waits_for_its_turn():
+    doorman = Doorman(0, 20, 0)
+    found, _ = await event({"/robots.txt": redirect("/1"), "/1": rules("")}, doorman=doorman)
+    assert len(found.captures) == 2
+    assert doorman.asked == [("127.0.0.1", 0), ("127.0.0.1", 0), ("127.0.0.1", 1)]
+
+
+async def test_a_hop_whose_turn_is_far_away_is_left_for_another_time():
+    hops = {"/robots.txt": redirect("/1"), "/1": rules("")}
+    found, server = await event(hops, doorman=Doorman(0, 90_000))
+    assert found.answer == AskAgain(after_ms=90_000)
+    assert len(server.requests) == len(found.captures) == 1
 
 
 async def test_a_host_that_the_guard_blocks_is_disallowed_at_once():

@@ -11,7 +11,7 @@ import pytest
 
 from core import Capture
 from crawler.address import networks
-from crawler.wire import Client, Failure
+from crawler.wire import Client, Failure, Wait
 from frontier import canonical
 from tests.crawler.server import Server, page
 
@@ -283,3 +283,83 @@ async def test_under_tls_what_is_inside_is_taken_down(certificate):
         assert (found.request, found.response) == (server.requests[0], server.sent[0])
         async with client() as asking:
             assert (await asking.get(url)).reason == "tls"
+
+
+class Door:
+    """Lets everybody in, and remembers to which address."""
+
+    def __init__(self, wait=0):
+        self.wait, self.entered = wait, []
+
+    async def enter(self, address):
+        self.entered.append(address)
+        return self.wait
+
+
+async def test_the_address_is_entered_before_anything_is_asked_there():
+    door = Door()
+    async with Server({"/": page("x")}).serve() as server, client() as asking:
+        assert await asking.get(canonical(server.url), Door(wait=70).enter) == Wait(ms=70)
+        assert server.connections == 0
+        for _ in range(3):
+            assert isinstance(await asking.get(canonical(server.url), door.enter), Capture)
+    assert server.connections == 1
+    assert door.entered == ["127.0.0.1"] * 3
+
+
+async def test_nothing_is_entered_where_there_is_no_name_or_the_guard_forbids_it():
+    door = Door()
+    async with client(allow=()) as asking:
+        assert (await asking.get(canonical("http://no-such-host.invalid/"), door.enter)).reason == "dns"
+        assert (await asking.get(canonical("http://127.0.0.1:1/"), door.enter)).reason == "address_blocked"
+    assert door.entered == []
+
+
+async def test_who_was_connected_to_is_who_was_entered_last(names):
+    names["two.test"] = ["127.0.0.8", "127.0.0.9"]
+    names["some.test"] = ["127.0.0.7", "127.0.0.8", "127.0.0.9", "127.0.0.10"]
+    for host in names:
+        for there in names[host]:
+            door = Door()
+            async with Server({"/": page("x")}, address=there).serve() as server, client() as asking:
+                found = await asking.get(canonical(f"http://{host}:{server.port}/"), door.enter)
+            assert len(door.entered) <= 2
+            if isinstance(found, Capture):
+                assert found.peer == there == door.entered[-1]
+            else:
+                assert found.reason == "refused"
+                assert there not in door.entered
+
+
+async def test_an_address_where_nobody_was_reached_is_tried_last_from_then_on(names):
+    names["two.test"] = ["127.0.0.8", "127.0.0.9"]
+    for there in names["two.test"]:
+        async with Server({"/": page("x")}, address=there).serve() as server, client() as asking:
+            server.close_after.add("/")
+            doors = [Door() for _ in range(3)]
+            for door in doors:
+                await asking.get(canonical(f"http://two.test:{server.port}/"), door.enter)
+        assert [door.entered for door in doors[1:]] == [[there], [there]]
+
+
+async def test_a_kept_connection_is_used_only_for_the_address_that_it_leads_to(names):
+    names["moves.test"] = ["127.0.0.8"]
+    async with Server({"/": page("old")}, address="127.0.0.8").serve() as old, client() as asking:
+        url = canonical(f"http://moves.test:{old.port}/")
+        await asking.get(url)
+        new = Server({"/": page("new")}, address="127.0.0.9")
+        async with new.serve(port=old.port):
+            names["moves.test"] = ["127.0.0.9"]
+            asking._connector.clear_dns_cache()
+            door = Door()
+            found = await asking.get(url, door.enter)
+    assert (found.payload, found.peer, door.entered) == (b"new", "127.0.0.9", ["127.0.0.9"])
+
+
+async def test_what_breaks_is_not_asked_again_at_once():
+    async def hang_up(_, writer):
+        writer.close()
+
+    async with Server({"/": hang_up}).serve() as server, client() as asking:
+        assert (await asking.get(canonical(server.url))).reason == "reset"
+    assert server.connections == len(server.requests) == 1

@@ -11,8 +11,23 @@ from frontier import Discovery, Exchange, Frontier, Kind, Lease, Scope, canonica
 from frontier.connect import connect
 from frontier.link import Link
 from frontier.server import embedded
+from tests.frontier.valkey_cluster import ValkeyCluster, valkey_cluster
 
 _serial = count()
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory) -> Iterator[ValkeyCluster]:
+    """Three masters with a replica each."""
+    with valkey_cluster(tmp_path_factory.mktemp("cluster")) as found:
+        yield found
+
+
+@pytest.fixture
+def cluster(unbroken) -> Iterator[ValkeyCluster]:
+    """The same, healed after each test that broke it."""
+    yield unbroken
+    unbroken.heal()
 
 
 @pytest.fixture(scope="module")

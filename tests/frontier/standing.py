@@ -4,11 +4,15 @@ Before every call the partition's steady clock is set to the test's time, and th
 the future, so that the call advances it by nothing. What runs on the server's TIME (visits) is brought nearer instead.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+
+from redis.asyncio import Redis
 
 from frontier import Budget, Frontier
 from frontier.connect import connect
-from frontier.link import Call
+from frontier.encoding import decode
+from frontier.link import Call, Link
 from frontier.memory import MemoryFrontier
 
 FAR = 1 << 48
@@ -30,10 +34,10 @@ class Standing:
 
     clustered = False
 
-    def __init__(self, link, clock: Callable[[], int]):
+    def __init__(self, link: Link, address: str, clock: Callable[[], int]):
         self._link = link
         self._clock = clock
-        self.redis = link._redis
+        self.redis = Redis.from_url(address)
 
     async def call(self, calls: Sequence[Call]):
         pipeline = self.redis.pipeline(transaction=False)
@@ -42,6 +46,10 @@ class Standing:
             pipeline.hsetnx(key, "token", FIRST_TOKEN)
         await pipeline.execute()
         return await self._link.call(calls)
+
+    async def aclose(self) -> None:
+        await self.redis.aclose()
+        await self._link.aclose()
 
     def __getattr__(self, name):
         return getattr(self._link, name)
@@ -71,10 +79,34 @@ class Crawl:
                 for member in await self.link.redis.zrange(visits, 0, -1):
                     await self.link.redis.zincrby(visits, -ms, member)
 
+    async def places(self) -> dict[str, list[tuple[int, str]]]:
+        """Where the server keeps URLs that are not settled for good, as generation and text."""
+        found = defaultdict(list)
+        redis, partitions = self.link.redis, self.frontier._partitions
+        for partition in range(partitions.number):
+            for host in await redis.hkeys(partitions.key(partition, "hosts")):
+                entries = await redis.lrange(partitions.key(partition, f"q:{host.decode()}"), 0, -1)
+                found["waiting"] += [_url(host, entry) for entry in entries]
+            for place in ("later", "visits"):
+                for member in await redis.zrange(partitions.key(partition, place), 0, -1):
+                    host, _, entry = member.partition(b"\0")
+                    found[place].append(_url(host, entry))
+            for lease in await redis.hvals(partitions.key(partition, "leases")):
+                kind, _, worker, host = lease[:4]
+                if kind == 1:
+                    at = 10 + worker
+                    found["leased"].append(_url(lease[at : at + host], lease[at + host :]))
+        return found
+
     async def aclose(self) -> None:
         await self.frontier.forget()
         if self.link is not None:
             await self.link.aclose()
+
+
+def _url(host: bytes, entry: bytes) -> tuple[int, str]:
+    discovery, _ = decode(host.decode(), entry)
+    return discovery.generation, discovery.url.text
 
 
 def remembered(clock: Clock, budget: Budget | None = None) -> Crawl:
@@ -86,6 +118,6 @@ async def standing(
     address: str, name: str, clock: Clock, *, partitions: int = 1, budget: Budget | None = None
 ) -> Crawl:
     """A crawl of that name on a server."""
-    link = Standing(await connect(address), clock)
+    link = Standing(await connect(address), address, clock)
     frontier = await Frontier(link, name, budget=budget).open(partitions=partitions)
     return Crawl(clock, frontier, link)

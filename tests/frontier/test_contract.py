@@ -217,6 +217,26 @@ async def test_the_slower_of_the_crawls_delay_and_the_rules_wins(worker, found):
     assert len(await worker.take(delay=5 * SECOND)) == 1
 
 
+async def test_robots_rules_that_ask_for_less_than_before_are_heard_but_of_no_other_origin(worker, found):
+    await worker.frontier.add([found("http://a.test/1"), found("https://a.test/1"), found("http://a.test/2")])
+    (robots,) = await worker.take()
+    await worker.allow(robots, delay=9 * SECOND, ttl=0)
+    await worker.crawl.skip(9 * SECOND)
+    (robots,) = await worker.take()
+    await worker.frontier.release([Exchange(lease=robots)])
+    await worker.allow(robots, delay=2 * SECOND)
+    await worker.crawl.skip(9 * SECOND)
+    await worker.settle(await worker.take())
+    await worker.crawl.skip(2 * SECOND)
+    (robots,) = await worker.take()
+    assert robots.url.text == "https://a.test/robots.txt"
+    await worker.allow(robots, delay=SECOND)
+    await worker.crawl.skip(2 * SECOND - 1)
+    assert await worker.take() == []
+    await worker.crawl.skip(1)
+    assert len(await worker.take()) == 1
+
+
 async def test_a_host_that_takes_long_is_left_alone_for_twice_as_long(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 3))
     (page,) = await worker.pages(delay=SECOND)
@@ -343,23 +363,38 @@ async def fail_until_dead(worker):
 
 async def test_a_host_that_never_answered_is_dead_at_the_third_opening_of_its_circuit(worker, found):
     await worker.frontier.add([*numbered(found, "a.test", 20), found("http://b.test/")])
-    await worker.settle([lease for lease in await worker.pages() if lease.url.host == "b.test"])
-    await worker.frontier.reclaim("w")
-    assert await fail_until_dead(worker) == 3
+    for robots in await worker.take():
+        await worker.frontier.retry_robots(
+            robots, after_ms=0, fault=Fault.CONNECT if robots.url.host == "a.test" else None
+        )
+    for _ in range(2):
+        assert (await worker.stats()).dead == 0
+        await worker.crawl.skip(HOUR)
+        (robots,) = [lease for lease in await worker.take() if lease.url.host == "a.test"]
+        await worker.frontier.retry_robots(robots, after_ms=0, fault=Fault.CONNECT)
     stats = await worker.stats()
-    assert (stats.dead, stats.drained, stats.reasons) == (1, True, {"failed:host_dead": 17})
+    assert (stats.dead, stats.waiting, stats.reasons) == (1, 1, {"failed:host_dead": 20})
     more = await worker.frontier.add([found("http://a.test/new"), found("http://b.test/new")])
     assert (more.added, more.discarded) == (1, {"host_dead": 1})
 
 
 async def test_a_host_that_answered_once_dies_at_the_eighth(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 20))
-    await worker.settle(await worker.pages(1))
     assert await fail_until_dead(worker) == 8
+    assert (await worker.stats()).reasons == {"failed:host_dead": 12}
+
+
+async def test_what_fails_without_an_exchange_says_nothing_of_its_host(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 20))
+    await worker.settle(await worker.pages(1), Outcome.FAILED, fault=Fault.CONNECT)
+    await worker.crawl.skip(MINUTE)
+    await worker.settle(await worker.take(), Outcome.REFUSED, reason="robots")
+    await worker.settle(await worker.take(), Outcome.FAILED, reason="too_long")
+    assert (await worker.stats()).held == 1
 
 
 async def test_a_dead_host_that_is_resumed_lives(worker, found):
-    await worker.frontier.add(numbered(found, "a.test", 9))
+    await worker.frontier.add(numbered(found, "a.test", 20))
     await fail_until_dead(worker)
     assert await worker.frontier.resume("a.test")
     stats = await worker.stats()
@@ -369,15 +404,15 @@ async def test_a_dead_host_that_is_resumed_lives(worker, found):
 
 
 async def test_what_comes_back_to_a_dead_host_has_failed(worker, found):
-    await worker.frontier.add(numbered(found, "a.test", 9))
+    await worker.frontier.add(numbered(found, "a.test", 20))
     later, expired = await worker.pages(2, lease_ms=DAY)
     await worker.settle([later], Outcome.RETRY, retry_after_ms=DAY, fault=Fault.TIMEOUT)
     await worker.frontier.release([Exchange(lease=expired)])
-    await fail_until_dead(worker)
+    failed = await fail_until_dead(worker)
     await worker.crawl.skip(2 * DAY)
     assert await worker.take() == []
     stats = await worker.stats()
-    assert (stats.drained, stats.reasons) == (True, {"failed:host_dead": 6})
+    assert (stats.drained, stats.reasons) == (True, {"failed:host_dead": 20 - failed})
 
 
 # Hosts
@@ -524,9 +559,9 @@ async def test_a_page_is_visited_again_sooner_where_it_has_changed_and_later_whe
 async def test_a_template_that_says_the_same_again_and_again_is_starved_and_another_goes_on(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 120))
     while leases := await worker.pages():
-        await worker.settle(leases, sketch=7)
+        await worker.settle(leases, sketch=7, discoveries=(found("http://a.test/0"),))
     asked = (await worker.stats()).outcomes["fetched"]
-    maze = await worker.frontier.add([found(f"http://a.test/{i}") for i in range(100, 740)])
+    maze = await worker.frontier.add([found(f"http://a.test/{i}") for i in range(200, 840)])
     assert maze.discarded["trap"] == 640 - maze.added
     assert 0 < maze.added < 40
     assert asked < 100

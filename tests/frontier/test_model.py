@@ -41,7 +41,7 @@ WORKERS = ("v", "w")
 ORIGINS = ("http://a.test", "https://a.test", "http://b.test:81", "http://www.b.test")
 HOSTS = ("a.test", "b.test", "www.b.test", "unknown.test")
 DOMAINS = ("a.test", "b.test")
-SCOPES = ("host:a.test", "domain:b.test", "prefix:http://b.test:81/x", "host:unknown.test", "any")
+SCOPES = ("host:a.test", "domain:b.test", "prefix:http://b.test:81/x", "host:unknown.test")
 
 
 def page(origin, path, depth, priority, generation, interval_s):
@@ -69,6 +69,8 @@ pages = st.lists(
     ),
     max_size=8,
 )
+BEFORE, AT = "the next lease is just before something happens", "the next lease is when something happens"
+gaps = st.sampled_from([0, 500, 2 * SECOND, 5 * SECOND, 61 * SECOND, 3 * HOUR, BEFORE, AT, AT])
 spans = st.sampled_from([0, SECOND, 7 * SECOND, 30 * SECOND, 61 * SECOND])
 
 
@@ -106,6 +108,32 @@ ends = st.builds(
     address=st.sampled_from(["192.0.2.1", "2001:db8::1"]),
     stale=st.sampled_from([False] * 5 + [True]),
     delay=st.sampled_from([None, 0, 0, 2 * SECOND]),
+)
+
+
+def action(verb, *args, **named):
+    return st.tuples(st.just(verb), st.tuples(*args), st.fixed_dictionaries(named))
+
+
+workers = st.sampled_from(WORKERS)
+hosts = st.sampled_from(HOSTS)
+actions = st.one_of(
+    action("reclaim", workers),
+    action("hold", hosts, spans),
+    action("resume", hosts),
+    action("prefer", st.dictionaries(st.sampled_from(DOMAINS), st.sampled_from(Rank), max_size=2)),
+    action("drop", st.sampled_from(SCOPES).map(Scope.parse)),
+    action(
+        "follow",
+        follower=st.just("p"),
+        backlog=st.integers(0, 12),
+        limit=st.just(10),
+        ttl_ms=st.sampled_from([SECOND, MINUTE]),
+    ),
+    action("settle", st.just(()), archived=st.integers(0, 12)),
+    action("unfollow", st.sampled_from(["p", "q"])),
+    action("beat", workers, spans, stalled_ms=st.none() | spans),
+    action("leave", workers),
 )
 
 
@@ -151,8 +179,7 @@ class Machine(RuleBasedStateMachine):
             self.run(self.real.aclose())
 
     def tell(self, verb, *told, **named):
-        """Tell each of the two frontiers its own, at the same moment, which no other call shares."""
-        self.clock.now += 1
+        """Tell each of the two frontiers its own, at the same moment."""
         frontiers = (self.real.frontier, self.model.frontier)
         return [
             self.run(getattr(frontier, verb)(*args, **named))
@@ -174,6 +201,7 @@ class Machine(RuleBasedStateMachine):
     def lease(self, n, worker, lease_ms, min_delay_ms, limit):
         if self.partitions > 1:
             n, limit = ALL, None
+        self.clock.now += 1
         real, model = self.tell(
             "lease",
             (n,),
@@ -213,7 +241,7 @@ class Machine(RuleBasedStateMachine):
         if (lease.kind is Kind.ROBOTS) == (end.how == "other"):
             self.settle(pair, end)
         elif end.how == "retry":
-            self.pair("retry_robots", pair, lambda lease: lease, after_ms=end.wait or 0)
+            self.pair("retry_robots", pair, lambda lease: lease, after_ms=end.wait or 0, fault=end.fault)
         else:
             self.pair(
                 "settle_robots",
@@ -239,7 +267,9 @@ class Machine(RuleBasedStateMachine):
             )
             for lease in pair
         ]
-        self.clock.now += 1
+        self.clock.now += (
+            1  # no two pages are to be tried again at the same moment: their order would be of no meaning
+        )
         accepted = [
             self.run(crawl.frontier.settle([settlement], now_ms=crawl.wall_ms))
             for crawl, settlement in zip((self.real, self.model), ended, strict=True)
@@ -253,12 +283,12 @@ class Machine(RuleBasedStateMachine):
     @rule(
         times=st.integers(1, 10),
         n=st.sampled_from([1, 2, ALL, ALL]),
-        worker=st.sampled_from(WORKERS),
+        worker=workers,
         lease_ms=st.sampled_from([SECOND, MINUTE]),
         min_delay_ms=st.sampled_from([0, SECOND, 5 * SECOND]),
         limit=st.sampled_from([None, None, None, 3]),
         ends=st.lists(ends, min_size=1, max_size=2),
-        gap=st.sampled_from([0, 500, 2 * SECOND, 5 * SECOND, 61 * SECOND, 3 * HOUR]),
+        gap=gaps,
     )
     def work(self, times, n, worker, lease_ms, min_delay_ms, limit, ends, gap):
         for _ in range(times):
@@ -266,6 +296,18 @@ class Machine(RuleBasedStateMachine):
                 self.end(pair, ends[i % len(ends)])
             self.they_agree()
             self.skip(gap)
+
+    @rule(
+        fault=st.sampled_from(Fault),
+        how=st.sampled_from(["settle", "retry"]),
+        end=ends,
+        times=st.integers(1, 10),
+        delay=st.sampled_from([0, SECOND]),
+        gap=st.sampled_from([BEFORE, AT, AT, AT]),
+    )
+    def fail(self, fault, how, end, times, delay, gap):
+        end = replace(end, fault=fault, how=how)
+        self.work(times, ALL, "w", MINUTE, delay, None, [end], gap)
 
     @precondition(lambda self: self.pairs)
     @rule(ago=st.integers(0, 40), end=ends)
@@ -277,53 +319,23 @@ class Machine(RuleBasedStateMachine):
     def renew(self, ago, lease_ms):
         self.pair("renew", self.pairs[-1 - ago % len(self.pairs)], lambda lease: [lease], lease_ms)
 
-    @rule(worker=st.sampled_from(WORKERS))
-    def reclaim(self, worker):
-        self.both("reclaim", worker)
+    @rule(action=actions)
+    def do(self, action):
+        verb, args, named = action
+        real, model = self.tell(verb, args, args, **named)
+        if verb == "follow":
+            real, model = replace(real, reported_ms=0), replace(model, reported_ms=0)
+        assert real == model
 
-    @rule(host=st.sampled_from(HOSTS), ms=spans)
-    def hold(self, host, ms):
-        self.both("hold", host, ms)
-
-    @rule(host=st.sampled_from(HOSTS))
-    def resume(self, host):
-        self.both("resume", host)
-
-    @rule(ranks=st.dictionaries(st.sampled_from(DOMAINS), st.sampled_from(Rank), max_size=2))
-    def prefer(self, ranks):
-        self.both("prefer", ranks)
-
-    @rule(scope=st.sampled_from(SCOPES), really=rarely)
-    def drop(self, scope, really):
-        if really:
-            self.both("drop", Scope.parse(scope))
-
-    @rule(
-        backlog=st.integers(0, 12),
-        limit=st.just(10),
-        ttl_ms=st.sampled_from([SECOND, MINUTE]),
-        archived=st.integers(0, 12),
-    )
-    def follow(self, backlog, limit, ttl_ms, archived):
-        real, model = self.tell("follow", follower="p", backlog=backlog, limit=limit, ttl_ms=ttl_ms)
-        assert replace(real, reported_ms=0) == replace(model, reported_ms=0)
-        self.both("settle", [], archived=archived)
-
-    @rule()
-    def unfollow(self):
-        self.both("unfollow", "p")
-
-    @rule(worker=st.sampled_from(WORKERS), ttl_ms=spans, stalled_ms=st.none() | spans)
-    def beat(self, worker, ttl_ms, stalled_ms):
-        self.both("beat", worker, ttl_ms, stalled_ms=stalled_ms)
-
-    @rule(worker=st.sampled_from(WORKERS))
-    def leave(self, worker):
-        self.both("leave", worker)
-
-    @rule(ms=st.sampled_from([500, SECOND, 5 * SECOND, 61 * SECOND, 3 * HOUR]))
-    def skip(self, ms):
-        self.run(self.real.skip(ms))
+    @rule(gap=gaps)
+    def skip(self, gap):
+        if gap in {BEFORE, AT}:
+            crawl, now = self.model.frontier._crawl, self.clock.now + 1
+            events = [due for due, _ in crawl.later]
+            events += [promise.deadline for promise in crawl.promises.values()]
+            events += [host.turn for host in crawl.hosts.values() if host.turn is not None]
+            gap = min((at for at in events if at > now), default=now) - now - (gap == BEFORE)
+        self.run(self.real.skip(gap))
 
     @invariant()
     def they_agree(self):
@@ -343,6 +355,17 @@ class Machine(RuleBasedStateMachine):
         assert sorted(real) == sorted(model)
         real, model = self.tell("flow")
         assert (real and replace(real, reported_ms=0)) == (model and replace(model, reported_ms=0))
+
+    @invariant()
+    def every_url_is_in_one_place(self):
+        if self.real is None:
+            return
+        found = self.run(self.real.places())
+        flat = [url for urls in found.values() for url in urls]
+        assert len(flat) == len(set(flat))
+        stats = self.both("stats")
+        places = (stats.waiting, stats.leased, stats.later, stats.scheduled)
+        assert tuple(len(found[place]) for place in ("waiting", "leased", "later", "visits")) == places
 
     def drain(self):
         """Nothing is ever stuck: an honest worker brings every URL to an end."""

@@ -17,6 +17,7 @@ from frontier.novelty import (
     WIDTH,
     after,
     heard,
+    said,
     starving,
     trickles,
 )
@@ -24,10 +25,10 @@ from frontier.novelty import (
 LEVELS = pytest.mark.parametrize("level", [TEMPLATE, HOST, DOMAIN])
 
 
-def walk(level, pages, *, standing=None, leads_on=True):
+def walk(level, pages, *, standing=None):
     standing = level.first if standing is None else standing
     for new in pages:
-        standing = after(level, standing, new=new, leads_on=leads_on)
+        standing = after(level, standing, new=new)
     return standing
 
 
@@ -88,16 +89,25 @@ def test_two_new_pages_in_close_succession_end_starvation(level):
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=400))
 def test_a_standing_is_one_byte(level, pages):
     standing = level.first
-    for new, leads_on in pages:
-        standing = after(level, standing, new=new, leads_on=leads_on)
+    for new, counts in pages:
+        standing = after(level, standing, new=new, counts=counts)
         assert 0 <= standing < 256
         assert standing & ~STARVED <= level.most
 
 
+def dead_ends(template):
+    standings = (template, HOST.first, DOMAIN.first)
+    for _ in range(1_000):
+        standings = said(*standings, new=False, leads_on=False)
+    return standings
+
+
 def test_what_does_not_lead_on_costs_its_template_nothing_but_its_host_and_domain():
-    assert walk(TEMPLATE, [False] * 1_000, leads_on=False) == TEMPLATE.first
-    assert walk(HOST, [False] * 1_000, leads_on=False) & STARVED
-    assert walk(DOMAIN, [False] * 1_000, leads_on=False) & STARVED
+    assert dead_ends(TEMPLATE.first) == (TEMPLATE.first, STARVED, STARVED)
+
+
+def test_what_does_not_lead_on_costs_nobody_anything_where_its_template_has_proven_itself():
+    assert dead_ends(TEMPLATE.proven) == (TEMPLATE.proven, HOST.first, DOMAIN.first)
 
 
 def test_what_is_honest_beside_a_trap_goes_on():

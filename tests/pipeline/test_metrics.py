@@ -8,7 +8,18 @@ CRAWL = {
     "archived": 10,
     "processed": 7,
     "kept": 3,
-    "frontier": {"waiting": 5, "later": 0, "leased": 2, "outcomes": {"fetched": 10, "failed": 1}},
+    "frontier": {
+        "waiting": 5,
+        "later": 0,
+        "leased": 2,
+        "tail": 4,
+        "scheduled": 6,
+        "hosts": 9,
+        "held": 2,
+        "dead": 1,
+        "outcomes": {"fetched": 10, "failed": 1},
+        "discarded": {"trap": 8},
+    },
     "flow": {"estimate": 4096, "shut": True},
 }
 INGEST = {"name": "cc", "archived": 1, "processed": 1, "kept": 1, "frontier": None, "flow": None}
@@ -19,6 +30,9 @@ def test_every_figure_is_a_sample_of_its_family():
     assert 'thresher_records{source="cc",state="kept"} 1' in lines
     assert 'thresher_records{source="docs",state="processed"} 7' in lines
     assert 'thresher_urls{source="docs",state="waiting"} 5' in lines
+    assert 'thresher_urls{source="docs",state="tail"} 4' in lines
+    assert 'thresher_hosts{source="docs",state="held"} 2' in lines
+    assert 'thresher_discarded_urls{source="docs",reason="trap"} 8' in lines
     assert 'thresher_settled_urls{source="docs",outcome="fetched"} 10' in lines
     assert 'thresher_backlog_bytes{source="docs"} 4096' in lines
     assert 'thresher_gate_shut{source="docs"} 1' in lines

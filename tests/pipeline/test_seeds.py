@@ -25,6 +25,11 @@ def test_a_plain_list_with_comments_and_blank_lines(tmp_path):
     assert texts(found) == ["http://example.org/a", "https://example.org/b"]
 
 
+def test_a_line_that_leads_into_a_trap_is_refused_with_the_reason(tmp_path):
+    (refused,) = read(tmp_path, b"http://example.org/a/b/a/b/a/b/c\n")
+    assert str(refused).endswith("is no URL to crawl (a trap: repeated_segments)")
+
+
 def test_a_line_that_is_no_url_is_refused_with_its_number_and_the_others_go_on(tmp_path):
     refused = [seed for seed in read(tmp_path, LIST) if not isinstance(seed, Url)]
     assert [seed.line for seed in refused] == [5, 6]

@@ -3,14 +3,22 @@
 import pytest
 
 from frontier import Flow, Stats
-from pipeline.status import waits
+from pipeline.status import hosts, waits
 
 MIB = 1 << 20
 
 
-def stats(*, waiting=0):
+def stats(*, waiting=0, leased=0, held=0):
     return Stats(
-        waiting=waiting, leased=0, later=0, robots=0, hosts=1, seen=1, outcomes={"fetched": 1}, reasons={}
+        waiting=waiting,
+        leased=leased,
+        later=0,
+        robots=0,
+        hosts=1,
+        seen=1,
+        outcomes={"fetched": 1},
+        reasons={},
+        held=held,
     )
 
 
@@ -31,3 +39,32 @@ def flow(backlog, *, shut=False):
 )
 def test_who_waits_for_whom(waiting, following, stalls, said):
     assert waits(stats(waiting=waiting), following, stalls) == said
+
+
+@pytest.mark.parametrize(
+    ("told", "following", "said"),
+    [
+        ({"waiting": 1, "held": 3}, None, "crawl for hosts (3 held: they did not answer, or asked for time)"),
+        (
+            {"waiting": 1, "held": 3},
+            flow(0),
+            "crawl for hosts (3 held: they did not answer, or asked for time)",
+        ),
+        ({"waiting": 1, "held": 3, "leased": 1}, None, ""),
+        ({"waiting": 0, "held": 3}, None, ""),
+        (
+            {"waiting": 1, "held": 3},
+            flow(5 * MIB, shut=True),
+            "crawl for process (5.0 of 4.0 MiB unprocessed)",
+        ),
+    ],
+)
+def test_a_crawl_that_can_ask_nobody_waits_for_the_hosts_that_are_held(told, following, said):
+    assert waits(stats(**told), following, []) == said
+
+
+def test_what_is_unusual_of_a_frontier_is_one_line():
+    usual = {"held": 0, "dead": 0, "tail": 0, "scheduled": 0, "discarded": {}}
+    assert hosts(usual) == ""
+    assert hosts(usual | {"held": 2, "dead": 1}) == "2 hosts held; 1 hosts dead"
+    assert hosts(usual | {"discarded": {"trap": 5, "host_budget": 9}}) == "not let in: 9 host_budget, 5 trap"

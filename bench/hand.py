@@ -1,0 +1,240 @@
+"""`Hand`: one process of workers, each of which leases, waits some milliseconds, releases and settles, until it dies."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from random import Random
+from time import monotonic_ns as now
+
+from bench.ledger import Fact, Kind, Ledger
+from bench.play import Play, address, crawl_delay_ms, settlement
+from core import Unavailable
+from frontier import Exchange, Frontier, Lease
+from frontier import Kind as Wanted
+from frontier.connect import connect
+from storage.files import Files
+
+CRAWL = "fleet"
+SERIALS = 1 << 16
+"""Workers of one process, one after the other."""
+IDLE_S = 0.1
+LOOK_S = 0.3
+RENEWED = 0.1
+"""Share of the turns in which the leases are renewed."""
+
+
+class Death(Exception):
+    """Of a worker, between two calls."""
+
+
+@dataclass(kw_only=True)
+class Hand:
+    """One process of workers. Workers of generation g have numbers from g * SERIALS on."""
+
+    play: Play
+    generation: int
+    frontier: Frontier
+    ledger: Ledger
+    random: Random
+    drained: bool = False
+    _serial: "count[int]" = field(default_factory=count)
+
+    async def live(self, heir_of: int | None) -> None:
+        """Work until nothing is left."""
+        if heir_of is not None:
+            await self._inherit(heir_of)
+        keeping = asyncio.create_task(self._keep())
+        await asyncio.gather(self._look(), *(self._place() for _ in range(self.play.workers)))
+        keeping.cancel()
+
+    async def _keep(self) -> None:
+        """Keep the tail, if there is to be one."""
+        while self.play.hot:
+            with suppress(Unavailable):
+                tail = self.frontier.tail(Files(self.play.dir / "shelf"), hot=self.play.hot)
+                await tail.run(f"keeper {self.generation}")
+
+    async def _look(self) -> None:
+        while True:
+            with suppress(Unavailable):
+                self.drained = (await self.frontier.stats()).drained
+            if self.drained:
+                return
+            await asyncio.sleep(LOOK_S)
+
+    async def _inherit(self, generation: int) -> None:
+        """Take half of what a dead process held; the rest expires."""
+        with suppress(Unavailable):
+            for holder in sorted(await self.frontier.holders()):
+                if int(holder) // SERIALS == generation and self.random.random() < 0.5:
+                    await self._reclaim(int(holder))
+
+    async def _place(self) -> None:
+        """One worker after the other."""
+        while not self.drained:
+            worker = self.generation * SERIALS + next(self._serial)
+            try:
+                while not self.drained:
+                    await self._turn(worker)
+            except Death:
+                self.ledger.write([Fact(Kind.DEATH, worker=worker)])
+                if self.random.random() < 0.5:
+                    await asyncio.sleep(self.random.random())
+                    await self._reclaim(worker)
+
+    async def _reclaim(self, worker: int) -> None:
+        self.ledger.write([Fact(Kind.RECLAIM, worker=worker, before=now())])
+        with suppress(Unavailable):
+            await self.frontier.reclaim(str(worker))
+
+    async def _turn(self, worker: int) -> None:
+        leases = await self._lease(worker)
+        if not leases:
+            await asyncio.sleep(self.random.uniform(0, IDLE_S))
+            return
+        leases = [lease for lease in leases if await self._enter(worker, lease)]
+        await self._think()
+        if leases and self.random.random() < RENEWED:
+            with suppress(Unavailable):
+                await self.frontier.renew(leases, self.play.lease_ms)
+        await self._release(worker, leases)
+        await self._think()
+        for lease in leases:
+            if lease.kind is Wanted.ROBOTS:
+                await self._settle_robots(worker, lease)
+        await self._settle(worker, [lease for lease in leases if lease.kind is Wanted.PAGE])
+        self._may_die()
+
+    async def _think(self) -> None:
+        self._may_die()
+        await asyncio.sleep(self.random.random() * self.play.think_ms / 1000)
+        self._may_die()
+
+    def _may_die(self) -> None:
+        if self.random.random() * 100 < self.play.die:
+            raise Death
+
+    async def _lease(self, worker: int) -> list[Lease]:
+        play, before = self.play, now()
+        try:
+            leases = await self.frontier.lease(
+                self.random.randint(1, play.batch),
+                worker=str(worker),
+                lease_ms=play.lease_ms,
+                min_delay_ms=play.min_delay_ms,
+            )
+        except Unavailable:
+            await asyncio.sleep(IDLE_S)
+            return []
+        after = now()
+        self.ledger.write(
+            Fact(
+                Kind.GRANT,
+                version=lease.robots_version,
+                worker=worker,
+                host=(host := host_of(lease)),
+                wait=max(play.min_delay_ms, crawl_delay_ms(play, host, lease.robots_version)),
+                url=-1 if lease.kind is Wanted.ROBOTS else page_of(lease),
+                token=lease.token,
+                at=lease.deadline_ms - play.lease_ms,
+                before=before,
+                after=after,
+            )
+            for lease in leases
+        )
+        return leases
+
+    async def _enter(self, worker: int, lease: Lease) -> bool:
+        """Whether the lease's host may be asked now, as far as its address goes; if not, the lease is given back."""
+        number, delay = address(host_of(lease)), self.play.min_delay_ms
+        if number is None:
+            return True
+        self._may_die()
+        before = now()
+        try:
+            wait = await self.frontier.enter(lease, f"192.0.2.{number}", delay)
+            if wait == 0:
+                fact = Fact(Kind.ENTER, worker=worker, host=number, wait=delay, before=before, after=now())
+                self.ledger.write([fact])
+                return True
+            self._may_die()
+            fact = Fact(Kind.POSTPONE, worker=worker, token=lease.token, before=now())
+            self.ledger.write([fact])
+            await self.frontier.postpone(lease, wait)
+        except Unavailable:
+            pass
+        return False
+
+    async def _release(self, worker: int, leases: Sequence[Lease]) -> None:
+        before = now()
+        self.ledger.write(Fact(Kind.END, worker=worker, token=lease.token, before=before) for lease in leases)
+        with suppress(Unavailable):
+            await self.frontier.release([Exchange(lease=lease, elapsed_ms=1) for lease in leases])
+
+    async def _settle_robots(self, worker: int, lease: Lease) -> None:
+        self.ledger.write([Fact(Kind.END, worker=worker, token=lease.token, before=now())])
+        delay = crawl_delay_ms(self.play, host_of(lease), lease.robots_version + 1)
+        with suppress(Unavailable):
+            await self.frontier.settle_robots(
+                lease, rule="allow", body=b"", ttl_ms=self.play.ttl_ms, delay_ms=delay
+            )
+
+    async def _settle(self, worker: int, leases: Sequence[Lease]) -> None:
+        if not leases:
+            return
+        before = now()
+        told = [(lease, *settlement(self.play, lease, page_of(lease))) for lease in leases]
+        facts = [
+            Fact(
+                Kind.SETTLE,
+                final=final,
+                worker=worker,
+                host=host_of(lease),
+                wait=settled.hold_ms,
+                url=page_of(lease),
+                token=lease.token,
+                before=before,
+            )
+            for lease, settled, final in told
+        ]
+        self.ledger.write(facts)
+        try:
+            accepted = await self.frontier.settle([settled for _, settled, _ in told])
+        except Unavailable:
+            return
+        if accepted == len(facts):  # of fewer nobody says which
+            after = now()
+            self.ledger.write(fact._replace(kind=Kind.ACCEPTED, after=after) for fact in facts)
+
+
+def host_of(lease: Lease) -> int:
+    """Number of the host."""
+    return int(lease.url.host[1:].removesuffix(".test"))
+
+
+def page_of(lease: Lease) -> int:
+    """Number of the page."""
+    return int(lease.url.text.rpartition("/")[2])
+
+
+async def hand(play: Play, generation: int, heir_of: int | None) -> None:
+    """The process, to its end."""
+    while True:
+        try:
+            link = await connect(f"unix://{play.proxied}")
+            frontier = await Frontier(link, CRAWL).open()
+            break
+        except Unavailable:  # the server is away
+            await asyncio.sleep(IDLE_S)
+    try:
+        await Hand(
+            play=play,
+            generation=generation,
+            frontier=frontier,
+            ledger=Ledger(play.dir / f"{generation}.facts"),
+            random=Random(f"{play.seed} {generation}"),
+        ).live(heir_of)
+    finally:
+        await link.aclose()

@@ -1,0 +1,241 @@
+"""`judge`: what follows from what the workers of a fleet saw, held against what the frontier promises.
+
+1. The judge believes the frontier in nothing that can be known from outside. A call takes effect between its begin and
+   its end by CLOCK_MONOTONIC, which all processes of a machine share; every bound below is sound for that alone.
+2. What happened between the moment that a server has forgotten from (power loss) and its death is excused from having
+   happened once. It is not excused from politeness, nor from tokens that no other grant ever has.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.ledger import ROW, Fact, Kind, Span
+
+_MS = 1_000_000
+TICK_NS = _MS
+"""The frontier counts whole milliseconds: by a finer clock, a delay may come out shorter by one."""
+_FAR = 10**9
+_NEVER = np.iinfo(np.int64).max
+_SHOWN = 3
+_TYPE = np.dtype(
+    [
+        *((name, "u1") for name in ("kind", "final")),
+        *((name, "u4") for name in ("version", "worker", "host", "wait")),
+        *((name, "i8") for name in ("url", "token", "at", "before", "after")),
+    ]
+)
+
+
+def read(paths: Iterable[Path]) -> NDArray[np.void]:
+    """The facts in some files; half a row at the end of one was cut off by a kill, and tells of a call not made."""
+    parts = []
+    for path in paths:
+        text = path.read_bytes()
+        parts.append(np.frombuffer(text[: len(text) // ROW.size * ROW.size], _TYPE))
+    return np.concatenate(parts)
+
+
+def facts(rows: Iterable[Fact]) -> NDArray[np.void]:
+    """The same of facts at hand."""
+    return np.array([tuple(row) for row in rows], _TYPE)
+
+
+@dataclass(kw_only=True)
+class Verdict:
+    """What follows."""
+
+    figures: dict[str, int | float] = field(default_factory=dict)
+    violations: list[str] = field(default_factory=list)
+
+    def hold(self, rule: str, broken: NDArray[Any], tell: NDArray[np.void]) -> None:
+        """Note the rows of `tell` for which `broken` is true."""
+        if count := int(np.count_nonzero(broken)):
+            shown = "; ".join(
+                str(dict(zip(_TYPE.names or (), row, strict=True))) for row in tell[broken][:_SHOWN]
+            )
+            self.violations.append(f"{rule}: {count} times, such as {shown}")
+
+
+def judge(
+    book: NDArray[np.void],
+    *,
+    lease_ms: int,
+    partitions: int = 1,
+    breaks: Sequence[int] = (),
+    losses: Sequence[Span] = (),
+) -> Verdict:
+    """Hold what the workers saw against what the frontier promises.
+
+    `breaks` are moments at which a server died, came back, or had its clock moved: between two of them the clock of
+    a partition and CLOCK_MONOTONIC go alike. `losses` reach from what a server has forgotten to its death.
+    """
+    verdict = Verdict()
+    grants = np.sort(book[book["kind"] == Kind.GRANT], order=["host", "token"])
+    _tokens(verdict, grants)
+    ends = _ends(verdict, book, grants, lease_ms, losses)
+    _gaps(verdict, book, grants, ends, _moments(grants, partitions, breaks), losses)
+    _holds(verdict, book, grants, losses)
+    _once(verdict, book, grants, losses)
+    _addresses(verdict, book)
+    verdict.figures |= {"postponed": int(np.count_nonzero(book["kind"] == Kind.POSTPONE))}
+    verdict.figures |= {"deaths": int(np.count_nonzero(book["kind"] == Kind.DEATH))}
+    return verdict
+
+
+def _tokens(verdict: Verdict, grants: NDArray[np.void]) -> None:
+    ordered = np.sort(grants, order=["token"])
+    same = np.zeros(len(ordered), bool)
+    same[1:] = ordered["token"][1:] == ordered["token"][:-1]
+    verdict.hold("a token was granted twice", same, ordered)
+    pages = grants["url"][grants["url"] >= 0]
+    verdict.figures |= {
+        "grants": len(grants),
+        "grants_pages": len(pages),
+        "grants_again": len(pages) - len(np.unique(pages)),
+    }
+
+
+def _ends(
+    verdict: Verdict, book: NDArray[np.void], grants: NDArray[np.void], lease_ms: int, losses: Sequence[Span]
+) -> NDArray[np.int64]:
+    """When the exchange of each grant was over at the earliest: somebody said so, or its deadline passed."""
+    order = np.argsort(grants["token"], kind="stable")
+    tokens = grants["token"][order]
+    earliest = grants["before"][order] + lease_ms * _MS
+    said = book[np.isin(book["kind"], (Kind.END, Kind.SETTLE, Kind.POSTPONE))]
+    place = np.minimum(np.searchsorted(tokens, said["token"]), max(len(tokens) - 1, 0))
+    verdict.hold("a token was ended that was never granted", tokens[place] != said["token"], said)
+    np.minimum.at(earliest, place, said["before"])
+    reclaims = book[book["kind"] == Kind.RECLAIM]
+    if len(reclaims):
+        first = np.full(int(max(reclaims["worker"].max(), grants["worker"].max())) + 1, _NEVER)
+        np.minimum.at(first, reclaims["worker"], reclaims["before"])
+        earliest = np.minimum(earliest, first[grants["worker"][order]])
+    for loss in losses:  # the server that came back has not heard of these; it knows that it was away
+        forgotten = (grants["after"][order] >= loss.begin) & (grants["before"][order] <= loss.end)
+        earliest[forgotten] = np.minimum(earliest[forgotten], loss.end)
+    ends = np.empty(len(grants), np.int64)
+    ends[order] = np.maximum(earliest, grants["before"][order])
+    return ends
+
+
+def _moments(grants: NDArray[np.void], partitions: int, breaks: Sequence[int]) -> NDArray[np.int64]:
+    """When each grant was made at the latest.
+
+    That is before its answer came. Between two breaks the clock of a partition is ahead of CLOCK_MONOTONIC by a
+    constant, which is at least what each grant's answer says; the one that came quickest says it best.
+    """
+    marks = np.sort(np.array(breaks, np.int64))
+    stretch = np.searchsorted(marks, grants["before"])
+    whole = stretch == np.searchsorted(marks, grants["after"])
+    stretch = stretch * partitions + grants["token"] % partitions
+    ahead = np.full((len(marks) + 1) * partitions, np.iinfo(np.int64).min)
+    np.maximum.at(ahead, stretch[whole], (grants["at"] * _MS - grants["after"])[whole])
+    latest = grants["after"].copy()
+    latest[whole] = np.minimum(latest, (grants["at"] + 1) * _MS - ahead[stretch])[whole]
+    return latest
+
+
+def _gaps(
+    verdict: Verdict,
+    book: NDArray[np.void],
+    grants: NDArray[np.void],
+    ends: NDArray[np.int64],
+    moments: NDArray[np.int64],
+    losses: Sequence[Span],
+) -> None:
+    # A grant that was given back unused is held to the one before it, and nothing is held to it.
+    used = ~np.isin(grants["token"], book["token"][book["kind"] == Kind.POSTPONE])
+    before = np.roll(np.maximum.accumulate(np.where(used, np.arange(len(grants)), -1)), 1)
+    later = np.flatnonzero((before >= 0) & (np.arange(len(grants)) > 0))
+    later = later[grants["host"][later] == grants["host"][before[later]]]
+    earlier = before[later]
+    pace = grants["wait"][later].astype(np.int64)
+    told = grants["at"][later] - grants["at"][earlier] - pace
+    told[_excused(grants[earlier], losses)] = _FAR  # a clock that is taken back with all else
+    seen = moments[later] - ends[earlier] - pace * _MS
+    verdict.hold(
+        "two grants of a host came within its delay, by the frontier's clock", told < 0, grants[later]
+    )
+    verdict.hold(
+        "a host was granted within its delay after an exchange, by the workers' clock",
+        seen < -TICK_NS,
+        grants[later],
+    )
+    if len(later):
+        verdict.figures |= {
+            "gaps": len(later),
+            "hosts": len(np.unique(grants["host"])),
+            "gap_slack_min_ms_frontier": int(told.min()),
+            "gap_slack_min_ms_workers": round(float(seen.min()) / _MS, 3),
+            "gaps_within_1ms_of_the_delay": int(np.count_nonzero(seen < _MS)),
+        }
+
+
+def _holds(
+    verdict: Verdict, book: NDArray[np.void], grants: NDArray[np.void], losses: Sequence[Span]
+) -> None:
+    held = book[(book["kind"] == Kind.ACCEPTED) & (book["wait"] > 0)]
+    held = held[~_excused(held, losses)]
+    for fact in held:
+        first, last = np.searchsorted(grants["host"], (fact["host"], fact["host"] + 1))
+        of_host = grants[first:last]
+        early = (of_host["before"] > fact["after"]) & (
+            of_host["after"] < fact["before"] + fact["wait"] * np.int64(_MS)
+        )
+        verdict.hold("a host was granted while it was held", early, of_host)
+    verdict.figures |= {"holds": len(held)}
+
+
+def _once(verdict: Verdict, book: NDArray[np.void], grants: NDArray[np.void], losses: Sequence[Span]) -> None:
+    """No URL has two settlements that ended its life, nor a grant after the first."""
+    last = book[(book["kind"] == Kind.ACCEPTED) & (book["final"] == 1)]
+    last = np.sort(last, order=["url", "after"])
+    twice = np.zeros(len(last), bool)
+    twice[1:] = last["url"][1:] == last["url"][:-1]
+    excused = _excused(last, losses)
+    verdict.hold("a URL was settled twice", twice & ~np.roll(excused, 1), last)
+    kept = last[~excused]
+    urls, index = np.unique(kept["url"], return_index=True)
+    if len(urls):
+        pages = grants[grants["url"] >= 0]
+        place = np.minimum(np.searchsorted(urls, pages["url"]), len(urls) - 1)
+        after = np.where(urls[place] == pages["url"], kept["after"][index][place], _NEVER)
+        verdict.hold("a URL was granted after it was settled", pages["before"] > after, pages)
+    tried = np.unique(book["url"][(book["kind"] == Kind.SETTLE) & (book["final"] == 1)])
+    verdict.figures |= {
+        "settles": int(np.count_nonzero(book["kind"] == Kind.SETTLE)),
+        "settles_accepted": int(np.count_nonzero(book["kind"] == Kind.ACCEPTED)),
+        "urls_settled": len(np.unique(last["url"])),
+        "urls_settled_untold": len(np.setdiff1d(tried, last["url"])),
+        "urls_settled_twice_after_loss": int(np.count_nonzero(twice)),
+    }
+
+
+def _addresses(verdict: Verdict, book: NDArray[np.void]) -> None:
+    entered = np.sort(book[book["kind"] == Kind.ENTER], order=["host", "before"])
+    if not len(entered):
+        return
+    next_of = entered["host"][1:] == entered["host"][:-1]
+    # Of two calls that overlap nobody knows which was first: one order must do.
+    forth = entered["after"][1:] - entered["before"][:-1]
+    back = entered["after"][:-1] - entered["before"][1:]
+    slack = np.maximum(forth, back) - entered["wait"][1:] * np.int64(_MS)
+    verdict.hold("an address was entered twice within its delay", (slack < -TICK_NS) & next_of, entered[1:])
+    verdict.figures |= {
+        "enters": len(entered),
+        "enter_slack_min_ms": round(float(slack[next_of].min(initial=_NEVER)) / _MS, 3),
+    }
+
+
+def _excused(told: NDArray[np.void], losses: Sequence[Span]) -> NDArray[np.bool_]:
+    """Which calls a server that lost power may have forgotten."""
+    forgotten = np.zeros(len(told), bool)
+    for loss in losses:
+        forgotten |= (told["after"] >= loss.begin) & (told["before"] <= loss.end)
+    return forgotten

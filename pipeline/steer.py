@@ -1,0 +1,75 @@
+"""The frontier commands: what an operator tells a crawl while it runs, or between two runs.
+
+What is told lives in the frontier, so it holds for every worker from the next lease on, and for runs to come.
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from core import InputError
+from frontier import Frontier, Rank, Scope
+from frontier.connect import connect
+from pipeline.project import Project
+
+T = TypeVar("T")
+
+SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+
+def hold(project: Project, crawl: str, host: str, how_long: str) -> None:
+    """Ask a host nothing for a time such as `90s`, `15m`, `1h`, `2d`. InputError where the crawl does not know it."""
+    wait_ms = milliseconds(how_long)
+    if not _ask(project, crawl, lambda frontier: frontier.hold(host, wait_ms)):
+        raise _unknown(crawl, host)
+
+
+def resume(project: Project, crawl: str, host: str) -> None:
+    """Let a host go on, whatever held it. InputError where the crawl does not know it."""
+    if not _ask(project, crawl, lambda frontier: frontier.resume(host)):
+        raise _unknown(crawl, host)
+
+
+def drop(project: Project, crawl: str, scope: str) -> int:
+    """Let nothing of a scope be asked any more; returns how many waiting pages are refused by that at once."""
+    wanted = Scope.parse(scope)
+    return _ask(project, crawl, lambda frontier: frontier.drop(wanted))
+
+
+def prefer(project: Project, crawl: str, domains: list[str], rank: str) -> None:
+    """Ask the hosts of registered domains before others, or after them: `first`, `rich`, `usual` or `last`."""
+    ranks = dict.fromkeys(domains, Rank[rank.upper()])
+    _ask(project, crawl, lambda frontier: frontier.prefer(ranks))
+
+
+def milliseconds(text: str) -> int:
+    """What a time such as `90s`, `15m`, `1h` or `2d` is; InputError for anything else."""
+    match = re.fullmatch(r"(\d{1,9})([smhd])", text)
+    if match is None:
+        raise InputError(f"{text!r} is not a time; write such as 90s, 15m, 1h or 2d")
+    return int(match[1]) * SECONDS[match[2]] * 1000
+
+
+def _unknown(crawl: str, host: str) -> InputError:
+    return InputError(
+        f"crawl {crawl!r}: knows no host {host!r}; give the name as it stands in its URLs, without port"
+    )
+
+
+def _ask(project: Project, crawl: str, question: Callable[[Frontier], Awaitable[T]]) -> T:
+    async def ask(address: str) -> T:
+        link = await connect(address)
+        try:
+            if crawl not in await Frontier.crawls(link):
+                raise InputError(
+                    f"crawl {crawl!r}: nothing is seeded; run `thresher seed FILE --crawl {crawl}` first"
+                )
+            frontier = Frontier(link, crawl)
+            await frontier.open()
+            return await question(frontier)
+        finally:
+            await link.aclose()
+
+    with project.frontier_address() as address:
+        return asyncio.run(ask(address))

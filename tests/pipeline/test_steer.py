@@ -1,0 +1,126 @@
+"""What an operator tells a crawl is in the frontier from then on: for every worker, and for runs to come."""
+
+import asyncio
+
+import pytest
+
+from core import InputError
+from frontier import Frontier
+from frontier.connect import connect
+from frontier.server import embedded
+from pipeline import config, said, steer
+from pipeline.project import Project
+from pipeline.seed import Plan, seed
+
+URLS = (
+    "http://a.example.org/1",
+    "http://b.example.org/2",
+    "http://www.example.com/forum/3",
+    "http://www.example.com/4",
+)
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory):
+    with embedded(tmp_path_factory.mktemp("redis")) as address:
+        yield address
+
+
+@pytest.fixture
+def project(redis, tmp_path, request):
+    def make(settings=""):
+        text = f'[project]\nredis = "{redis}"\n[crawler]\nmin_delay = 0\n{settings}'
+        return Project(config=config.parse(text, tmp_path))
+
+    return make
+
+
+@pytest.fixture
+def name(request):
+    return f"crawl-{abs(hash(request.node.nodeid))}"
+
+
+def seeded(project, name, urls=URLS):
+    path = project.directory / "seeds.txt"
+    path.write_text("\n".join(urls))
+    return seed(project, str(path), Plan(crawl=name))
+
+
+def granted(redis, name, n=100):
+    """The hosts of whatever is granted now, in order, and the stats."""
+
+    async def ask():
+        link = await connect(redis)
+        try:
+            frontier = await Frontier(link, name).open()
+            leases = await frontier.lease(n, worker="w", lease_ms=60_000, min_delay_ms=0)
+            await frontier.reclaim("w")
+            return [lease.url.host for lease in leases], await frontier.stats()
+        finally:
+            await link.aclose()
+
+    return asyncio.run(ask())
+
+
+def test_a_held_host_is_asked_nothing_until_it_is_let_go_on(project, redis, name):
+    seeded(project(), name)
+    steer.hold(project(), name, "a.example.org", "2d")
+    assert set(granted(redis, name)[0]) == {"b.example.org", "www.example.com"}
+    steer.resume(project(), name, "a.example.org")
+    assert "a.example.org" in granted(redis, name)[0]
+
+
+def test_what_is_dropped_is_refused_and_not_let_in_again(project, redis, name):
+    seeded(project(), name)
+    assert steer.drop(project(), name, "domain:example.org") == 2
+    hosts, stats = granted(redis, name)
+    assert set(hosts) == {"www.example.com"}
+    assert stats.reasons == {"refused:dropped": 2}
+    again = seeded(project(), name, ["http://a.example.org/new"])
+    assert again.discarded == {"dropped": 1}
+    assert said.seeded_line(again, name).endswith("0 added, 0 known, 0 refused; not let in: 1 dropped")
+
+
+def test_the_hosts_of_a_preferred_domain_come_first(project, redis, name):
+    seeded(project(), name)
+    steer.prefer(project(), name, ["example.com"], "first")
+    assert granted(redis, name, 1)[0] == ["www.example.com"]
+    steer.prefer(project(), name, ["example.com"], "last")
+    assert granted(redis, name, 2)[0] == ["a.example.org", "b.example.org"]
+
+
+@pytest.mark.parametrize(
+    ("tell", "line"),
+    [
+        (
+            lambda project, name: steer.hold(project, name, "unknown.test", "1h"),
+            "knows no host 'unknown.test'",
+        ),
+        (lambda project, name: steer.resume(project, name, "unknown.test"), "knows no host 'unknown.test'"),
+        (lambda project, name: steer.hold(project, name, "a.example.org", "soon"), "'soon' is not a time"),
+        (lambda project, name: steer.drop(project, name, "example.org"), "not a scope"),
+        (lambda project, name: steer.drop(project, "no-such-crawl", "any"), "nothing is seeded"),
+    ],
+)
+def test_what_cannot_be_done_is_one_clear_line(project, name, tell, line):
+    seeded(project(), name)
+    with pytest.raises(InputError, match=line) as refusal:
+        tell(project(), name)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"), [("90s", 90_000), ("15m", 900_000), ("1h", 3_600_000), ("2d", 172_800_000)]
+)
+def test_times_are_written_as_people_write_them(text, ms):
+    assert steer.milliseconds(text) == ms
+
+
+def test_seeds_beyond_a_budget_are_not_let_in_and_are_counted(project, name):
+    tight = project("max_pages_per_host = 2\nmax_hosts_per_domain = 1\n")
+    found = seeded(
+        tight,
+        name,
+        [*(f"http://a.example.org/{n}" for n in "abcd"), "http://b.example.org/", "http://c.test/"],
+    )
+    assert (found.added, found.discarded) == (3, {"host_budget": 2, "domain_hosts": 1})
