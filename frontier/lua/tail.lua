@@ -84,9 +84,13 @@ end)
 verb('segments', function(keys, args)
   local c = look(keys)
   local empty, needed, over = call('HGETALL', c.prefix .. 'empty'), {}, {}
-  for _, text in ipairs(call('HVALS', c.prefix .. 'segments')) do needed[#needed + 1] = string.match(text, '^%d+ (.*)$') end
+  local live = {} -- a spill that is told twice calls what it put there the first time empty
+  for i, text in ipairs(call('HVALS', c.prefix .. 'segments')) do
+    needed[i] = string.match(text, '^%d+ (.*)$')
+    live[needed[i]] = true
+  end
   for i = 1, #empty, 2 do
-    local names = empty[i + 1] + args[1] < c.wall and over or needed
+    local names = not live[empty[i]] and empty[i + 1] + args[1] < c.wall and over or needed
     names[#names + 1] = empty[i]
   end
   return {over, needed}

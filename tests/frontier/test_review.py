@@ -236,13 +236,13 @@ async def test_a_back_that_was_taken_from_very_often_is_not_taken_for_itself(one
             granted.extend(lease.url.text for lease in leases)
             await one.settle(settled(leases))
 
-    (reply,) = await one._link.call([one._partitions.call(0, "overflow", 10, 128)])
+    ((nonce, *reply),) = await one._link.call([one._partitions.call(0, "overflow", 10, 128)])
     from frontier.tail import _segment
 
     segment, args = _segment(reply)
     put("frontier/x", segment)
     await crawl(32 * 256 + 1)
-    await one._link.call([one._partitions.call(0, "spill", "frontier/x", *args)])
+    await one._link.call([one._partitions.call(0, "spill", "frontier/x", nonce, *args)])
     tail = one.tail(shelf, hot=0)
     while not (await one.stats()).drained:
         await tail.refill()
@@ -263,15 +263,21 @@ async def test_spilling_reads_no_more_of_a_long_queue_than_it_moves(one, found, 
     assert after.waiting - after.tail < 128
 
 
-async def test_a_spill_that_is_told_twice_is_done_once(one, found, redis):
+async def test_a_spill_that_is_told_twice_is_done_once(one, found, redis, monkeypatch):
     await one.add([found(f"http://a.test/{i}") for i in range(300)])
     from frontier.tail import _segment
 
-    (reply,) = await one._link.call([one._partitions.call(0, "overflow", 10, 128)])
+    ((nonce, *reply),) = await one._link.call([one._partitions.call(0, "overflow", 10, 128)])
     segment, args = _segment(reply)
-    calls = [one._partitions.call(0, "spill", "x", *args)] * 2
+    name = f"frontier/{one._crawl}/0000-x"
+    calls = [one._partitions.call(0, "spill", name, nonce, *args)] * 2
     assert await one._link.call(calls) == [1, 0]
     await checked(one, redis)
+    shelf = Shelf()
+    shelf.put(name, segment)
+    monkeypatch.setattr("frontier.tail.KEPT_S", -1)
+    await one.tail(shelf).sweep()
+    assert shelf.objects  # 128 pages lie there
 
 
 # Politeness
