@@ -93,31 +93,26 @@ class Frontier:
         told = await self.flow()
         if told is not None and told.shut:
             return []
-        if limit is not None and self._partitions.number > 1:
+        number = self._partitions.number
+        most = -1 if limit is None or number > 1 else limit
+
+        def ask(p: int, want: int) -> Call:
+            return self._partitions.call(
+                p, "lease", want, worker, lease_ms, min_delay_ms, most, number, p
+            )
+
+        if limit is not None and number > 1:
             now = await self.stats()
             n = min(n, limit - now.leased - now.outcomes[Outcome.FETCHED])
+            if n <= 0:  # what the dead hold counts until it goes back
+                await self._link.call([ask(p, 0) for p in range(number)])
         granted: list[Lease] = []
         asked = self._in_turn()
         while asked and len(granted) < n:
             group, asked = asked[:_AT_ONCE], asked[_AT_ONCE:]
             share, more = divmod(n - len(granted), len(group))
             shares = {p: share + (i < more) for i, p in enumerate(group) if share + (i < more)}
-            rows = await self._link.call(
-                [
-                    self._partitions.call(
-                        p,
-                        "lease",
-                        want,
-                        worker,
-                        lease_ms,
-                        min_delay_ms,
-                        -1 if limit is None or self._partitions.number > 1 else limit,
-                        self._partitions.number,
-                        p,
-                    )
-                    for p, want in shares.items()
-                ]
-            )
+            rows = await self._link.call([ask(p, want) for p, want in shares.items()])
             granted += [lease(row, worker) for row in chain.from_iterable(rows)]
             # Who gave all that was asked for may have more; who did not is asked for what is left.
             asked += [p for p, found in zip(shares, rows, strict=True) if len(found) == shares[p]]
