@@ -51,7 +51,7 @@ verb('hungry', function(keys, args)
     found[#found + 1] = {name, best, string.match(text, '^%d+ (.*)$')}
   end
   return found
-end)
+end, FREES)
 
 -- args: host, run, entry, ... : the run's entries are in the head again; without any the run cannot be read, and its
 -- pages have failed. Returns 1 where the run was still to be read.
@@ -78,7 +78,7 @@ verb('refill', function(keys, args)
   settle_host(c, h)
   close(c)
   return 1
-end)
+end, FREES)
 
 -- args: for how long a segment is kept that nobody needs ; the names of those that are not to be, and of all others
 verb('segments', function(keys, args)
