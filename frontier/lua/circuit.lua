@@ -15,7 +15,7 @@ local function judge(c, h, fault, rest)
     if h.trips > 0 then bump(c, 'held', -1) end
     h.faults, h.trips = 0, 0
     set(h, ANSWERED)
-  else
+  elseif not has(h.flags, DEAD) and (h.trips == 0 or h.held <= c.now) then -- others began before the circuit opened
     local rule = FAULTS[fault]
     h.faults = min(h.faults + 1, 255)
     if h.faults >= rule[1] or h.trips > 0 then

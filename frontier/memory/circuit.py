@@ -1,6 +1,7 @@
 """`judge`: what the end of an exchange says of its host. Pure, but for the host's own state.
 
-1. Faults in a row open the circuit of a host: it is asked nothing for a time that doubles with every opening.
+1. Faults in a row open the circuit of a host: it is asked nothing for a time that doubles with every opening. What was
+   under way when it opened, and comes to nothing as well, opens it no further.
 2. Then one exchange at a time is a probe: a fault opens the circuit again, any answer closes it.
 3. A server that says how long it wants to be left alone is left alone for that long.
 4. A host that stays silent is dead at the eighth opening in a row, or the third where it never answered.
@@ -32,7 +33,7 @@ def judge(host: Host, fault: Fault | None, hold: int, now: int) -> bool:
     if fault is None:
         host.faults = host.trips = 0
         host.answered = True
-    else:
+    elif not host.dead and (not host.trips or host.held <= now):
         threshold, wait = RULES[fault]
         host.faults += 1
         if host.trips or host.faults >= threshold:
