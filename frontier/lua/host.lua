@@ -109,6 +109,7 @@ local function after_last(c, h, pace)
 end
 
 local FOREVER = 281474976710655 -- 2^48 - 1
+local LONGEST_DELAY = 4294967295 -- 2^32 - 1: 49 days
 
 local function hold(c, h, ms)
   if ms > 0 then h.held = max(h.held, min(c.soon + ms, FOREVER)) end
