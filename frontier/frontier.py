@@ -97,9 +97,7 @@ class Frontier:
         most = -1 if limit is None or number > 1 else limit
 
         def ask(p: int, want: int) -> Call:
-            return self._partitions.call(
-                p, "lease", want, worker, lease_ms, min_delay_ms, most, number, p
-            )
+            return self._partitions.call(p, "lease", want, worker, lease_ms, min_delay_ms, most, number, p)
 
         if limit is not None and number > 1:
             now = await self.stats()

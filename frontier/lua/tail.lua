@@ -1,10 +1,15 @@
+local SEGMENT = 32768 -- entries, a few more: some MB and some 30 ms in which the server does nothing else
+
 -- args: n, entries ; the nonce of the library, and of some hosts the turn and the beginning of the back
 verb('overflow', function(keys, args)
   local c = open(keys)
-  local found = {nonce}
+  local found, room = {nonce}, SEGMENT
   for _, name in ipairs(call('SRANDMEMBER', c.prefix .. 'spill', args[1])) do
+    if room <= 0 then break end
     local h = read_host(c, name)
-    found[#found + 1] = {name, h.turn, call('LRANGE', queue(c, h), h.head, h.head + min(h.back, args[2]) - 1)}
+    local entries = call('LRANGE', queue(c, h), h.head, h.head + min(h.back, args[2]) - 1)
+    room = room - #entries
+    found[#found + 1] = {name, h.turn, entries}
   end
   return found
 end, FREES)
