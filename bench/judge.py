@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from bench.ledger import ROW, Fact, Kind, Span
 
 _MS = 1_000_000
-TICK_NS = _MS
-"""The frontier counts whole milliseconds: by a finer clock, a delay may come out shorter by one."""
 _FAR = 10**9
 _NEVER = np.iinfo(np.int64).max
 _SHOWN = 3
@@ -75,7 +73,7 @@ def judge(
     a partition and CLOCK_MONOTONIC go alike. `losses` reach from what a server has forgotten to its death.
     """
     verdict = Verdict()
-    grants = np.sort(book[book["kind"] == Kind.GRANT], order=["host", "token"])
+    grants = _by(book[book["kind"] == Kind.GRANT], "host", "token")
     _tokens(verdict, grants)
     ends = _ends(verdict, book, grants, lease_ms, losses)
     _gaps(verdict, book, grants, ends, _moments(grants, partitions, breaks), losses)
@@ -88,7 +86,7 @@ def judge(
 
 
 def _tokens(verdict: Verdict, grants: NDArray[np.void]) -> None:
-    ordered = np.sort(grants, order=["token"])
+    ordered = _by(grants, "token")
     same = np.zeros(len(ordered), bool)
     same[1:] = ordered["token"][1:] == ordered["token"][:-1]
     verdict.hold("a token was granted twice", same, ordered)
@@ -164,7 +162,7 @@ def _gaps(
     )
     verdict.hold(
         "a host was granted within its delay after an exchange, by the workers' clock",
-        seen < -TICK_NS,
+        seen < 0,
         grants[later],
     )
     if len(later):
@@ -182,20 +180,21 @@ def _holds(
 ) -> None:
     held = book[(book["kind"] == Kind.ACCEPTED) & (book["wait"] > 0)]
     held = held[~_excused(held, losses)]
-    for fact in held:
-        first, last = np.searchsorted(grants["host"], (fact["host"], fact["host"] + 1))
-        of_host = grants[first:last]
-        early = (of_host["before"] > fact["after"]) & (
-            of_host["after"] < fact["before"] + fact["wait"] * np.int64(_MS)
-        )
-        verdict.hold("a host was granted while it was held", early, of_host)
+    hosts, begun, ended = (np.ascontiguousarray(grants[name]) for name in ("host", "before", "after"))
+    early = np.zeros(len(grants), bool)
+    first = np.searchsorted(hosts, held["host"], "left")
+    last = np.searchsorted(hosts, held["host"], "right")
+    for fact, of_host in zip(held, map(slice, first, last), strict=True):
+        until = fact["before"] + fact["wait"] * np.int64(_MS)
+        early[of_host] |= (begun[of_host] > fact["after"]) & (ended[of_host] < until)
+    verdict.hold("a host was granted while it was held", early, grants)
     verdict.figures |= {"holds": len(held)}
 
 
 def _once(verdict: Verdict, book: NDArray[np.void], grants: NDArray[np.void], losses: Sequence[Span]) -> None:
     """No URL has two settlements that ended its life, nor a grant after the first."""
     last = book[(book["kind"] == Kind.ACCEPTED) & (book["final"] == 1)]
-    last = np.sort(last, order=["url", "after"])
+    last = _by(last, "url", "after")
     twice = np.zeros(len(last), bool)
     twice[1:] = last["url"][1:] == last["url"][:-1]
     excused = _excused(last, losses)
@@ -218,7 +217,7 @@ def _once(verdict: Verdict, book: NDArray[np.void], grants: NDArray[np.void], lo
 
 
 def _addresses(verdict: Verdict, book: NDArray[np.void]) -> None:
-    entered = np.sort(book[book["kind"] == Kind.ENTER], order=["host", "before"])
+    entered = _by(book[book["kind"] == Kind.ENTER], "host", "before")
     if not len(entered):
         return
     next_of = entered["host"][1:] == entered["host"][:-1]
@@ -226,7 +225,7 @@ def _addresses(verdict: Verdict, book: NDArray[np.void]) -> None:
     forth = entered["after"][1:] - entered["before"][:-1]
     back = entered["after"][:-1] - entered["before"][1:]
     slack = np.maximum(forth, back) - entered["wait"][1:] * np.int64(_MS)
-    verdict.hold("an address was entered twice within its delay", (slack < -TICK_NS) & next_of, entered[1:])
+    verdict.hold("an address was entered twice within its delay", (slack < 0) & next_of, entered[1:])
     verdict.figures |= {
         "enters": len(entered),
         "enter_slack_min_ms": round(float(slack[next_of].min(initial=_NEVER)) / _MS, 3),
@@ -239,3 +238,8 @@ def _excused(told: NDArray[np.void], losses: Sequence[Span]) -> NDArray[np.bool_
     for loss in losses:
         forgotten |= (told["after"] >= loss.begin) & (told["before"] <= loss.end)
     return forgotten
+
+
+def _by(rows: NDArray[np.void], *names: str) -> NDArray[np.void]:
+    """Sorted; numpy sorts rows by their fields ten times slower."""
+    return rows[np.lexsort([rows[name] for name in reversed(names)])]

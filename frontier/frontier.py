@@ -80,8 +80,8 @@ class Frontier:
     async def lease(
         self, n: int, *, worker: str, lease_ms: int, min_delay_ms: int, limit: int | None = None
     ) -> list[Lease]:
-        """Take up to `n` leases: of the hosts of the highest rank those that have waited longest, and of one host the
-        lowest level first.
+        """Take up to `n` leases: of a partition's hosts of the highest rank those that have waited longest, and of one
+        host the lowest level first. There may be more to be had where fewer come, but not where none comes.
 
         Nothing is granted that would come to a host sooner than its delay: `min_delay_ms`, or what its robots rules ask
         for, or twice the time it takes to answer, whichever is longest. Once `limit` pages are fetched or leased, none
@@ -104,17 +104,16 @@ class Frontier:
             n = min(n, limit - now.leased - now.outcomes[Outcome.FETCHED])
             if n <= 0:  # what the dead hold counts until it goes back
                 await self._link.call([ask(p, 0) for p in range(number)])
+                return []
         granted: list[Lease] = []
         asked = self._in_turn()
-        while asked and len(granted) < n:
+        while asked and not granted:  # what is granted is used at once, and does not wait for more
             group, asked = asked[:_AT_ONCE], asked[_AT_ONCE:]
-            share, more = divmod(n - len(granted), len(group))
+            share, more = divmod(max(n, 0), len(group))
             shares = {p: share + (i < more) for i, p in enumerate(group) if share + (i < more)}
             rows = await self._link.call([ask(p, want) for p, want in shares.items()])
-            granted += [lease(row, worker) for row in chain.from_iterable(rows)]
-            # Who gave all that was asked for may have more; who did not is asked for what is left.
-            asked += [p for p, found in zip(shares, rows, strict=True) if len(found) == shares[p]]
-            asked += [p for p in group if p not in shares]
+            granted = [lease(row, worker) for row in chain.from_iterable(rows)]
+            asked += [p for p in group if n > 0 and p not in shares]
         return granted
 
     async def enter(self, lease: Lease, address: str, delay_ms: int) -> int:

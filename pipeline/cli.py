@@ -520,8 +520,14 @@ def drop_command(
 @frontier_app.command(name="prefer")
 def prefer_command(
     name: CrawlName,
-    domains: Annotated[list[str], typer.Argument(help="Registered domains, all hosts of which are meant.")],
+    domains: Annotated[
+        list[str] | None, typer.Argument(help="Registered domains, all hosts of which are meant.")
+    ] = None,
     rank: Annotated[RankName, typer.Option("--rank", help="first, rich, usual or last.")] = "first",
+    from_report: Annotated[
+        bool,
+        typer.Option("--from-report", help="Rank each domain by the share of its documents that was kept."),
+    ] = False,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
@@ -530,10 +536,19 @@ def prefer_command(
     \b
     Example:
       thresher frontier prefer docs example.org example.com --rank rich
+      thresher frontier prefer docs --from-report
     """
     from pipeline import steer
     from pipeline.project import Project
 
+    if from_report == bool(domains):
+        raise InputError("prefer: name domains, or say --from-report, one of the two")
+    if from_report:
+        ranked = steer.prefer_yields(Project.at(project), name)
+        told = ", ".join(f"{count:,} {rank}" for rank, count in ranked.items())
+        say(as_json, {"ranked": ranked}, f"{name}: domains by what was kept of them: {told}")
+        return
+    assert domains is not None
     steer.prefer(Project.at(project), name, domains, rank)
     say(as_json, {"rank": rank, "domains": domains}, f"{name}: {len(domains)} domains are ranked {rank}")
 

@@ -5,12 +5,14 @@ What is told lives in the frontier, so it holds for every worker from the next l
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from core import InputError
 from frontier import Frontier, Rank, Scope
 from frontier.connect import connect
+from pipeline import yields
 from pipeline.project import Project
 
 T = TypeVar("T")
@@ -41,6 +43,17 @@ def prefer(project: Project, crawl: str, domains: list[str], rank: str) -> None:
     """Ask the hosts of registered domains before others, or after them: `first`, `rich`, `usual` or `last`."""
     ranks = dict.fromkeys(domains, Rank[rank.upper()])
     _ask(project, crawl, lambda frontier: frontier.prefer(ranks))
+
+
+def prefer_yields(project: Project, crawl: str) -> dict[str, int]:
+    """Rank every domain of a crawl by what it gave (`pipeline.yields`); returns how many have which rank now."""
+    ranks = yields.ranks(project, crawl)
+    if not ranks:
+        raise InputError(
+            f"crawl {crawl!r}: no domain has {yields.ENOUGH} processed documents yet; run `thresher process {crawl}`"
+        )
+    _ask(project, crawl, lambda frontier: frontier.prefer(ranks))
+    return {rank.name.lower(): count for rank, count in sorted(Counter(ranks.values()).items(), reverse=True)}
 
 
 def milliseconds(text: str) -> int:

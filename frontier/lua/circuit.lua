@@ -9,13 +9,14 @@ local LONGEST_HOLD_MS = 3600000
 local LIVES = 8 -- openings in a row after which a host is dead that once answered
 local STILLBORN = 3 -- and one that never did
 
--- What an exchange told of its host; `rest` is for how long the server asked us to stay away.
-local function judge(c, h, fault, rest)
+-- What an exchange told of its host; `rest` is for how long the server asked us to stay away. A fault counts once for all
+-- that was granted before the circuit opened: the next opening takes a probe.
+local function judge(c, h, fault, rest, granted)
   if fault == '' then
     if h.trips > 0 then bump(c, 'held', -1) end
     h.faults, h.trips = 0, 0
     set(h, ANSWERED)
-  elseif not has(h.flags, DEAD) and (h.trips == 0 or h.held <= c.now) then -- others began before the circuit opened
+  elseif h.trips == 0 or granted >= h.held then
     local rule = FAULTS[fault]
     h.faults = min(h.faults + 1, 255)
     if h.faults >= rule[1] or h.trips > 0 then

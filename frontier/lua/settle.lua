@@ -71,7 +71,7 @@ verb('settle', function(keys, args)
           bump(c, 'scheduled', 1)
         end
       end
-      if ANSWERS[outcome] or fault ~= '' or rest > 0 then judge(c, h, fault, rest) end
+      if ANSWERS[outcome] or fault ~= '' or rest > 0 then judge(c, h, fault, rest, l.granted) end
       if args[i + 6] ~= '' then hear(c, h, l.subject, args[i + 6]) end
       settle_host(c, h)
       accepted[#accepted + 1] = 1

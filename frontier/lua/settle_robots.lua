@@ -6,7 +6,7 @@ verb('settle_robots', function(keys, args)
   local delay = min(tonumber(args[5]), LONGEST_DELAY)
   store_robots(c, l.subject, args[2], args[3], tonumber(args[4]))
   local h = finish(c, args[1], l, c.soon)
-  if args[2] ~= 'disallow' then judge(c, h, '', 0) end
+  if args[2] ~= 'disallow' then judge(c, h, '', 0, l.granted) end
   if delay > h.delay or l.subject == h.slowest then h.delay, h.slowest = delay, l.subject end
   settle_host(c, h)
   close(c)
@@ -21,7 +21,7 @@ verb('retry_robots', function(keys, args)
   r.attempt, r.expiries = r.attempt + 1, 0
   write_robots(c, l.subject, r)
   local h = finish(c, args[1], l, c.soon)
-  if args[3] ~= '' then judge(c, h, args[3], args[3] == 'busy' and tonumber(args[2]) or 0) end
+  if args[3] ~= '' then judge(c, h, args[3], args[3] == 'busy' and tonumber(args[2]) or 0, l.granted) end
   hold(c, h, tonumber(args[2]))
   settle_host(c, h)
   close(c)

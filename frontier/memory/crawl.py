@@ -142,9 +142,9 @@ class Crawl:
         host.waiting.clear()
         return buried
 
-    def judge(self, host: Host, fault: Fault | None, hold: int, now: int) -> None:
-        """An exchange said this of its host. The caller places the host."""
-        if judge(host, fault, hold, now):
+    def judge(self, host: Host, fault: Fault | None, hold: int, granted: int, now: int) -> None:
+        """An exchange that was granted then said this of its host. The caller places the host."""
+        if judge(host, fault, hold, granted, now):
             self.bury(host, Outcome.FAILED, "host_dead")
             host.dead = True
 
@@ -166,7 +166,7 @@ class Crawl:
         if host.full(pace):
             host.turn = None
             return None
-        at = max(host.last + pace if host.last else 0, host.held)
+        at = max(host.after_last(pace), host.held)
         if at > now:
             host.turn = at
             return None
@@ -190,6 +190,7 @@ class Crawl:
             origin=origin,
             page=page if fresh else None,
             worker=worker,
+            granted=now,
             deadline=now + lease_ms,
         )
         host.open, host.pace = host.open + 1, pace

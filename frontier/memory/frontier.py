@@ -62,8 +62,7 @@ class MemoryFrontier:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
         crawl, now = self._crawl, self._clock()
         granted: list[Lease] = []
-        flow = self._gate.flow(now)
-        if flow is not None and flow.shut:
+        if (flow := self._gate.flow(now)) and flow.shut:
             return granted
         crawl.catch_up(now)
         if limit is not None:
@@ -80,6 +79,10 @@ class MemoryFrontier:
         """As `Frontier.enter`."""
         return enter(self._crawl.addresses, address, delay_ms, lease.slot_ms, self._clock())
 
+    async def enter_all(self, asked: Sequence[tuple[Lease, str]], delay_ms: int) -> list[int]:
+        """As `Frontier.enter_all`."""
+        return [await self.enter(lease, address, delay_ms) for lease, address in asked]
+
     async def postpone(self, lease: Lease, wait_ms: int) -> bool:
         """As `Frontier.postpone`."""
         now = self._clock()
@@ -87,11 +90,15 @@ class MemoryFrontier:
         if promise is None or promise.released:
             return False
         _, host = self._crawl.finish(lease.token, 0)
-        host.held = max(host.held, now + wait_ms)
+        host.hold(wait_ms, now)
         if promise.page is not None:
             self._crawl.put_back(promise.page)
         host.place(now)
         return True
+
+    async def postpone_all(self, waits: Sequence[tuple[Lease, int]]) -> list[bool]:
+        """As `Frontier.postpone_all`."""
+        return [await self.postpone(lease, wait_ms) for lease, wait_ms in waits]
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """As `Frontier.renew`."""
@@ -107,7 +114,7 @@ class MemoryFrontier:
             if promise is not None and not promise.released:
                 promise.released = True
                 host = self._crawl.hosts[promise.host]
-                host.end_exchange(now)
+                host.end_exchange(now + 1)
                 if exchange.elapsed_ms is not None:
                     host.hear_elapsed(max(exchange.elapsed_ms, 0))
                 host.place(now)
@@ -127,10 +134,10 @@ class MemoryFrontier:
         promise = self._crawl.promises.get(lease.token)
         if promise is None or promise.kind is not Kind.ROBOTS:
             return
-        _, host = self._crawl.finish(lease.token, now)
+        _, host = self._crawl.finish(lease.token, now + 1)
         self._crawl.origins[promise.origin].store(rule, body, now + ttl_ms)
         if rule != "disallow":
-            self._crawl.judge(host, None, 0, now)
+            self._crawl.judge(host, None, 0, promise.granted, now)
         if delay > host.delay or promise.origin == host.slowest:
             host.delay, host.slowest = delay, promise.origin
         host.place(now)
@@ -143,16 +150,16 @@ class MemoryFrontier:
             return
         origin = self._crawl.origins[promise.origin]
         origin.attempt, origin.expiries = origin.attempt + 1, 0
-        _, host = self._crawl.finish(lease.token, now)
+        _, host = self._crawl.finish(lease.token, now + 1)
         if fault is not None:
-            self._crawl.judge(host, fault, 0, now)
-        host.held = max(host.held, now + after_ms)
+            rest = after_ms if fault is Fault.BUSY else 0
+            self._crawl.judge(host, fault, rest, promise.granted, now)
+        host.hold(after_ms, now)
         host.place(now)
 
     async def robots(self, origin: str) -> RobotsRecord | None:
         """As `Frontier.robots`."""
-        known = self._crawl.origins[origin]
-        if known.version == 0:
+        if (known := self._crawl.origins[origin]).version == 0:
             return None
         return RobotsRecord(origin=origin, version=known.version, rule=known.rule, body=known.body)
 
@@ -160,7 +167,7 @@ class MemoryFrontier:
         """As `Frontier.hold`."""
         known, now = self._crawl.hosts.get(host), self._clock()
         if known is not None:
-            known.held = max(known.held, now + max(ms, 0))
+            known.hold(ms, now)
             known.place(now)
         return known is not None
 
@@ -169,8 +176,7 @@ class MemoryFrontier:
         known = self._crawl.hosts.get(host)
         if known is not None:
             known.held = known.faults = known.trips = 0
-            known.dead = False
-            known.turn = None
+            known.dead, known.turn = False, None
             known.place(self._clock())
         return known is not None
 
@@ -197,8 +203,7 @@ class MemoryFrontier:
 
     async def follow(self, *, follower: str, backlog: int, limit: int, ttl_ms: int = 600_000) -> Flow:
         """As `Frontier.follow`."""
-        now = self._clock()
-        return self._gate.follow(follower, backlog, limit, now + ttl_ms, now)
+        return self._gate.follow(follower, backlog, limit, ttl_ms, self._clock())
 
     async def unfollow(self, follower: str) -> None:
         """As `Frontier.unfollow`."""
@@ -231,9 +236,9 @@ class MemoryFrontier:
     async def reclaim(self, worker: str) -> int:
         """As `Frontier.reclaim`."""
         now = self._clock()
-        held = [token for token, promise in self._crawl.promises.items() if promise.worker == worker]
+        held = [token for token, held in self._crawl.promises.items() if held.worker == worker]
         for token in sorted(held, reverse=True):  # each goes before those that are there
-            self._crawl.abandon(token, now, 0, now)
+            self._crawl.abandon(token, now + 1, 0, now)
         return len(held)
 
     async def leases(self, worker: str) -> list[Lease]:
@@ -264,9 +269,6 @@ class MemoryFrontier:
     async def forget(self) -> None:
         """As `Frontier.forget`."""
         self._begin()
-
-    def __repr__(self) -> str:
-        return "MemoryFrontier()"
 
     def _leased(self) -> int:
         return sum(promise.page is not None for promise in self._crawl.promises.values())

@@ -18,8 +18,8 @@ class Gate:
         """The newest report while its time lasts."""
         return self.report if now < self.until_ms else None
 
-    def follow(self, follower: str, backlog: int, limit: int, until_ms: int, now: int) -> Flow:
-        """Take a report; it says whether the gate is shut from now on."""
+    def follow(self, follower: str, backlog: int, limit: int, ttl_ms: int, now: int) -> Flow:
+        """Take a report for so long; it says whether the gate is shut from now on."""
         before = self.flow(now)
         part, whole = _OPENS_AT
         stays = before is not None and before.shut and backlog * whole > limit * part
@@ -31,7 +31,7 @@ class Gate:
             reported_ms=now,
             shut=backlog > limit or stays,
         )
-        self.until_ms = until_ms
+        self.until_ms = now + ttl_ms
         return self.report
 
     def unfollow(self, follower: str) -> None:

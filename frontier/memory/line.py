@@ -11,7 +11,7 @@ def enter(addresses: dict[str, tuple[int, int]], address: str, delay: int, slot:
     last, end = addresses.get(address, (0, 0))
     free = last == 0 or last + delay <= now
     if free and (end <= now or slot > 0):
-        addresses[address] = now, end
+        addresses[address] = now + 1, end
         return 0
     end = max(end, last, now - delay) + delay
     addresses[address] = last, end

@@ -21,14 +21,14 @@ def settle(crawl: Crawl, settlement: Settlement, now: int, fetched_ms: int) -> b
     held = crawl.promises.get(token)
     if held is None or held.page is None:
         return False
-    _, host = crawl.finish(token, now)
+    _, host = crawl.finish(token, now + 1)
     if settlement.outcome is Outcome.RETRY:
         _try_again(crawl, held.page, settlement, now)
     else:
         crawl.conclude(settlement.outcome, settlement.reason)
         _visit_again(crawl, held.page, settlement.outcome, fetched_ms)
     if settlement.outcome in _ANSWERS or settlement.fault is not None or settlement.hold_ms > 0:
-        crawl.judge(host, settlement.fault, settlement.hold_ms, now)
+        crawl.judge(host, settlement.fault, settlement.hold_ms, held.granted, now)
     if settlement.sketch is not None:
         _hear(crawl, host, held.page, settlement.sketch, leads_on=bool(settlement.discoveries))
     host.place(now)

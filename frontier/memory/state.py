@@ -1,4 +1,7 @@
-"""What the model remembers: `Page`, `Host`, `Domain`, `Origin`, `Promise`. Times in milliseconds of its clock."""
+"""What the model remembers: `Page`, `Host`, `Domain`, `Origin`, `Promise`. Times in milliseconds of its clock.
+
+What ends now has ended a millisecond later: none is over before the next one.
+"""
 
 from dataclasses import dataclass, field
 
@@ -57,6 +60,7 @@ class Promise:
     origin: str
     page: Page | None
     worker: str
+    granted: int
     deadline: int
     released: bool = False
 
@@ -126,6 +130,15 @@ class Host:
         else:
             self.waiting.insert(0, page)
 
+    def hold(self, ms: int, now: int) -> None:
+        """Nothing is asked for so long."""
+        if ms > 0:
+            self.held = max(self.held, now + 1 + ms)
+
+    def after_last(self, pace: int) -> int:
+        """When it may be asked again, at a pace."""
+        return self.last + pace if self.last and pace else 0
+
     def end_exchange(self, at: int) -> None:
         """An exchange was over at `at` at the latest."""
         self.open -= 1
@@ -155,6 +168,6 @@ class Host:
         if self.dead or self.asking or not self.waiting or self.full(pace):
             self.turn = None
             return
-        at = max(self.held, self.last + max(self.delay, self.pace), now)
+        at = max(self.held, self.after_last(max(self.delay, self.pace)), now)
         if self.turn is None or (at > now and at > self.turn):
             self.turn = at

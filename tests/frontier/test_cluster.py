@@ -20,7 +20,7 @@ from frontier.partition import ON_A_CLUSTER, Partitions
 from tests.frontier.valkey_cluster import wait_until
 
 DELAY_MS = 200
-LEASE_MS = 8_000  # longer than an exchange here may take, and than a failover
+LEASE_MS = 20_000  # longer than any call waits here, so that no lease is over before its worker has it
 _serial = count()
 
 

@@ -72,7 +72,7 @@ class Worker:
             for lease in granted:
                 if lease.kind is Kind.ROBOTS:
                     await self.allow(lease)
-                    await self.crawl.skip(delay)
+                    await self.crawl.skip(delay + 1)
                 else:
                     taken.append(lease)
         return taken
@@ -198,12 +198,12 @@ async def test_a_workers_name_is_not_longer_than_a_byte_can_say(worker):
 async def test_a_host_is_asked_again_when_its_delay_is_over_and_no_sooner(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 2))
     (page,) = await worker.pages(delay=5 * SECOND)
-    await worker.crawl.skip(MINUTE)
+    await worker.crawl.skip(MINUTE + 1)
     assert await worker.take(delay=5 * SECOND) == []
     await worker.frontier.release([Exchange(lease=page)])
     await worker.crawl.skip(5 * SECOND - 1)
     assert await worker.take(delay=5 * SECOND) == []
-    await worker.crawl.skip(1)
+    await worker.crawl.skip(2)
     assert len(await worker.take(delay=5 * SECOND)) == 1
 
 
@@ -213,7 +213,7 @@ async def test_the_slower_of_the_crawls_delay_and_the_rules_wins(worker, found):
     await worker.allow(robots, delay=9 * SECOND)
     await worker.crawl.skip(9 * SECOND - 1)
     assert await worker.take(delay=5 * SECOND) == []
-    await worker.crawl.skip(1)
+    await worker.crawl.skip(2)
     assert len(await worker.take(delay=5 * SECOND)) == 1
 
 
@@ -221,19 +221,19 @@ async def test_robots_rules_that_ask_for_less_than_before_are_heard_but_of_no_ot
     await worker.frontier.add([found("http://a.test/1"), found("https://a.test/1"), found("http://a.test/2")])
     (robots,) = await worker.take()
     await worker.allow(robots, delay=9 * SECOND, ttl=0)
-    await worker.crawl.skip(9 * SECOND)
+    await worker.crawl.skip(9 * SECOND + 1)
     (robots,) = await worker.take()
     await worker.frontier.release([Exchange(lease=robots)])
     await worker.allow(robots, delay=2 * SECOND)
-    await worker.crawl.skip(9 * SECOND)
+    await worker.crawl.skip(9 * SECOND + 1)
     await worker.settle(await worker.take())
-    await worker.crawl.skip(2 * SECOND)
+    await worker.crawl.skip(2 * SECOND + 1)
     (robots,) = await worker.take()
     assert robots.url.text == "https://a.test/robots.txt"
     await worker.allow(robots, delay=SECOND)
     await worker.crawl.skip(2 * SECOND - 1)
     assert await worker.take() == []
-    await worker.crawl.skip(1)
+    await worker.crawl.skip(2)
     assert len(await worker.take()) == 1
 
 
@@ -243,13 +243,13 @@ async def test_a_host_that_takes_long_is_left_alone_for_twice_as_long(worker, fo
     await worker.frontier.release([Exchange(lease=page, elapsed_ms=4 * SECOND)])
     await worker.crawl.skip(8 * SECOND - 1)
     assert await worker.take(delay=SECOND) == []
-    await worker.crawl.skip(1)
+    await worker.crawl.skip(2)
     (page,) = await worker.take(delay=SECOND)
     # Smoothed, an eighth of the newest; never more than half a minute.
     await worker.frontier.release([Exchange(lease=page, elapsed_ms=600 * SECOND)])
     await worker.crawl.skip(30 * SECOND - 1)
     assert await worker.take(delay=SECOND) == []
-    await worker.crawl.skip(1)
+    await worker.crawl.skip(2)
     assert len(await worker.take(delay=SECOND)) == 1
 
 
@@ -269,8 +269,8 @@ async def test_two_that_are_let_in_to_one_address_are_a_delay_apart(worker, foun
     a, b, c = await worker.pages()
     assert await worker.frontier.enter(a, "192.0.2.1", SECOND) == 0
     assert await worker.frontier.enter(b, "192.0.2.2", SECOND) == 0
-    assert await worker.frontier.enter(b, "192.0.2.1", SECOND) == SECOND
-    assert await worker.frontier.enter(c, "192.0.2.1", SECOND) == 2 * SECOND
+    assert await worker.frontier.enter(b, "192.0.2.1", SECOND) == SECOND + 1
+    assert await worker.frontier.enter(c, "192.0.2.1", SECOND) == 2 * SECOND + 1
 
 
 async def test_who_waits_for_an_address_comes_before_who_is_new(worker, found):
@@ -281,7 +281,7 @@ async def test_who_waits_for_an_address_comes_before_who_is_new(worker, found):
     assert await worker.frontier.postpone(b, wait)
     await worker.crawl.skip(wait - 1)
     assert await worker.take() == []
-    await worker.crawl.skip(1)
+    await worker.crawl.skip(2)
     (again,) = await worker.take()
     assert again.url == b.url
     assert await worker.frontier.enter(again, "192.0.2.1", SECOND) == 0
@@ -295,7 +295,7 @@ async def test_a_postponed_page_is_the_first_of_its_host_again_and_was_not_tried
     assert await worker.settle([page]) == 0
     await worker.crawl.skip(MINUTE - 1)
     assert await worker.take() == []
-    await worker.crawl.skip(1)
+    await worker.crawl.skip(2)
     again = await worker.take()
     assert texts(again) == [f"http://a.test/{i}" for i in range(3)]
     assert (again[0].attempt, again[0].slot_ms) == (0, worker.crawl.clock.now)
@@ -335,11 +335,24 @@ async def test_faults_in_a_row_open_the_circuit_and_an_answer_closes_it(worker, 
         assert (await worker.stats()).held == 1
         await worker.crawl.skip(doubled - 1)
         assert await worker.take() == []
-        await worker.crawl.skip(1)
+        await worker.crawl.skip(2)
     (probe,) = await worker.take()
     await worker.settle([probe])
     assert (await worker.stats()).held == 0
     assert len(await worker.take()) == 16
+
+
+async def test_the_faults_of_what_was_under_way_when_the_circuit_opened_count_as_one(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 30))
+    await worker.settle(await worker.pages(), Outcome.FAILED, fault=Fault.CONNECT)
+    stats = await worker.stats()
+    assert (stats.waiting, stats.held, stats.dead) == (14, 1, 0)
+    await worker.crawl.skip(MINUTE + 1)
+    await worker.settle(await worker.take(), Outcome.FAILED, fault=Fault.CONNECT)
+    await worker.crawl.skip(2 * MINUTE - 1)
+    assert await worker.take() == []
+    await worker.crawl.skip(2)
+    assert len(await worker.take()) == 1
 
 
 async def test_a_server_that_says_how_long_is_left_alone_for_that_long(worker, found):
@@ -347,14 +360,14 @@ async def test_a_server_that_says_how_long_is_left_alone_for_that_long(worker, f
     await worker.settle(await worker.pages(1), Outcome.FAILED, fault=Fault.BUSY, hold_ms=2 * HOUR)
     await worker.crawl.skip(2 * HOUR - 1)
     assert await worker.take() == []
-    await worker.crawl.skip(1)
+    await worker.crawl.skip(2)
     assert len(await worker.take()) == 1
 
 
 async def fail_until_dead(worker):
     trips = 0
     while not (await worker.stats()).dead:
-        await worker.crawl.skip(HOUR)
+        await worker.crawl.skip(HOUR + 1)
         (page,) = await worker.pages(1)
         await worker.settle([page], Outcome.FAILED, fault=Fault.CONNECT)
         trips += 1
@@ -369,7 +382,7 @@ async def test_a_host_that_never_answered_is_dead_at_the_third_opening_of_its_ci
         )
     for _ in range(2):
         assert (await worker.stats()).dead == 0
-        await worker.crawl.skip(HOUR)
+        await worker.crawl.skip(HOUR + 1)
         (robots,) = [lease for lease in await worker.take() if lease.url.host == "a.test"]
         await worker.frontier.retry_robots(robots, after_ms=0, fault=Fault.CONNECT)
     stats = await worker.stats()
@@ -387,7 +400,7 @@ async def test_a_host_that_answered_once_dies_at_the_eighth(worker, found):
 async def test_what_fails_without_an_exchange_says_nothing_of_its_host(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 20))
     await worker.settle(await worker.pages(1), Outcome.FAILED, fault=Fault.CONNECT)
-    await worker.crawl.skip(MINUTE)
+    await worker.crawl.skip(MINUTE + 1)
     await worker.settle(await worker.take(), Outcome.REFUSED, reason="robots")
     await worker.settle(await worker.take(), Outcome.FAILED, reason="too_long")
     assert (await worker.stats()).held == 1
@@ -440,7 +453,7 @@ async def test_a_resumed_host_still_waits_its_delay(worker, found):
     await worker.frontier.resume("a.test")
     await worker.crawl.skip(MINUTE - 1)
     assert await worker.take(delay=MINUTE) == []
-    await worker.crawl.skip(1)
+    await worker.crawl.skip(2)
     assert len(await worker.take(delay=MINUTE)) == 1
 
 
@@ -449,7 +462,7 @@ async def test_hosts_of_a_higher_rank_are_asked_before_all_others(worker, found)
     await worker.frontier.prefer({"a.test": Rank.LAST})
     await worker.frontier.prefer({"a.test": Rank.USUAL})
     await worker.frontier.hold("y.a.test", 1)
-    await worker.crawl.skip(1)
+    await worker.crawl.skip(2)
     (first, *_) = await worker.take(2)
     assert first.url.host == "x.a.test"
 
@@ -519,7 +532,7 @@ async def test_a_page_is_tried_three_times_later_each_time(worker, found):
         await worker.settle([lease], Outcome.RETRY, reason="timeout")
         await worker.crawl.skip(wait - 1)
         assert (await worker.take(), (await worker.stats()).later) == ([], 1)
-        await worker.crawl.skip(1)
+        await worker.crawl.skip(2)
     await worker.settle(await worker.pages(), Outcome.RETRY, reason="timeout")
     assert (await worker.stats()).reasons == {"failed:timeout": 1}
 
@@ -617,7 +630,7 @@ async def test_who_was_not_heard_of_in_time_does_not_live(worker):
     await worker.crawl.skip(MINUTE - 1)
     assert await worker.frontier.alive(["u", "v", "w"]) == {"v", "w"}
     assert await worker.frontier.stalls() == [MINUTE - 1 + SECOND]
-    await worker.crawl.skip(1)
+    await worker.crawl.skip(2)
     assert await worker.frontier.alive(["u", "v", "w"]) == {"v"}
     assert await worker.frontier.stalls() == []
 

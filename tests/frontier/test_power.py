@@ -96,9 +96,6 @@ async def test_power_that_is_lost_twice_repeats_no_token(powerless, lost, found,
     assert len(set(tokens)) == len(tokens)
 
 
-@pytest.mark.xfail(
-    reason="the end of an exchange is rounded down to a millisecond, and so is the next grant", strict=True
-)
 async def test_a_delay_is_not_short_by_a_part_of_a_millisecond(frontier, found, grants):
     rounds, delay_ms = 150, 3
     await frontier.add([found(f"http://a.test/{page}") for page in range(rounds)])
@@ -128,7 +125,6 @@ async def all_pages(frontier, worker, tail):
     return texts
 
 
-@pytest.mark.xfail(reason="a turn that is counted again is taken for the same", strict=True)
 async def test_what_was_read_before_power_was_lost_does_not_take_the_place_of_what_came_after(
     powerless, lost, found, grants, tmp_path
 ):
@@ -156,7 +152,6 @@ class Old(Files):
         return 3_600_000 + super().age_ms(name)
 
 
-@pytest.mark.xfail(reason="its age is that of the segment, not of its being read back", strict=True)
 async def test_a_segment_that_was_read_back_is_there_for_a_server_that_has_forgotten_that_it_was(
     powerless, lost, found, grants, tmp_path
 ):

@@ -71,7 +71,11 @@ class Member:
             stderr=subprocess.DEVNULL,
             stdin=subprocess.DEVNULL,
         )
-        wait_until(self._answers, f"the server on port {self.port}")
+        try:
+            wait_until(self._answers, f"the server on port {self.port}")
+        except BaseException:
+            self.kill()
+            raise
 
     def run(self, *command: str | int) -> Any:
         return self.client.execute_command(*command)
@@ -151,7 +155,7 @@ class ValkeyCluster:
         return found
 
     def settled(self) -> bool:
-        """Whether all living members see all slots served, and all replicas are in step."""
+        """Whether all living members see all slots served, by the same masters, and all replicas are in step."""
         living = self._living()
         with suppress(RedisError, LookupError):
             states = [
@@ -160,6 +164,12 @@ class ValkeyCluster:
             if any(
                 (state["cluster_state"], state["cluster_slots_ok"]) != ("ok", str(SLOTS)) for state in states
             ):
+                return False
+            maps = {
+                tuple((a, b, node[1]) for a, b, node, *_ in sorted(each.run("CLUSTER", "SLOTS")))
+                for each in living
+            }
+            if len(maps) > 1:
                 return False
             told = [each.info("replication") for each in living]
             return all(each["role"] == "master" or each["master_link_status"] == "up" for each in told)

@@ -8,7 +8,7 @@ from core import InputError
 from frontier import Frontier
 from frontier.connect import connect
 from frontier.server import embedded
-from pipeline import config, said, steer
+from pipeline import config, said, steer, yields
 from pipeline.project import Project
 from pipeline.seed import Plan, seed
 
@@ -90,6 +90,21 @@ def test_the_hosts_of_a_preferred_domain_come_first(project, redis, name):
 
 
 @pytest.mark.parametrize(
+    ("kept", "documents", "rank"),
+    [
+        (20, 20, "FIRST"),
+        (10, 20, "FIRST"),
+        (9, 20, "RICH"),
+        (1, 20, "USUAL"),
+        (1, 100, "LAST"),
+        (0, 20, "LAST"),
+    ],
+)
+def test_what_a_domain_gave_earns_its_rank(kept, documents, rank):
+    assert yields.rank(kept, documents).name == rank
+
+
+@pytest.mark.parametrize(
     ("tell", "line"),
     [
         (
@@ -100,6 +115,10 @@ def test_the_hosts_of_a_preferred_domain_come_first(project, redis, name):
         (lambda project, name: steer.hold(project, name, "a.example.org", "soon"), "'soon' is not a time"),
         (lambda project, name: steer.drop(project, name, "example.org"), "not a scope"),
         (lambda project, name: steer.drop(project, "no-such-crawl", "any"), "nothing is seeded"),
+        (
+            steer.prefer_yields,
+            "no domain has 20 processed documents yet",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_one_clear_line(project, name, tell, line):
