@@ -157,7 +157,15 @@ def _links(lease: Lease, found: Answer, known: Container[str]) -> tuple[Discover
 
 
 def _discovery(lease: Lease, url: Url, *, depth: int, hops: int) -> Discovery:
-    return Discovery(url=url, scope=lease.scope, depth=depth, max_depth=lease.max_depth, hops=hops)
+    return Discovery(
+        url=url,
+        scope=lease.scope,
+        depth=depth,
+        max_depth=lease.max_depth,
+        hops=hops,
+        generation=lease.generation,
+        interval_s=lease.interval_s,
+    )
 
 
 @lru_cache(maxsize=32_768)  # the same navigation stands on every page of a site

@@ -93,6 +93,10 @@ def seed(
     scope: ScopeOption = "domain",
     depth: DepthOption = None,
     priority: Annotated[int, typer.Option("--priority", help="Larger is sooner.")] = 0,
+    revisit: Annotated[
+        str,
+        typer.Option("--revisit", help="Visit again after a time such as 12h or 7d; each visit adapts it."),
+    ] = "",
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
@@ -101,13 +105,16 @@ def seed(
     \b
     Example:
       thresher seed seeds.txt --crawl docs --scope host --depth 5
+      thresher seed https://example.org/news/ --crawl news --revisit 12h
     """
     from pipeline import said
     from pipeline.project import Project
     from pipeline.seed import Plan
     from pipeline.seed import seed as run_seed
+    from pipeline.steer import milliseconds
 
-    plan = Plan(crawl=_name(crawl), scope=scope, max_depth=depth, priority=priority)
+    revisit_s = milliseconds(revisit) // 1000 if revisit else 0
+    plan = Plan(crawl=_name(crawl), scope=scope, max_depth=depth, priority=priority, revisit_s=revisit_s)
     refusals = Refusals()
     seeded = run_seed(Project.at(project), file, plan, refusals.show)
     refusals.end()

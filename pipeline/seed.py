@@ -24,6 +24,8 @@ class Plan:
     scope: ScopeKind = "domain"
     max_depth: int | None = None
     priority: int = 0
+    revisit_s: int = 0
+    """How long after a visit the next is due, of seeds and of what they lead to; 0 for never."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,4 +98,5 @@ def _discoveries(batch: Iterable[Url | seeds.Refused], plan: Plan) -> Iterator[D
                 scope=Scope.of(plan.scope, line),
                 max_depth=plan.max_depth,
                 priority=plan.priority,
+                interval_s=plan.revisit_s,
             )

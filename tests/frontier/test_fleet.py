@@ -321,24 +321,24 @@ def holds(chosen, **least):
 
 
 def test_a_small_fleet_settles_everything_once_whatever_dies(tmp_path):
-    chosen = play(tmp_path, urls=300, hosts=60, hands=2, workers=4, kill=3, restart=2, crawl_delay_ms=60)
+    chosen = play(tmp_path, urls=300, hosts=60, hands=2, workers=4, kill=5, restart=2, crawl_delay_ms=60)
     assert holds(chosen)["grants"] >= 360
 
 
 @pytest.mark.slow
 def test_sixty_four_workers_settle_everything_once_whatever_dies(tmp_path):
-    report = holds(play(tmp_path, urls=15_000, hosts=1_000, kill=3, restart=4), kill=2, restart=2)
+    report = holds(play(tmp_path, urls=15_000, hosts=1_000, kill=3, restart=3), kill=1, restart=1)
     assert report["gaps"] >= 15_000
     assert report["deaths"] > 0
 
 
 @pytest.mark.slow
 def test_a_server_that_forgot_its_last_second_is_polite_and_repeats_no_token(tmp_path):
-    report = holds(play(tmp_path, urls=10_000, hosts=1_000, kill=5, loss=4), loss=2)
-    assert report["urls_settled_twice_after_loss"] > 0
+    report = holds(play(tmp_path, urls=10_000, hosts=1_000, kill=5, loss=2.5), loss=1)
+    assert report["grants_again"] > 0
 
 
 @pytest.mark.slow
 def test_a_clock_that_jumps_by_an_hour_makes_no_burst(tmp_path):
     pytest.importorskip("libfaketime")
-    holds(play(tmp_path, urls=10_000, hosts=1_000, restart=7, jump=2), jump=3)
+    holds(play(tmp_path, urls=10_000, hosts=1_000, restart=4, jump=1), jump=1)
