@@ -93,31 +93,25 @@ class Frontier:
         told = await self.flow()
         if told is not None and told.shut:
             return []
-        if limit is not None and self._partitions.number > 1:
+        number = self._partitions.number
+        most = -1 if limit is None or number > 1 else limit
+
+        def ask(p: int, want: int) -> Call:
+            return self._partitions.call(p, "lease", want, worker, lease_ms, min_delay_ms, most, number, p)
+
+        if limit is not None and number > 1:
             now = await self.stats()
             n = min(n, limit - now.leased - now.outcomes[Outcome.FETCHED])
+            if n <= 0:  # what the dead hold counts until it goes back
+                await self._link.call([ask(p, 0) for p in range(number)])
+                return []
         granted: list[Lease] = []
         asked = self._in_turn()
         while asked and not granted:  # what is granted is used at once, and does not wait for more
             group, asked = asked[:_AT_ONCE], asked[_AT_ONCE:]
             share, more = divmod(max(n, 0), len(group))
             shares = {p: share + (i < more) for i, p in enumerate(group) if share + (i < more)}
-            rows = await self._link.call(
-                [
-                    self._partitions.call(
-                        p,
-                        "lease",
-                        want,
-                        worker,
-                        lease_ms,
-                        min_delay_ms,
-                        -1 if limit is None or self._partitions.number > 1 else limit,
-                        self._partitions.number,
-                        p,
-                    )
-                    for p, want in shares.items()
-                ]
-            )
+            rows = await self._link.call([ask(p, want) for p, want in shares.items()])
             granted = [lease(row, worker) for row in chain.from_iterable(rows)]
             asked += [p for p in group if n > 0 and p not in shares]
         return granted

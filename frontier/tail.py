@@ -84,7 +84,7 @@ class Tail:
                 (mine,) = await self._link.call([home(self._partitions.crawl, "keep", keeper, _KEEPS_MS)])
                 kept = clock() if mine else 0.0
             if kept:
-                moved = await self.refill() + await self.spill()
+                moved = await self.spill() + await self.refill()  # first what makes room
                 if clock() - swept > _SWEEP_S:
                     await self.sweep()
                     swept = clock()

@@ -68,7 +68,7 @@ end
 -- args: n, worker, lease_ms, min_delay_ms, limit (negative: none), partitions, partition
 verb('lease', function(keys, args)
   local c = open(keys)
-  local n, limit = tonumber(args[1]), tonumber(args[5])
+  local n, limit, min_delay = tonumber(args[1]), tonumber(args[5]), min(tonumber(args[4]), LONGEST_DELAY)
   local partitions, partition = tonumber(args[6]), tonumber(args[7])
   expire(c)
   wake(c, c.later, c.now, 'later')
@@ -90,7 +90,7 @@ verb('lease', function(keys, args)
       read_hosts(c, names)
       local candidates, origins = {}, {}
       for _, name in ipairs(names) do
-        local found = candidate(c, name, tonumber(args[4]))
+        local found = candidate(c, name, min_delay)
         if found then
           candidates[#candidates + 1] = found
           origins[#origins + 1] = found.origin

@@ -1,7 +1,8 @@
 local MAX_OPEN = 16 -- exchanges at once with a host that has no delay: it is ours, or a test
 local RANKS = 4
+local TURNS = 4294967296 -- more than can be taken from a back while a segment is put into storage
 
-local HOST = '>I4I4I6I6I2BI4I2I4I4I4I4BBBI6BBB'
+local HOST = '>I4I4I6I6I2BI4I2I4I4I4I4BBBI6I4BB'
 local ASKING, ANSWERED, DEAD, HUNGRY, SPILLS, TRAPS = 1, 2, 4, 8, 16, 32
 
 local function has(flags, flag) return floor(flags / flag) % 2 == 1 end
@@ -108,6 +109,7 @@ local function after_last(c, h, pace)
 end
 
 local FOREVER = 281474976710655 -- 2^48 - 1
+local LONGEST_DELAY = 4294967295 -- 2^32 - 1: 49 days
 
 local function hold(c, h, ms)
   if ms > 0 then h.held = max(h.held, min(c.soon + ms, FOREVER)) end

@@ -22,7 +22,8 @@ end)
 
 -- args: cursor, n ; the next cursor, and names of hosts
 verb('scan', function(keys, args)
-  return call('HSCAN', keys[1], args[1], 'COUNT', args[2], 'NOVALUES')
+  local told = call('HSCAN', keys[1], args[1], 'COUNT', args[2]) -- NOVALUES came with Redis 7.4
+  return {told[1], every(told[2], 1, 2)}
 end, READS)
 
 -- args: rank, host, ...

@@ -59,19 +59,28 @@ local function watch_head(c, h)
   end
 end
 
+-- Removes the first n entries of the back. What is behind them, which may be millions, is left where it lies.
+local function cut_back(c, h, n)
+  local key = queue(c, h)
+  local head = h.head > 0 and call('LRANGE', key, 0, h.head - 1) or {}
+  if n < h.back then call('LTRIM', key, h.head + n, -1) else call('DEL', key) end
+  h.head, h.back, h.turn = 0, h.back - n, (h.turn + 1) % TURNS
+  new_head(c, h, head)
+  watch_back(c, h)
+end
+
 -- The head is empty: the beginning of the back becomes the head.
 local function promote(c, h)
   if h.head > 0 or h.back == 0 then return end
-  local key, n = queue(c, h), min(HEAD, h.back)
-  local entries = call('LRANGE', key, 0, n - 1)
-  h.back, h.turn = h.back - n, (h.turn + 1) % 256
+  local n = min(HEAD, h.back)
+  local entries = call('LRANGE', queue(c, h), 0, n - 1)
   if in_order(entries) then
-    h.head = n -- where they stand
+    h.head, h.back, h.turn = n, h.back - n, (h.turn + 1) % TURNS -- where they stand
+    watch_back(c, h)
   else
-    if h.back == 0 then call('DEL', key) else call('LTRIM', key, n, -1) end
+    cut_back(c, h, n)
     new_head(c, h, by_level(entries))
   end
-  watch_back(c, h)
 end
 
 -- An entry finds its place among the head's, behind those of its level.

@@ -16,7 +16,7 @@ end
 local function read_robots(c, origin) return parse_robots(call('HGET', c.robots, origin)) end
 
 local function write_robots(c, origin, r)
-  call('HSET', c.robots, origin, pack(ROBOTS, r.version, r.expires, r.rule, min(r.attempt, 255), r.expiries))
+  call('HSET', c.robots, origin, pack(ROBOTS, r.version, min(r.expires, FOREVER), r.rule, min(r.attempt, 255), r.expiries))
 end
 
 local function store_robots(c, origin, rule, body, ttl)

@@ -27,7 +27,7 @@ local function bury(c, h, outcome, reason)
   bump(c, 'waiting', -h.waiting)
   bump(c, 'tail', -h.tail)
   local buried = h.waiting
-  h.waiting, h.head, h.back, h.tail, h.turn = 0, 0, 0, 0, (h.turn + 1) % 256
+  h.waiting, h.head, h.back, h.tail, h.turn = 0, 0, 0, 0, (h.turn + 1) % TURNS
   watch_back(c, h)
   watch_head(c, h)
   return buried

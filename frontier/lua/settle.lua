@@ -1,5 +1,6 @@
 local MAX_ATTEMPTS = 3 -- Nutch: db.fetch.retry.max
 local RETRY_MS = 30000 -- doubles with every attempt
+local LONGEST_ANSWER = 600000
 
 -- args: lease_ms, token, ...
 verb('renew', function(keys, args)
@@ -26,7 +27,7 @@ verb('release', function(keys, args)
       local h = read_host(c, l.host)
       local took = tonumber(args[i + 1])
       if took >= 0 then
-        h.smooth = h.smooth == 0 and min(took, 4294967295) or floor((7 * h.smooth + min(took, 600000)) / 8)
+        h.smooth = h.smooth == 0 and min(took, LONGEST_ANSWER) or floor((7 * h.smooth + min(took, LONGEST_ANSWER)) / 8)
       end
       end_exchange(h, c.soon)
       settle_host(c, h)

@@ -3,7 +3,7 @@ verb('settle_robots', function(keys, args)
   local c = open(keys)
   local l = read_lease(c, args[1])
   if not l or l.kind ~= ROBOTS_TXT then return end
-  local delay = tonumber(args[5])
+  local delay = min(tonumber(args[5]), LONGEST_DELAY)
   store_robots(c, l.subject, args[2], args[3], tonumber(args[4]))
   local h = finish(c, args[1], l, c.soon)
   if args[2] ~= 'disallow' then judge(c, h, '', 0, l.granted) end

@@ -1,10 +1,15 @@
+local SEGMENT = 32768 -- entries, a few more: some MB and some 30 ms in which the server does nothing else
+
 -- args: n, entries ; the nonce of the library, and of some hosts the turn and the beginning of the back
 verb('overflow', function(keys, args)
   local c = open(keys)
-  local found = {nonce}
+  local found, room = {nonce}, SEGMENT
   for _, name in ipairs(call('SRANDMEMBER', c.prefix .. 'spill', args[1])) do
+    if room <= 0 then break end
     local h = read_host(c, name)
-    found[#found + 1] = {name, h.turn, call('LRANGE', queue(c, h), h.head, h.head + min(h.back, args[2]) - 1)}
+    local entries = call('LRANGE', queue(c, h), h.head, h.head + min(h.back, args[2]) - 1)
+    room = room - #entries
+    found[#found + 1] = {name, h.turn, entries}
   end
   return found
 end, FREES)
@@ -18,15 +23,11 @@ verb('spill', function(keys, args)
   while i <= #args do
     local h, turn, n, of = read_host(c, args[i]), tonumber(args[i + 1]), tonumber(args[i + 2]), tonumber(args[i + 3])
     if h and h.turn == turn and h.back >= n then
-      local key = queue(c, h)
-      local rest = call('LRANGE', key, h.head + n, -1)
-      if h.head > 0 then call('LTRIM', key, 0, h.head - 1) else call('DEL', key) end
-      for first = 1, #rest, 500 do call('RPUSH', key, unpack(rest, first, min(first + 499, #rest))) end
+      cut_back(c, h, n)
       for j = i + 4, i + 3 + of do call('RPUSH', runs(c, h), pack('>I4', id) .. sub(args[j], 5)) end
-      h.back, h.tail, h.turn = h.back - n, h.tail + n, (h.turn + 1) % 256
+      h.tail = h.tail + n
       bump(c, 'tail', n)
       live, hosts = live + of, hosts + 1
-      watch_back(c, h)
       watch_head(c, h)
       write_host(c, h)
     end
@@ -55,7 +56,7 @@ verb('hungry', function(keys, args)
     found[#found + 1] = {name, best, string.match(text, '^%d+ (.*)$')}
   end
   return found
-end)
+end, FREES)
 
 -- args: host, run, entry, ... : the run's entries are in the head again; without any the run cannot be read, and its
 -- pages have failed. Returns 1 where the run was still to be read.
@@ -82,15 +83,19 @@ verb('refill', function(keys, args)
   settle_host(c, h)
   close(c)
   return 1
-end)
+end, FREES)
 
 -- args: for how long a segment is kept that nobody needs ; the names of those that are not to be, and of all others
 verb('segments', function(keys, args)
   local c = look(keys)
   local empty, needed, over = call('HGETALL', c.prefix .. 'empty'), {}, {}
-  for _, text in ipairs(call('HVALS', c.prefix .. 'segments')) do needed[#needed + 1] = string.match(text, '^%d+ (.*)$') end
+  local live = {} -- a spill that is told twice calls what it put there the first time empty
+  for i, text in ipairs(call('HVALS', c.prefix .. 'segments')) do
+    needed[i] = string.match(text, '^%d+ (.*)$')
+    live[needed[i]] = true
+  end
   for i = 1, #empty, 2 do
-    local names = empty[i + 1] + args[1] < c.wall and over or needed
+    local names = not live[empty[i]] and empty[i + 1] + args[1] < c.wall and over or needed
     names[#names + 1] = empty[i]
   end
   return {over, needed}

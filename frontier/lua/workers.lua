@@ -50,4 +50,4 @@ verb('keep', function(keys, args)
   if f[1] and f[1] ~= args[1] and tonumber(f[2]) > c.now then return 0 end
   call('HSET', key, 'keeper', args[1], 'kept', integer(c.now + args[2]))
   return 1
-end)
+end, FREES)
