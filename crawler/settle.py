@@ -146,7 +146,7 @@ async def end(frontier: Frontier, batch: Sequence[Finished], known: Recent, *, a
             case AskAgain(after_ms=after_ms, fault=fault):
                 await frontier.retry_robots(finished.lease, after_ms=after_ms, fault=fault)
     # A stale lease adds nothing; which one it was is not said, so nothing of such a batch counts as known.
-    if await frontier.settle(pages, archived=archived, now_ms=utc_ms()) == len(pages):
+    if await frontier.settle(pages, archived=archived) == len(pages):
         for page in pages:
             for found in page.discoveries:
                 known.add(found.url.text)

@@ -19,9 +19,9 @@ from frontier.flow import Flow
 from frontier.lease import Added, Budget, Discovery, Exchange, Fault, Lease, Outcome, Rank, Settlement, Stats
 from frontier.library import code
 from frontier.link import Arg, Call, Link
-from frontier.partition import ON_A_CLUSTER, Partitions, home
+from frontier.partition import MOST, ON_A_CLUSTER, Partitions, home
 from frontier.reply import added, flow, lease, stats
-from frontier.revisit import due_ms, next_interval_s
+from frontier.revisit import next_interval_s
 from frontier.robots import RobotsRecord, Rule
 from frontier.scope import Scope, registered_domain
 from frontier.tail import HOT, Shelf, Tail
@@ -29,7 +29,6 @@ from frontier.tail import HOT, Shelf, Tail
 T = TypeVar("T")
 
 _BATCH = 1_000  # URLs in one call: some milliseconds in which the server does nothing else
-_AT_ONCE = 16  # partitions that are asked for leases together
 _HOSTS = 1_000  # of one call that goes through all
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _LONGEST_NAME = 255  # of a worker: a byte says how long it is
@@ -53,11 +52,13 @@ class Frontier:
     async def open(self, *, partitions: int | None = None) -> Self:
         """Make the servers ready, and learn how the crawl is spread, or decide it where it is new.
 
-        `partitions` is for a new crawl: 1 on a single server, 64 on a cluster, where not said. Raises `Unavailable` where
+        `partitions` (at most 256) is for a new crawl: 1 on a single server, 64 on a cluster, where not said. Raises `Unavailable` where
         a server is too old or would evict keys when its memory is full, `CorruptData` where another release made the crawl.
         """
         await self._link.open(code())
         wanted = partitions or (ON_A_CLUSTER if self._link.clustered else 1)
+        if not 1 <= wanted <= MOST:
+            raise InputError(f"crawl {self._crawl}: {wanted} partitions; choose from 1 to {MOST}")
         ((number, version),) = await self._link.call([home(self._crawl, "make", wanted, VERSION)])
         if int(version) != VERSION:
             raise CorruptData(
@@ -81,7 +82,8 @@ class Frontier:
         self, n: int, *, worker: str, lease_ms: int, min_delay_ms: int, limit: int | None = None
     ) -> list[Lease]:
         """Take up to `n` leases: of a partition's hosts of the highest rank those that have waited longest, and of one
-        host the lowest level first. There may be more to be had where fewer come, but not where none comes.
+        host the lowest level first, as far as its head goes: behind some 32 URLs that are in order the others wait as they came.
+        There may be more to be had where fewer come, but not where none comes.
 
         Nothing is granted that would come to a host sooner than its delay: `min_delay_ms`, or what its robots rules ask
         for, or twice the time it takes to answer, whichever is longest. Once `limit` pages are fetched or leased, none
@@ -96,25 +98,23 @@ class Frontier:
         number = self._partitions.number
         most = -1 if limit is None or number > 1 else limit
 
-        def ask(p: int, want: int) -> Call:
-            return self._partitions.call(p, "lease", want, worker, lease_ms, min_delay_ms, most, number, p)
-
-        if limit is not None and number > 1:
-            now = await self.stats()
-            n = min(n, limit - now.leased - now.outcomes[Outcome.FETCHED])
-            if n <= 0:  # what the dead hold counts until it goes back
-                await self._link.call([ask(p, 0) for p in range(number)])
-                return []
-        granted: list[Lease] = []
-        asked = self._in_turn()
-        while asked and not granted:  # what is granted is used at once, and does not wait for more
-            group, asked = asked[:_AT_ONCE], asked[_AT_ONCE:]
-            share, more = divmod(max(n, 0), len(group))
-            shares = {p: share + (i < more) for i, p in enumerate(group) if share + (i < more)}
-            rows = await self._link.call([ask(p, want) for p, want in shares.items()])
-            granted = [lease(row, worker) for row in chain.from_iterable(rows)]
-            asked += [p for p in group if n > 0 and p not in shares]
-        return granted
+        shares = {0: n}
+        if number > 1:
+            if limit is not None:
+                now = await self.stats()
+                n = max(0, min(n, limit - now.leased - now.outcomes[Outcome.FETCHED]))
+            due = await self._link.call(self._partitions.calls("due"))
+            ready = [p for p in self._in_turn() if due[p]]
+            share, more = divmod(n, max(len(ready), 1))
+            # None of what the limit leaves: but what the dead hold counts towards it, until it goes back.
+            shares = {p: share + (i < more) for i, p in enumerate(ready) if share + (i < more) or not n}
+        rows = await self._link.call(
+            [
+                self._partitions.call(p, "lease", want, worker, lease_ms, min_delay_ms, most, number, p)
+                for p, want in shares.items()
+            ]
+        )
+        return [lease(row, worker) for row in chain.from_iterable(rows)]
 
     async def enter(self, lease: Lease, address: str, delay_ms: int) -> int:
         """Ask whether an IP address may be asked for a lease now: 0, or how many milliseconds until its turn.
@@ -160,12 +160,12 @@ class Frontier:
             calls.append(self._partitions.call(p, "release", *chain.from_iterable(args)))
         await self._link.call(calls)
 
-    async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0, now_ms: int = 0) -> int:
+    async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0) -> int:
         """End page leases; what they found is added before. Returns how many were accepted.
 
         A token that is not held (settled before, or expired and given out again) changes nothing, so settling twice is
         harmless. `archived` are the bytes by which the crawl's archive has grown, these pages' and others': what follows
-        the crawl has so much more to do. `now_ms` is when pages that are to be visited again were fetched.
+        the crawl has so much more to do.
         """
         if archived:
             await self._home("archived", archived)
@@ -183,7 +183,7 @@ class Frontier:
                         p,
                         "settle",
                         told.get((self._partitions.key(p),), b""),
-                        *chain.from_iterable(_settled(s, now_ms) for s in ended),
+                        *chain.from_iterable(map(_settled, ended)),
                     )
                     for p, ended in parts
                 ]
@@ -201,7 +201,8 @@ class Frontier:
     ) -> None:
         """Store what an origin's robots.txt said for `ttl_ms`; its host goes on.
 
-        `delay_ms` is the rules' crawl-delay. Where several origins share a host the slowest wins.
+        `delay_ms` is the rules' crawl-delay. Where several origins share a host the slowest wins, until that one asks for
+        less: then what it asks for counts, until another is read that asks for more.
         """
         packed = zlib.compress(body) if body else b""
         await self._one(self._of(lease, "settle_robots", lease.token, rule, packed, ttl_ms, delay_ms or 0))
@@ -424,7 +425,7 @@ class Frontier:
         return await self._one(home(self._crawl, verb, *args))
 
 
-def _settled(settlement: Settlement, now_ms: int) -> tuple[Arg, ...]:
+def _settled(settlement: Settlement) -> tuple[Arg, ...]:
     lease, wait = settlement.lease, settlement.retry_after_ms
     entry, due = b"", 0
     if lease.interval_s and settlement.outcome in {Outcome.FETCHED, Outcome.UNCHANGED}:
@@ -439,7 +440,7 @@ def _settled(settlement: Settlement, now_ms: int) -> tuple[Arg, ...]:
             generation=lease.generation,
             interval_s=interval_s,
         )
-        entry, due = encode(again, identity(again)[-1]), due_ms(now_ms, interval_s)
+        entry, due = encode(again, identity(again)[-1]), interval_s * 1000
     return (
         lease.token,
         settlement.outcome,

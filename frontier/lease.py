@@ -77,6 +77,8 @@ class Discovery:
     """How long after a visit the next one is due; 0 for never. Visits adapt it (`frontier.revisit`)."""
 
     def __post_init__(self) -> None:
+        if min(self.hops, self.generation, self.interval_s, self.max_depth or 0) < 0:
+            raise InputError(f"{self.url}: hops, generation, interval and depth are numbers from 0 on")
         if not (0 <= self.depth <= LEVELS and abs(self.priority) <= LEVELS):
             raise InputError(f"{self.url}: depth and priority must lie within ±{LEVELS:,}, depth not below 0")
 
@@ -100,7 +102,7 @@ class Lease:
     """Fencing token: grows with every grant, so that an expired lease can settle nothing."""
     worker: str
     deadline_ms: int
-    """By the server's clock, milliseconds since the epoch."""
+    """By the clock of its partition, which runs from the epoch in milliseconds, and stands while nobody is at work."""
     scope: Scope
     depth: int
     max_depth: int | None

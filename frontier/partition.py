@@ -17,6 +17,9 @@ from frontier.scope import registered_domain
 ON_A_CLUSTER = 64
 """Partitions of a crawl on a cluster: enough for some ten servers to get even shares."""
 
+MOST = 256
+"""Partitions whose tokens stay exact numbers in Lua (lua/clock.lua)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Partitions:

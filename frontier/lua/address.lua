@@ -10,6 +10,8 @@ verb('enter', function(keys, args)
   local wait = 0
   if free and (line <= c.now or slot > 0) then
     last = c.soon
+  elseif slot > 0 then
+    wait = last + delay - c.now -- its turn has come, but another's is not over
   else
     line = max(line, last, c.now - delay) + delay
     wait = line - c.now

@@ -16,6 +16,10 @@ local function judge(c, h, fault, rest, granted)
     if h.trips > 0 then bump(c, 'held', -1) end
     h.faults, h.trips = 0, 0
     set(h, ANSWERED)
+    if has(h.flags, DEAD) then
+      unset(h, DEAD)
+      bump(c, 'dead', -1)
+    end
   elseif h.trips == 0 or granted >= h.held then
     local rule = FAULTS[fault]
     h.faults = min(h.faults + 1, 255)

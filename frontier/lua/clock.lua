@@ -1,5 +1,5 @@
 local LEAP_MS = 15000 -- a longer time without a call may be a clock that was set: it counts as none
-local LOST_TOKENS = 1048576 -- more than can be granted in what a crash may lose
+local LOST_TOKENS = 1048576 -- more than can be granted in what a crash may lose; where TIME is behind the tokens
 local TOKENS_A_MS = 64 -- of a partition: tokens follow TIME, so that what two crashes lost is given twice by neither,
 local TOKENS_SINCE = 1735689600000 -- nor by a crawl that was forgotten. From 2025 on: with 64 partitions below 2^53 until 2094
 
@@ -33,7 +33,8 @@ local function open(keys)
   if elapsed > 0 and elapsed <= LEAP_MS then now = now + elapsed end
   if f[3] ~= nonce then
     if f[3] then since = now end
-    call('HSET', key, 'token', max((call('HGET', key, 'token') or 0) + LOST_TOKENS, (wall - TOKENS_SINCE) * TOKENS_A_MS))
+    local token, first = tonumber(call('HGET', key, 'token') or 0), (wall - TOKENS_SINCE) * TOKENS_A_MS
+    call('HSET', key, 'token', first > token and first or token + LOST_TOKENS)
   end
   call('HSET', key, 'steady', now, 'wall', wall, 'born', nonce, 'since', since)
   local c = at(sub(key, 1, -6), now, wall, since)

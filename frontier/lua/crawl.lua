@@ -12,6 +12,8 @@ end, READS)
 -- Deletes some of the crawl's keys; returns how many hosts are left.
 verb('forget', function(keys, args)
   local c = look(keys)
+  call('UNLINK', c.leases, c.deadlines, c.later, c.prefix .. 'visits') -- they name hosts
+  for n = 0, RANKS - 1 do call('UNLINK', c.ready .. n) end
   local names = call('HRANDFIELD', c.hosts, args[1])
   for _, name in ipairs(names) do
     call('UNLINK', c.prefix .. 'q:' .. name, c.prefix .. 'r:' .. name)
@@ -19,10 +21,9 @@ verb('forget', function(keys, args)
   end
   local left = call('HLEN', c.hosts)
   if left == 0 then
-    for _, key in ipairs({'count', 'hosts', 'later', 'visits', 'leases', 'deadlines', 'robots', 'bodies', 'seen', 'domains',
+    for _, key in ipairs({'count', 'hosts', 'robots', 'bodies', 'seen', 'domains',
       'rings', 'standings', 'outcomes', 'reasons', 'discarded', 'bars', 'spill', 'hungry', 'segments', 'empty', 'ips', 'flow', 'stalls',
       'beats', 'meta'}) do call('UNLINK', c.prefix .. key) end
-    for n = 0, RANKS - 1 do call('UNLINK', c.ready .. n) end
   end
   return left
 end, FREES)

@@ -62,8 +62,17 @@ local function grant(c, found, r, token, worker, lease_ms)
     unready(c, h)
   end
   write_host(c, h)
-  return {token, KINDS[l.kind], c.now + lease_ms, r.version, r.attempt, h.held, h.name, l.subject}
+  return {token, KINDS[l.kind], c.now + lease_ms, r.version, r.attempt, h.held > h.last and h.held or 0, h.name, l.subject}
 end
+
+-- How many hosts and pages have their turn now, or may have it.
+verb('due', function(keys)
+  local c = open(keys)
+  local due = call('ZCOUNT', c.deadlines, '-inf', c.now) + call('ZCOUNT', c.later, '-inf', c.now)
+    + call('ZCOUNT', c.prefix .. 'visits', '-inf', c.wall)
+  for rank = 0, RANKS - 1 do due = due + call('ZCOUNT', c.ready .. rank, '-inf', c.now) end
+  return due
+end, FREES)
 
 -- args: n, worker, lease_ms, min_delay_ms, limit (negative: none), partitions, partition
 verb('lease', function(keys, args)

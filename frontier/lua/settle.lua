@@ -38,7 +38,7 @@ end, FREES)
 
 -- args: the nonce of the library when it was told what the pages led to ('': nothing, or another partition was); then for
 -- each lease: token, outcome, reason, retry_after_ms (negative: doubling), hold_ms, fault, what it said ('':
--- unknown; see hear), entry of the next visit ('': none), when that is due by TIME. Returns for each 1 if it was accepted;
+-- unknown; see hear), entry of the next visit ('': none), and in how many ms that is due. Returns for each 1 if it was accepted;
 -- nothing where the server has restarted since it was told, and may have forgotten.
 verb('settle', function(keys, args)
   local c = open(keys)
@@ -67,11 +67,11 @@ verb('settle', function(keys, args)
       else
         conclude(c, outcome, reason, 1)
         if args[i + 7] ~= '' then
-          call('ZADD', c.prefix .. 'visits', args[i + 8], l.host .. '\0' .. args[i + 7])
+          call('ZADD', c.prefix .. 'visits', c.wall + args[i + 8], l.host .. '\0' .. args[i + 7])
           bump(c, 'scheduled', 1)
         end
       end
-      if ANSWERS[outcome] or fault ~= '' or rest > 0 then judge(c, h, fault, rest, l.granted) end
+      if ANSWERS[outcome] or fault ~= '' then judge(c, h, fault, rest, l.granted) else hold(c, h, rest) end
       if args[i + 6] ~= '' then hear(c, h, l.subject, args[i + 6]) end
       settle_host(c, h)
       accepted[#accepted + 1] = 1

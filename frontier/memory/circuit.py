@@ -35,7 +35,7 @@ def judge(host: Host, fault: Fault | None, hold: int, granted: int, now: int) ->
     died = False
     if fault is None:
         host.faults = host.trips = 0
-        host.answered = True
+        host.answered, host.dead = True, False
     elif not host.trips or granted >= host.held:
         threshold, wait = RULES[fault]
         host.faults += 1

@@ -69,7 +69,7 @@ class MemoryFrontier:
             n = min(n, limit - self._leased() - crawl.outcomes[Outcome.FETCHED])
         while len(granted) < n and (line := crawl.line(now)[: n - len(granted)]):
             for host in line:
-                slot = host.held
+                slot = host.held if host.held > host.last else 0
                 token = crawl.grant(host, worker, lease_ms, min_delay_ms, now)
                 if token is not None:
                     granted.append(self._told(token, slot))
@@ -119,12 +119,12 @@ class MemoryFrontier:
                     host.hear_elapsed(max(exchange.elapsed_ms, 0))
                 host.place(now)
 
-    async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0, now_ms: int = 0) -> int:
+    async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0) -> int:
         """As `Frontier.settle`."""
         now = self._clock()
         self._crawl.admit((found for ended in settlements for found in ended.discoveries), now)
         self._gate.archived(archived)
-        return sum(settle(self._crawl, settlement, now, now_ms) for settlement in settlements)
+        return sum(settle(self._crawl, settlement, now) for settlement in settlements)
 
     async def settle_robots(
         self, lease: Lease, *, rule: Rule, body: bytes, ttl_ms: int, delay_ms: int | None

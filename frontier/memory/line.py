@@ -2,7 +2,7 @@
 
 1. Two that are let in are at least the delay apart.
 2. Who is told to wait has a place in the line, one delay behind the one before. When its time has come it goes before
-   those who have no place.
+   those who have no place; if another was late before it, it waits for that one alone.
 """
 
 
@@ -13,6 +13,8 @@ def enter(addresses: dict[str, tuple[int, int]], address: str, delay: int, slot:
     if free and (end <= now or slot > 0):
         addresses[address] = now + 1, end
         return 0
+    if slot > 0:
+        return last + delay - now
     end = max(end, last, now - delay) + delay
     addresses[address] = last, end
     return end - now

@@ -6,7 +6,7 @@ from frontier.lease import Outcome, Settlement
 from frontier.memory.crawl import Crawl
 from frontier.memory.state import Host, Page
 from frontier.novelty import heard, said
-from frontier.revisit import due_ms, next_interval_s
+from frontier.revisit import next_interval_s
 from frontier.template import template
 
 MAX_ATTEMPTS = 3
@@ -15,7 +15,7 @@ _RETRY_MS = 30_000  # doubles with every attempt
 _ANSWERS = {Outcome.FETCHED, Outcome.UNCHANGED, Outcome.REDIRECTED, Outcome.GONE, Outcome.RETRY}
 
 
-def settle(crawl: Crawl, settlement: Settlement, now: int, fetched_ms: int) -> bool:
+def settle(crawl: Crawl, settlement: Settlement, now: int) -> bool:
     """End a lease; False where it is not held, or not a page's."""
     token = settlement.lease.token
     held = crawl.promises.get(token)
@@ -26,9 +26,11 @@ def settle(crawl: Crawl, settlement: Settlement, now: int, fetched_ms: int) -> b
         _try_again(crawl, held.page, settlement, now)
     else:
         crawl.conclude(settlement.outcome, settlement.reason)
-        _visit_again(crawl, held.page, settlement.outcome, fetched_ms)
-    if settlement.outcome in _ANSWERS or settlement.fault is not None or settlement.hold_ms > 0:
+        _visit_again(crawl, held.page, settlement.outcome, now)
+    if settlement.outcome in _ANSWERS or settlement.fault is not None:
         crawl.judge(host, settlement.fault, settlement.hold_ms, held.granted, now)
+    else:
+        host.hold(settlement.hold_ms, now)
     if settlement.sketch is not None:
         _hear(crawl, host, held.page, settlement.sketch, leads_on=bool(settlement.discoveries))
     host.place(now)
@@ -46,11 +48,11 @@ def _try_again(crawl: Crawl, page: Page, settlement: Settlement, now: int) -> No
         crawl.later.append((now + max(wait, 0), page))
 
 
-def _visit_again(crawl: Crawl, page: Page, outcome: Outcome, fetched_ms: int) -> None:
+def _visit_again(crawl: Crawl, page: Page, outcome: Outcome, now: int) -> None:
     if page.found.interval_s and outcome in {Outcome.FETCHED, Outcome.UNCHANGED}:
         interval_s = next_interval_s(page.found.interval_s, changed=outcome is Outcome.FETCHED)
         again = Page(found=replace(page.found, interval_s=interval_s))
-        crawl.visits.append((due_ms(fetched_ms, interval_s), again))
+        crawl.visits.append((now + interval_s * 1000, again))
 
 
 def _hear(crawl: Crawl, host: Host, page: Page, sketch: int, *, leads_on: bool) -> None:

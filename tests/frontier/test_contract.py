@@ -79,7 +79,7 @@ class Worker:
 
     async def settle(self, leases, outcome=Outcome.FETCHED, **fields):
         ended = [Settlement(lease=lease, outcome=outcome, **fields) for lease in leases]
-        return await self.frontier.settle(ended, now_ms=self.crawl.wall_ms)
+        return await self.frontier.settle(ended)
 
     async def stats(self):
         return await self.frontier.stats()

@@ -271,7 +271,7 @@ class Machine(RuleBasedStateMachine):
             1  # no two pages are to be tried again at the same moment: their order would be of no meaning
         )
         accepted = [
-            self.run(crawl.frontier.settle([settlement], now_ms=crawl.wall_ms))
+            self.run(crawl.frontier.settle([settlement]))
             for crawl, settlement in zip((self.real, self.model), ended, strict=True)
         ]
         assert accepted[0] == accepted[1]

