@@ -1,6 +1,6 @@
 local HEAD = 32 -- entries in order
 local LOW = 8 -- entries in the head at which more are fetched from storage
-local BACK = 64 -- entries that are worth a run in storage
+local BACK = 32 -- entries that are worth a run in storage
 
 local function queue(c, h) return c.prefix .. 'q:' .. h.name end
 

@@ -1,4 +1,4 @@
-"""What a second reader doubted: corners of the functions in `lua/`, each on a real server."""
+"""Corners of the functions in `lua/`: where counts run over, replies are lost and things happen together."""
 
 import asyncio
 import random
@@ -18,7 +18,7 @@ HOUR = 3_600_000
 
 @pytest.fixture
 async def one(link):
-    return await Frontier(link, f"review-{next(_serial)}").open(partitions=1)
+    return await Frontier(link, f"edges-{next(_serial)}").open(partitions=1)
 
 
 class Shelf:
@@ -140,7 +140,7 @@ def state(text):
 
 
 async def test_a_page_of_a_worker_that_died_comes_back_though_the_limit_counts_it(link, found, grants):
-    frontier = await Frontier(link, f"review-{next(_serial)}").open(partitions=4)
+    frontier = await Frontier(link, f"edges-{next(_serial)}").open(partitions=4)
     await frontier.add([found(f"http://{name}.test/") for name in "abcd"])
     dies = grants(frontier, "dies", lease_ms=30)
     assert len(await dies.pages(limit=4)) == 4
@@ -171,7 +171,7 @@ async def test_a_host_that_dies_is_dead_once_whatever_was_under_way(one, found, 
 
 @pytest.mark.parametrize("partitions", [2, 64, 128])
 async def test_a_token_says_its_partition_after_a_restart_too(link, found, grants, redis, partitions):
-    frontier = await Frontier(link, f"review-{next(_serial)}").open(partitions=partitions)
+    frontier = await Frontier(link, f"edges-{next(_serial)}").open(partitions=partitions)
     await frontier.add([found(f"http://h{i}.test/") for i in range(3 * partitions)])
     await restarted(frontier, redis)
     leases = await grants(frontier).pages(3 * partitions)
@@ -540,7 +540,7 @@ class Chaos:
 
 @pytest.mark.parametrize("seed", range(4))
 async def test_the_counters_are_what_is_there_whatever_happens(link, found, redis, seed):
-    frontier = await Frontier(link, f"review-{next(_serial)}").open(partitions=1 + seed % 2)
+    frontier = await Frontier(link, f"edges-{next(_serial)}").open(partitions=1 + seed % 2)
     chaos = Chaos(frontier, found, redis, seed)
     for _ in range(120):
         await chaos.act()
@@ -568,7 +568,7 @@ async def test_hosts_are_gone_through_on_the_oldest_server_that_is_taken(one, fo
 
 
 async def test_few_ready_hosts_on_many_partitions_are_found_in_few_round_trips(link, found):
-    frontier = await Frontier(link, f"review-{next(_serial)}").open(partitions=64)
+    frontier = await Frontier(link, f"edges-{next(_serial)}").open(partitions=64)
     await frontier.add([found("http://a.test/")])
     trips, call = [], link.call
 
