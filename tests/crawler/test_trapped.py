@@ -55,7 +55,7 @@ def test_a_trap_is_recognised_within_some_hundred_pages_and_an_honest_site_besid
     assert crawl.stats.drained
     assert {path for path in site.paths if path != "/robots.txt"} == {f"/{n}" for n in range(150)}
     assert endless.paths.total() <= 130
-    assert crawl.stats.discarded["trap"] > 0
+    assert crawl.stats.discarded.get("trap", 0) + crawl.stats.reasons.get("refused:trap", 0) > 0
 
 
 def test_an_honest_site_of_many_alike_pages_is_had_whole(crawl, site):

@@ -23,7 +23,7 @@ from pipeline.recipe import process_sources
 from pipeline.report import funnel_of
 from pipeline.verify import verify_storage
 from storage.manifest import manifests
-from tests.crawler.server import Server, page, redirect
+from tests.crawler.server import Server, page, redirect, spelled
 from tests.pipeline.test_screen import ENGLISH, GERMAN
 
 TOML = """
@@ -47,7 +47,9 @@ def answer(path):
         return None
     number = int(path[1:])
     links = "".join(f'<a href="/{(number * 7 + step) % SIZE}">x</a>' for step in range(9))
-    text = "".join(f"<p>{number}: {(ENGLISH if number % 3 == 0 else GERMAN) * 3}</p>" for _ in range(4))
+    text = "".join(
+        f"<p>{spelled(number)}: {(ENGLISH if number % 3 == 0 else GERMAN) * 3}</p>" for _ in range(4)
+    )
     body = f"<html><body><article>{text}</article>{links}</body></html>"
     match number % 12:
         case 1 | 4:
