@@ -17,7 +17,7 @@ local function at(prefix, now, wall, since)
     soon = now + 1, -- what ends now has ended by then: a millisecond is not over before the next
     wall = wall, -- TIME: robots.txt grows old on it, and visits fall due
     since = since, -- nothing that was granted before is known for certain
-    prefix = prefix, n = {}, tallies = {}, puts = {}, scores = {}, cache = {}, read = {}, texts = {}, owners = {}, prints = {},
+    prefix = prefix, n = {}, tallies = {}, puts = {}, scores = {}, cache = {}, read = {}, texts = {}, owners = {}, prints = {}, tables = {},
     hosts = prefix .. 'hosts', domains = prefix .. 'domains', leases = prefix .. 'leases', deadlines = prefix .. 'deadlines', seen = prefix .. 'seen',
     robots = prefix .. 'robots', count = prefix .. 'count', later = prefix .. 'later', ready = prefix .. 'ready:',
   }

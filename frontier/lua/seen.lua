@@ -62,10 +62,16 @@ end
 
 local function tables_of(n) return max(1, floor((min(n, MOST) + LOAD - 1) / LOAD)) end
 
-local function host_field(name, n, hash)
-  local buckets = tables_of(n)
-  if buckets == 1 then return name .. '\0' .. '0' end
-  return name .. '\0' .. address(number_of(byte(hash, 3, 5)), buckets, rounds(buckets, 1))
+local function host_field(c, name, n, hash)
+  local t = c.tables[name]
+  if not t or n > t.full then
+    local buckets = tables_of(n)
+    t = {buckets = buckets, size = rounds(buckets, 1), prefix = name .. '\0', first = name .. '\0' .. '0'}
+    t.full = buckets * LOAD >= MOST and FOREVER or buckets * LOAD
+    c.tables[name] = t
+  end
+  if t.buckets == 1 then return t.first end
+  return t.prefix .. address(number_of(byte(hash, 3, 5)), t.buckets, t.size)
 end
 
 local function wide_field(c, hash)
@@ -81,7 +87,7 @@ end
 -- Whether a URL of a host that has n URLs is known.
 local function known(c, name, n, hash)
   local print = sub(hash, 3)
-  return contains(load(c, host_field(name, n, hash)), print)
+  return contains(load(c, host_field(c, name, n, hash)), print)
     or (n >= MOST and contains(load(c, wide_field(c, hash)), print))
 end
 
@@ -90,7 +96,7 @@ local function remember(c, name, n, hash)
   if n < MOST then
     local buckets = tables_of(n)
     if tables_of(n + 1) > buckets then split(c, name .. '\0', buckets, rounds(buckets, 1), 0, 1) end
-    local field = host_field(name, n + 1, hash)
+    local field = host_field(c, name, n + 1, hash)
     keep_prints(c, field, load(c, field) .. print)
     return
   end
@@ -123,7 +129,7 @@ local function load_all(c, args, from)
     numbers[name] = n
     c.texts[name] = text
     for k = start + 3, start + 1 + 2 * args[start + 2], 2 do
-      local field = n > 0 and host_field(name, n, args[k])
+      local field = n > 0 and host_field(c, name, n, args[k])
       if field and not wanted[field] then
         wanted[field] = true
         fields[#fields + 1] = field
