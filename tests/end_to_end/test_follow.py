@@ -68,6 +68,7 @@ def test_a_crawl_is_processed_while_it_runs_and_the_follower_ends_with_it(seeded
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_a_stalled_step_holds_the_crawl_and_nothing_is_lost(seeded, web):
     follower = seeded.starts("process", "main", "--follow", "--workers", "1")
     assert wait_until(lambda: (source(seeded)["flow"] or {}).get("limit") == LIMIT, follower)
@@ -84,7 +85,7 @@ def test_a_stalled_step_holds_the_crawl_and_nothing_is_lost(seeded, web):
     assert sum(each.memory_info().rss for each in tree(crawl)) < memory * 1.05
     for each in tree(follower):
         each.send_signal(signal.SIGCONT)
-    assert crawl.wait(120) == 0
+    assert crawl.wait(300) == 0  # where the machine is busy, hosts answer late and are asked more seldom
     assert follower.wait(120) == 0
     found = source(seeded)
     assert found["frontier"]["drained"]
