@@ -29,6 +29,13 @@ end
 -- A field of a hash, or false for none of it.
 local function put(c, key, field, text) pending(c.puts, key)[field] = text end
 
+-- What a field says, or will when the function closes.
+local function get(c, key, field)
+  local text = pending(c.puts, key)[field]
+  if text == nil then return call('HGET', key, field) end
+  return text
+end
+
 -- A member of a zset, or false for no such member.
 local function score(c, key, member, number) pending(c.scores, key)[member] = number end
 

@@ -41,7 +41,7 @@ local function hear(c, h, entry, said)
   local sketch, leads_on = sub(said, 1, 2), byte(said, 3) == 1
   local d = read_domain(c, domain_of(h))
   local rings = c.prefix .. 'rings'
-  local ring = call('HGET', rings, d.name) or ''
+  local ring = get(c, rings, d.name) or ''
   local from = position_in(ring, sketch, 2)
   local new = not from
   if new then
@@ -49,8 +49,8 @@ local function hear(c, h, entry, said)
   else
     ring = sub(ring, 1, from - 1) .. sub(ring, from + 2)
   end
-  call('HSET', rings, d.name, ring .. sketch)
-  local text = call('HGET', c.prefix .. 'standings', h.name) or ''
+  put(c, rings, d.name, ring .. sketch)
+  local text = get(c, c.prefix .. 'standings', h.name) or ''
   local standing, from_, template = standing_of(text, sub(entry, 8, 11))
   local costs = leads_on or standing % STARVED < TEMPLATE_PROVEN
   local before = d.standing
@@ -66,14 +66,14 @@ local function hear(c, h, entry, said)
   else
     text = text .. template .. char(now)
   end
-  call('HSET', c.prefix .. 'standings', h.name, text)
+  put(c, c.prefix .. 'standings', h.name, text)
 end
 
 -- Whether an entry is starved: it leads to where nothing new is said.
 local function trapped(c, h, entry)
   if c.starved == 0 and h.standing < STARVED and not has(h.flags, TRAPS) then return false end
   if byte(entry, 7) % 64 == 0 then return false end -- a trickle goes on, and may prove that it was wrong
-  local template = standing_of(call('HGET', c.prefix .. 'standings', h.name) or '', sub(entry, 8, 11))
+  local template = standing_of(get(c, c.prefix .. 'standings', h.name) or '', sub(entry, 8, 11))
   if template >= STARVED then return true end
   if template >= TEMPLATE_PROVEN then return false end
   if h.standing >= STARVED then return true end
