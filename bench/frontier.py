@@ -75,6 +75,9 @@ def main() -> None:
     parser.add_argument(
         "--hot", type=int, default=0, help="URLs that stay in memory, the others go into storage"
     )
+    parser.add_argument(
+        "--plain", action="store_true", help="lease and settle only: no release, nothing said of pages"
+    )
     parser.add_argument("--probes", type=int, default=1_000_000, help="hashes that were never added")
     parser.add_argument(
         "--dir", type=Path, help="where servers keep their files; a temporary directory if not said"
@@ -115,7 +118,9 @@ async def measure(args: argparse.Namespace, count: int) -> dict[str, object]:
             assert again == await add_all(frontier, meter, name, urls, islice(order, again))
         tail = await spilled(frontier, meter, server, Path(shelf), args.hot, hot) if args.hot else None
         probes = await false_positives(link, meter, args.probes)
-        drained = await drain(frontier, link, meter, args.drain or count, Path(shelf) if args.hot else None)
+        drained = await drain(
+            frontier, link, meter, args.drain or count, Path(shelf) if args.hot else None, plain=args.plain
+        )
         stats = await frontier.stats()
         left, visited = settled(server), sizes(server)
         told = {
@@ -123,7 +128,9 @@ async def measure(args: argparse.Namespace, count: int) -> dict[str, object]:
             "urls": count,
             "hosts": urls.hosts,
             "phases": meter.report(),
-            "lease_release_settle_per_core_s": together(meter, ("lease", "release", "settle")),
+            "lease_settle_per_core_s": together(
+                meter, ("lease", "settle") if args.plain else ("lease", "release", "settle")
+            ),
             "bytes_url_hot": round((hot - empty) / count, 1),
             "rss_url_hot": round((hot_rss - empty_rss) / count, 1),
             "bytes_url_seen": round(keys["seen"] / count, 2),
@@ -180,7 +187,9 @@ async def spilled(
     }
 
 
-async def drain(frontier: Frontier, link: Link, meter: Meter, pages: int, shelf: Path | None) -> int:
+async def drain(
+    frontier: Frontier, link: Link, meter: Meter, pages: int, shelf: Path | None, *, plain: bool
+) -> int:
     """Lease, release, settle. Every host's robots.txt comes first, and is counted by itself."""
     draw = random.Random(3)
     done = 0
@@ -202,11 +211,14 @@ async def drain(frontier: Frontier, link: Link, meter: Meter, pages: int, shelf:
                 await allow(link, robots)
             phase.n += len(robots)
         if found:
-            with meter.phase("release") as phase:
-                await frontier.release([Exchange(lease=lease, elapsed_ms=50) for lease in found])
-            phase.n += len(found)
+            if not plain:
+                with meter.phase("release") as phase:
+                    await frontier.release([Exchange(lease=lease, elapsed_ms=50) for lease in found])
+                phase.n += len(found)
             with meter.phase("settle") as phase:
-                accepted = await frontier.settle([fetched(lease, draw.getrandbits(32)) for lease in found])
+                accepted = await frontier.settle(
+                    [fetched(lease, None if plain else draw.getrandbits(32)) for lease in found]
+                )
             phase.n += len(found)
             assert accepted == len(found)
             done += accepted
@@ -315,8 +327,8 @@ def discoveries(urls: Urls, numbers: Iterable[int]) -> Iterator[Discovery]:
         yield Discovery(url=known(text, text), scope=scope, depth=urls.depth(number))
 
 
-def fetched(lease: Lease, sketch: int) -> Settlement:
-    """A page that says something new."""
+def fetched(lease: Lease, sketch: int | None) -> Settlement:
+    """A page that says something new, or nothing that anybody heard."""
     return Settlement(lease=lease, outcome=Outcome.FETCHED, sketch=sketch)
 
 
