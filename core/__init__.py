@@ -6,7 +6,7 @@ is a `Verdict` beside it. All of them are frozen values: nothing here opens a fi
 and nothing here needs more than the standard library.
 """
 
-from core.capture import Capture
+from core.capture import Capture, Timing, Tls
 from core.document import Document
 from core.errors import Conflict, CorruptData, InputError, Interrupted, ThresherError, Unavailable
 from core.record import RecordRef
@@ -22,6 +22,8 @@ __all__ = [
     "Interrupted",
     "RecordRef",
     "ThresherError",
+    "Timing",
+    "Tls",
     "Unavailable",
     "Url",
     "Verdict",

@@ -6,6 +6,30 @@ from typing import Literal
 from core.url import Url
 
 Truncation = Literal["length", "time", "disconnect", "unspecified"]
+Protocol = Literal["http/0.9", "http/1.0", "http/1.1", "h2"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tls:
+    """How a connection was kept from others, and whether its server is who it says."""
+
+    version: str
+    """`1.2` or `1.3`; older ones where a policy allows them."""
+    cipher: str
+    """IANA's name of the cipher suite."""
+    verdict: str
+    """`trusted`, or a code of why it is not: `expired`, `self_signed`, `wrong_host`, `untrusted`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Milliseconds of the parts of an exchange; None for what did not happen: a connection that was kept is not made."""
+
+    dns_ms: int | None = None
+    connect_ms: int | None = None
+    tls_ms: int | None = None
+    first_byte_ms: int | None = None
+    """From the end of the request to the first byte of the response."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +55,10 @@ class Capture:
     """IP address of the server."""
     truncated: Truncation | None
     """Why the response is not whole (WARC-Truncated), or None."""
+    protocol: Protocol = "http/1.1"
+    """What was spoken. An exchange over h2 is written down in the syntax of HTTP/1.1: bytes of frames mean nothing alone."""
+    tls: Tls | None = None
+    timing: Timing = Timing()
 
     def header(self, name: str) -> str | None:
         """Value of the first header of that name, in any case."""

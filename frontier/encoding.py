@@ -13,6 +13,7 @@ is the crawl's (`Frontier.open`):
     depth, max_depth + 1 or 0, hops, generation, interval_s   as LEB128
     scope        how many bytes follow, plus 4, and these; or, where the URL itself says them: 0 any, 1 its host,
                  2 its registered domain, 3 its folder (LEB128)
+    note         what else lies before the path
     path         and, where the wire form differs, a NUL and that
 
 All numbers are big-endian. `lua/` reads what stands before `depth`, and the path; the two must be changed
@@ -60,7 +61,8 @@ def encode(discovery: Discovery, number: int) -> bytes:
                 discovery.interval_s,
             ),
         )
-    ) + _scope(discovery)
+    )
+    meta += _scope(discovery) + discovery.note
     path = url.text[len(url.origin) :].encode()
     if url.wire != url.text:
         path += b"\0" + url.wire.encode()
@@ -91,23 +93,26 @@ def _decode(host: str, entry: bytes) -> tuple[Discovery, int]:
     origin, at = f"{_SCHEMES[code.lower()]}://{host}", _HEAD
     if code.isupper():
         origin, at = f"{origin}:{int.from_bytes(entry[at : at + 2], 'big')}", at + 2
-    path, _, wire = entry[at + int.from_bytes(entry[at : at + 2], "big") :].decode().partition("\0")
+    begin = at + int.from_bytes(entry[at : at + 2], "big")
+    path, _, wire = entry[begin:].decode().partition("\0")
     text = origin + path
     url = known(text, wire or text)
     numbers, at = [], at + 2
     for _ in range(6):
         number, at = _read_varint(entry, at)
         numbers.append(number)
-    depth, max_depth, hops, generation, interval_s, scope = numbers
+    depth, max_depth, hops, generation, interval_s, number = numbers
+    scope, at = _read_scope(number, entry, at, url)
     discovery = Discovery(
         url=url,
-        scope=_read_scope(scope, entry[at:], url),
+        scope=scope,
         depth=depth,
         max_depth=max_depth - 1 if max_depth else None,
         hops=hops,
         priority=depth - (level - ZERO),
         generation=generation,
         interval_s=interval_s,
+        note=entry[at:begin],
     )
     return discovery, attempt
 
@@ -133,10 +138,11 @@ def _scope(discovery: Discovery) -> bytes:
     return _varint(len(text) + _EXPLICIT) + text
 
 
-def _read_scope(number: int, rest: bytes, url: Url) -> Scope:
+def _read_scope(number: int, entry: bytes, at: int, url: Url) -> tuple[Scope, int]:
     if number >= _EXPLICIT:
-        return Scope.parse(rest[: number - _EXPLICIT].decode())
-    return Scope.of(("any", "host", "domain", "prefix")[number], url)
+        end = at + number - _EXPLICIT
+        return Scope.parse(entry[at:end].decode()), end
+    return Scope.of(("any", "host", "domain", "prefix")[number], url), at
 
 
 def _varint(number: int) -> bytes:

@@ -439,6 +439,7 @@ def _settled(settlement: Settlement) -> tuple[Arg, ...]:
             priority=lease.priority,
             generation=lease.generation,
             interval_s=interval_s,
+            note=settlement.note,
         )
         entry, due = encode(again, identity(again)[-1]), interval_s * 1000
     return (

@@ -13,6 +13,8 @@ from frontier.scope import Scope
 
 LEVELS = 1_000_000_000
 """Depths and priorities are at most so far from zero: their difference is ordered as a 32-bit number."""
+LONGEST_NOTE = 4096
+"""Bytes of a note."""
 
 
 class Kind(StrEnum):
@@ -75,12 +77,18 @@ class Discovery:
     """A known URL waits once more for each generation: a re-scrape takes a number that no scrape had before."""
     interval_s: int = 0
     """How long after a visit the next one is due; 0 for never. Visits adapt it (`frontier.revisit`)."""
+    note: bytes = b""
+    """What whoever fetches it wants to be told then; at most `LONGEST_NOTE` bytes, which mean nothing to the frontier."""
 
     def __post_init__(self) -> None:
         if min(self.hops, self.generation, self.interval_s, self.max_depth or 0) < 0:
             raise InputError(f"{self.url}: hops, generation, interval and depth are numbers from 0 on")
         if not (0 <= self.depth <= LEVELS and abs(self.priority) <= LEVELS):
             raise InputError(f"{self.url}: depth and priority must lie within ±{LEVELS:,}, depth not below 0")
+        if len(self.note) > LONGEST_NOTE:
+            raise InputError(
+                f"{self.url}: its note has {len(self.note)} bytes; at most {LONGEST_NOTE} are kept"
+            )
 
 
 class Rank(IntEnum):
@@ -110,6 +118,8 @@ class Lease:
     priority: int
     generation: int
     interval_s: int
+    note: bytes
+    """Of its discovery; of the last visit's settlement, where there was one."""
     attempt: int
     """Times that this was tried before; 0 is the first."""
     robots_version: int
@@ -144,6 +154,8 @@ class Settlement:
     """What went wrong, where it tells of the host; None for an answer."""
     sketch: int | None = None
     """32 bits of what the page said, the same for pages that say the same; None where that is not known."""
+    note: bytes = b""
+    """Of the next visit, where there is to be one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,7 @@ def lease(row: Sequence[Any], worker: str) -> Lease:
         priority=found.priority,
         generation=found.generation,
         interval_s=found.interval_s,
+        note=found.note,
         attempt=attempt,
         robots_version=robots_version,
         slot_ms=slot_ms,

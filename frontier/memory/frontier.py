@@ -294,6 +294,7 @@ class MemoryFrontier:
             priority=found.priority,
             generation=found.generation,
             interval_s=found.interval_s,
+            note=found.note,
             attempt=attempt,
             robots_version=origin.version,
             slot_ms=slot,

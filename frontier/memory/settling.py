@@ -26,7 +26,7 @@ def settle(crawl: Crawl, settlement: Settlement, now: int) -> bool:
         _try_again(crawl, held.page, settlement, now)
     else:
         crawl.conclude(settlement.outcome, settlement.reason)
-        _visit_again(crawl, held.page, settlement.outcome, now)
+        _visit_again(crawl, held.page, settlement.outcome, settlement.note, now)
     if settlement.outcome in _ANSWERS or settlement.fault is not None:
         crawl.judge(host, settlement.fault, settlement.hold_ms, held.granted, now)
     else:
@@ -48,10 +48,10 @@ def _try_again(crawl: Crawl, page: Page, settlement: Settlement, now: int) -> No
         crawl.later.append((now + max(wait, 0), page))
 
 
-def _visit_again(crawl: Crawl, page: Page, outcome: Outcome, now: int) -> None:
+def _visit_again(crawl: Crawl, page: Page, outcome: Outcome, note: bytes, now: int) -> None:
     if page.found.interval_s and outcome in {Outcome.FETCHED, Outcome.UNCHANGED}:
         interval_s = next_interval_s(page.found.interval_s, changed=outcome is Outcome.FETCHED)
-        again = Page(found=replace(page.found, interval_s=interval_s))
+        again = Page(found=replace(page.found, interval_s=interval_s, note=note))
         crawl.visits.append((now + interval_s * 1000, again))
 
 

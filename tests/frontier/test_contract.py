@@ -160,7 +160,14 @@ async def test_a_domain_has_no_more_names_than_its_budget(worker, found):
 async def test_a_lease_carries_what_was_discovered(worker):
     url = canonical("http://a.test:8080/%7ex?")
     known = Discovery(
-        url=url, scope=Scope.of("prefix", url), depth=2, max_depth=5, hops=3, priority=1, interval_s=99
+        url=url,
+        scope=Scope.of("prefix", url),
+        depth=2,
+        max_depth=5,
+        hops=3,
+        priority=1,
+        interval_s=99,
+        note=b"\0of whoever\xff fetches it",
     )
     await worker.frontier.add([known])
     (lease,) = await worker.pages()
@@ -550,6 +557,16 @@ async def test_what_is_reclaimed_together_goes_back_in_its_order(worker, found):
     order = texts(await worker.pages())
     assert await worker.frontier.reclaim("w") == 16
     assert texts(await worker.take()) == order
+
+
+async def test_the_next_visit_is_told_what_the_last_one_noted(worker, found):
+    await worker.frontier.add([found("http://a.test/", interval_s=10_000, note=b"of the seed")])
+    (lease,) = await worker.pages()
+    assert lease.note == b"of the seed"
+    await worker.settle([lease], note=b"of the first visit")
+    await worker.crawl.skip(12_000 * SECOND)
+    (lease,) = await worker.pages()
+    assert lease.note == b"of the first visit"
 
 
 async def test_a_page_is_visited_again_sooner_where_it_has_changed_and_later_where_not(worker, found):

@@ -28,6 +28,7 @@ DISCOVERIES = st.builds(
     hops=st.integers(0, 20),
     generation=COUNTS,
     interval_s=COUNTS,
+    note=st.binary(max_size=40),
 )
 
 

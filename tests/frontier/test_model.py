@@ -53,6 +53,7 @@ def page(origin, path, depth, priority, generation, interval_s):
         priority=priority,
         generation=generation,
         interval_s=interval_s,
+        note=path.encode() * depth,
     )
 
 
