@@ -14,7 +14,6 @@ import ssl
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 from crawler.wire.address import Network, blocked, meant
 from crawler.wire.answer import Enter, Failure, Wait, line
@@ -48,6 +47,9 @@ class _Line:
     socket: socket.socket
     address: str
     connect_ms: int
+
+
+_Attempt = asyncio.Task[_Line | Failure | Wait]
 
 
 class Dial:
@@ -86,31 +88,17 @@ class Dial:
     ) -> _Line | Failure | Wait:
         if rival is None:
             return await self._line(target, address)
-        first = asyncio.create_task(self._line(target, address))
+        first: _Attempt = asyncio.create_task(self._line(target, address))
+        attempts = [first]
         try:
-            await asyncio.wait({first}, timeout=HEAD_START_S)
-        except asyncio.CancelledError:
-            await _hang_up({first})
-            raise
-        if first.done():
-            found = first.result()
-            return found if isinstance(found, _Line) else await self._second(target, found, rival, enter)
-        second = asyncio.create_task(self._second(target, None, rival, enter))
-        running: set[asyncio.Task[_Line | Failure | Wait]] = {
-            cast("asyncio.Task[_Line | Failure | Wait]", first),
-            second,
-        }
-        try:
-            while running:
-                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    if isinstance(found := task.result(), _Line):
-                        await _hang_up((done | running) - {task})
-                        return found
-        except asyncio.CancelledError:
-            await _hang_up({cast("asyncio.Task[_Line | Failure | Wait]", first), second})
-            raise
-        return second.result()
+            await asyncio.wait(attempts, timeout=HEAD_START_S)
+            if not first.done():
+                attempts.append(asyncio.create_task(self._second(target, None, rival, enter)))
+            elif isinstance(failed := first.result(), Failure):
+                return await self._second(target, failed, rival, enter)
+            return await _winner(attempts)
+        finally:
+            await _hang_up(attempts)
 
     async def _second(
         self, target: Target, before: Failure | None, address: str, enter: Enter
@@ -244,13 +232,23 @@ class _Chooser(asyncio.Protocol):
         self.chosen.connection_made(transport)
 
 
-async def _hang_up(
-    tasks: "set[asyncio.Task[_Line | Failure | Wait]] | set[asyncio.Task[_Line | Failure]]",
-) -> None:
+async def _winner(attempts: list[_Attempt]) -> _Line | Failure | Wait:
+    """The line of who is there first, whose attempt is taken out; where there is none, what the last one came to."""
+    running = set(attempts)
+    while running:
+        done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        for attempt in done:
+            if isinstance(found := attempt.result(), _Line):
+                attempts.remove(attempt)
+                return found
+    return attempts[-1].result()
+
+
+async def _hang_up(attempts: list[_Attempt]) -> None:
     """Call off attempts that are not wanted any more, and close what they opened all the same."""
-    for task in tasks:
-        task.cancel()
-    for found in await asyncio.gather(*tasks, return_exceptions=True):
+    for attempt in attempts:
+        attempt.cancel()
+    for found in await asyncio.gather(*attempts, return_exceptions=True):
         if isinstance(found, _Line):
             found.socket.close()
 

@@ -13,8 +13,8 @@ import asyncio
 import socket
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from ipaddress import ip_address
 from typing import Any
 
@@ -63,7 +63,6 @@ class Resolver:
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._asking: dict[str, asyncio.Task[tuple[str, ...] | Failure]] = {}
         self._look_ups = 0
-        self._timeout_s = 0.0
         self._channel: pycares.Channel | None = None
         for server in self._servers:
             _check(server)
@@ -112,14 +111,18 @@ class Resolver:
 
     def _ask(self, host: str, family: int, timeout_s: float) -> "asyncio.Future[_Answer]":
         answer: asyncio.Future[_Answer] = self._loop.create_future()
-        back = partial(self._loop.call_soon_threadsafe, _settle, answer)
+
+        def back(result: Any, error: int | None) -> None:
+            with suppress(RuntimeError):  # called in the library's thread: the event loop may be gone
+                self._loop.call_soon_threadsafe(_settle, answer, result, error)
+
         try:
             self._open(timeout_s).getaddrinfo(
                 host,
                 None,
                 family=socket.AddressFamily(family),
                 type=socket.SOCK_STREAM,
-                callback=partial(_back, back),
+                callback=back,
             )
         except (pycares.AresError, ValueError, UnicodeError):
             _settle(answer, None, pycares.errno.ARES_ENOTFOUND)
@@ -159,14 +162,6 @@ def _check(server: str) -> None:
         raise InputError(
             f"crawler.nameservers: {server!r} is no name server; write ADDRESS:PORT such as 192.0.2.53:53"
         )
-
-
-def _back(call: Callable[..., Any], result: Any, error: int | None) -> None:
-    """Called in the library's thread, where the event loop may be gone."""
-    try:
-        call(result, error)
-    except RuntimeError:
-        return
 
 
 def _settle(answer: "asyncio.Future[_Answer]", result: Any, error: int | None) -> None:

@@ -158,40 +158,39 @@ class Http2(asyncio.Protocol):
 
     def _take(self, event: Event) -> None:
         response = self._asked
-        stream = getattr(event, "stream_id", None)
         if isinstance(event, DataReceived):
             self._h2.acknowledge_received_data(event.flow_controlled_length or 0, event.stream_id or 0)
-            if not event.data:
-                self._frames += 1
-            elif response is not None and stream == response.stream:
-                response.add(event.data)
-                if response.cut:
-                    self._finish(None, "")
-            return
-        self._frames += not isinstance(event, TrailersReceived | StreamEnded | ResponseReceived)
+            self._frames += not event.data
+        elif not isinstance(event, TrailersReceived | StreamEnded | ResponseReceived):
+            self._frames += 1
         if isinstance(event, ConnectionTerminated):
             self.usable = False
             if response is not None and (event.last_stream_id or 0) < response.stream:
                 self._finish("protocol", f"GOAWAY {event.error_code}")
-        elif response is None or stream != response.stream:
-            pass
-        elif isinstance(event, ResponseReceived):
-            if not response.begin(event.headers or []):
-                self._give_up("no HTTP response")
-        elif isinstance(event, InformationalResponseReceived):
-            response.interim += 1
-            if response.interim > INTERIM:
-                self._give_up("too many interim responses")
-        elif isinstance(event, StreamEnded):
-            response.ended = response.head != b""
-            self._finish(None if response.ended else "protocol", "no HTTP response")
-        elif isinstance(event, StreamReset):
-            harmless = response.head and event.error_code == ErrorCodes.NO_ERROR
-            response.ended = bool(harmless)
-            self._finish(
-                None if harmless else "disconnect" if response.head else "protocol",
-                f"RST_STREAM {event.error_code}",
-            )
+        elif response is not None and getattr(event, "stream_id", None) == response.stream:
+            self._take_of(response, event)
+
+    def _take_of(self, response: "_Asked", event: Event) -> None:
+        """Something of the stream that is open."""
+        match event:
+            case DataReceived(data=data):
+                response.add(data or b"")
+                if response.cut:
+                    self._finish(None, "")
+            case InformationalResponseReceived():
+                response.interim += 1
+                if response.interim > INTERIM:
+                    self._give_up("too many interim responses")
+            case ResponseReceived(headers=headers):
+                if not response.begin(headers or []):
+                    self._give_up("no HTTP response")
+            case StreamEnded():
+                response.ended = response.head != b""
+                self._finish(None if response.ended else "protocol", "no HTTP response")
+            case StreamReset(error_code=code):
+                response.ended = bool(response.head) and code == ErrorCodes.NO_ERROR
+                trouble: Trouble = "disconnect" if response.head else "protocol"
+                self._finish(None if response.ended else trouble, f"RST_STREAM {code}")
 
     def _give_up(self, why: str, trouble: Trouble = "protocol") -> None:
         self.usable = False

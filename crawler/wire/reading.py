@@ -89,13 +89,8 @@ class Reading:
     @property
     def keep_alive(self) -> bool:
         """Whether the connection can be used for another response."""
-        return (
-            self._ended
-            and not self._cut
-            and not self.surplus
-            and self.head is not None
-            and self.head.keep_alive
-        )
+        well = self._end is not None and self._ended and not self._cut and not self.surplus
+        return well and self.head is not None and self.head.keep_alive
 
     def message(self) -> Message | None:
         """The response as far as it came; None where no whole head did."""
@@ -154,10 +149,9 @@ class Reading:
         come = len(self._received) - head.length
         if head.chunked:
             self._follow_chunks()
-        elif head.body is not None:
-            if come >= min(head.body, self._max_body):
-                self._end, self._ended = head.length + head.body, True
-                self._cut = head.body > self._max_body
+        elif head.body is not None and come >= min(head.body, self._max_body):
+            self._end, self._ended = head.length + head.body, True
+            self._cut = head.body > self._max_body
         if self._end is not None:
             self.surplus = len(self._received) > self._end
             self._cut = self._cut or self._end - head.length > self._max_body
@@ -167,35 +161,44 @@ class Reading:
 
     def _follow_chunks(self) -> None:
         """Go from chunk to chunk as far as they came (RFC 9112, section 7.1)."""
+        while self._step():
+            pass
+
+    def _step(self) -> bool:
+        """Go on by one line or one chunk; whether there is more to look at."""
         received = self._received
-        while True:
-            if self._state in {_SIZE, _TRAILER}:
-                line_end = received.find(b"\n", self._scanned)
-                if line_end < 0:
-                    self._scanned = len(received)
-                    return
-                line = bytes(received[self._at : line_end])
-                self._at = self._scanned = line_end + 1
-                if self._state == _TRAILER:
-                    if line in {b"", b"\r"}:
-                        self._end, self._ended = self._at, True
-                        return
-                    continue
-                size = hexadecimal(line.partition(b";")[0].strip())
-                if size is None:
-                    self._state = _BROKEN
-                    return
-                self._at += size
-                self._state = _DATA if size else _TRAILER
-            elif self._state == _DATA:
-                if len(received) < self._at:
-                    return
-                self._state = _BEHIND
-            elif self._state == _BEHIND:
-                behind = bytes(received[self._at : self._at + 2])
-                if behind in {b"", b"\r"}:
-                    return
-                self._at += 2 if behind == b"\r\n" else behind[:1] == b"\n"
-                self._scanned, self._state = self._at, _SIZE
-            else:
-                return
+        if self._state in {_SIZE, _TRAILER}:
+            line_end = received.find(b"\n", self._scanned)
+            if line_end < 0:
+                self._scanned = len(received)
+                return False
+            line = bytes(received[self._at : line_end])
+            self._at = self._scanned = line_end + 1
+            return self._trailer(line) if self._state == _TRAILER else self._size(line)
+        if self._state == _DATA:
+            if len(received) < self._at:
+                return False
+            self._state = _BEHIND
+        if self._state == _BEHIND:
+            behind = bytes(received[self._at : self._at + 2])
+            if behind in {b"", b"\r"}:
+                return False
+            self._at += 2 if behind == b"\r\n" else behind[:1] == b"\n"
+            self._scanned, self._state = self._at, _SIZE
+            return True
+        return False
+
+    def _size(self, line: bytes) -> bool:
+        size = hexadecimal(line.partition(b";")[0].strip())
+        if size is None:
+            self._state = _BROKEN
+            return False
+        self._at += size
+        self._state = _DATA if size else _TRAILER
+        return True
+
+    def _trailer(self, line: bytes) -> bool:
+        if line in {b"", b"\r"}:
+            self._end, self._ended = self._at, True
+            return False
+        return True
