@@ -13,7 +13,8 @@ from hypothesis import given
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from core import InputError
-from storage.warc import capture_records, member, payload_digest, target_uri, warc_date, warcinfo
+from storage.compression import member
+from storage.warc import capture_records, payload_digest, target_uri, warc_date, warcinfo
 from tests.storage.captures import BODY, CHUNKED, RECORD_ID, capture, captures
 from tests.storage.reading import read
 
