@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from json.encoder import encode_basestring_ascii as quoted
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import urlsplit
@@ -89,18 +90,14 @@ def row_of(record: ArchivedRecord, ref: RecordRef) -> Row | None:
 
 def line(row: Row) -> str:
     """The row as its line, without line break. Holds only ASCII."""
-    fields = {
-        "url": row.url,
-        "mime": row.mime,
-        "status": str(row.status),
-        "digest": row.digest,
-        "length": str(row.length),
-        "offset": str(row.offset),
-        "filename": row.filename,
-        **({"etag": row.etag} if row.etag else {}),
-        **({"last-modified": row.last_modified} if row.last_modified else {}),
-    }
-    return f"{row.surt} {row.timestamp} {json.dumps(fields)}"
+    more = f', "etag": {quoted(row.etag)}' if row.etag else ""
+    if row.last_modified:
+        more += f', "last-modified": {quoted(row.last_modified)}'
+    return (
+        f'{row.surt} {row.timestamp} {{"url": {quoted(row.url)}, "mime": {quoted(row.mime)}, '
+        f'"status": "{row.status}", "digest": {quoted(row.digest)}, "length": "{row.length}", '
+        f'"offset": "{row.offset}", "filename": {quoted(row.filename)}{more}}}'
+    )
 
 
 def write(path: Path, lines: Iterable[str]) -> None:

@@ -8,6 +8,8 @@ It reads what was written anew, from its compressed bytes, and shares nothing wi
 3. `length`: the block is as long as it says, and two empty lines end the record; no second one follows.
 4. `block digest`: that of the block.
 5. `payload digest`: of a response whose body was sent as it is, that of what follows the HTTP head.
+   Digests of blocks of more than 4 KiB are made again for every sixteenth group of records only: they would cost as much
+   as all the rest, and a writer that hashes the wrong bytes does so always.
 6. `pair`: a request comes before its response; each names the other; both have one URL and one date; a metadata record
    names the response that it comes with. A revisit says what it refers to, and has a digest or a date of it.
 """
@@ -15,8 +17,10 @@ It reads what was written anew, from its compressed bytes, and shares nothing wi
 import base64
 import hashlib
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, NoReturn, cast
+from itertools import cycle
+from typing import NoReturn, cast
 
 import zstandard
 from isal import isal_zlib
@@ -39,16 +43,16 @@ FRAMED = re.compile(rb"^(?:transfer-encoding|content-length)[ \t]*:", re.IGNOREC
 
 INFLATE_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub calls the class an instance
 
+EVERY = 16
+"""Groups of records, one of which has its digests made again whatever they cost."""
+SMALL = 4096
+"""Bytes of a block whose digests are always made again."""
+
 Decompress = Callable[[bytes], bytes]
 
 
-class _Record(NamedTuple):
-    head: Mapping[bytes, bytes]
-    block: bytes
-
-    @property
-    def type(self) -> bytes:
-        return self.head[b"warc-type"]
+Head = Mapping[bytes, bytes]
+"""Fields of a record by their names in lower case."""
 
 
 def validator(compression: Compression) -> Callable[[Sequence[bytes]], None]:
@@ -57,14 +61,17 @@ def validator(compression: Compression) -> Callable[[Sequence[bytes]], None]:
     It raises `CorruptData` that names the rule. It belongs to one thread.
     """
     decompress: Decompress = _gunzipped if compression == "gzip" else _zstd
+    turns = cycle(range(EVERY))
 
     def check(members: Sequence[bytes]) -> None:
-        _pair([_record(decompress(member)) for member in members])
+        hashed = sys.maxsize if next(turns) == 0 else SMALL
+        _pair([_record(decompress(member), hashed) for member in members])
 
     return check
 
 
-def _record(data: bytes) -> _Record:
+def _record(data: bytes, hashed: int) -> Head:
+    """Its head; its digests are made again where its block has no more than `hashed` bytes."""
     begin = HEAD.match(data)
     if begin is None:
         _refuse("head", f"it begins with {data[:40]!r}")
@@ -80,15 +87,16 @@ def _record(data: bytes) -> _Record:
     at, length = begin.end(), int(head[b"content-length"])
     if len(data) != at + length + 4 or not data.endswith(b"\r\n\r\n"):
         _refuse("length", f"a block of {length} bytes in a record of {len(data)}, whose head has {at}")
-    block = data[at:-4]
-    if head.get(b"warc-block-digest") != _sha1(block):
-        _refuse("block digest", f"{_said(head, b'warc-block-digest')} of a block with {_sha1(block)!r}")
-    if head[b"warc-type"] == b"response":
-        _payload(head, block)
-    return _Record(head, block)
+    if length <= hashed:
+        block = data[at:-4]
+        if head.get(b"warc-block-digest") != _sha1(block):
+            _refuse("block digest", f"{_said(head, b'warc-block-digest')} of a block with {_sha1(block)!r}")
+        if head[b"warc-type"] == b"response":
+            _payload(head, block)
+    return head
 
 
-def _payload(head: Mapping[bytes, bytes], block: bytes) -> None:
+def _payload(head: Head, block: bytes) -> None:
     """Only where nothing but the head's end says what the payload is: what a server sends that lies about its framing
     is read in more ways than one.
     """
@@ -104,33 +112,33 @@ def _unframed(head: bytes, length: int) -> bool:
     return not framing or (len(framing) == 1 and b"\r\ncontent-length: %d\r\n" % length in head.lower())
 
 
-def _pair(records: Sequence[_Record]) -> None:
-    asked: _Record | None = None
+def _pair(records: Sequence[Head]) -> None:
+    asked: Head | None = None
     answered: bytes | None = None
     beside: list[bytes] = []
-    for record in records:
-        if record.type == b"request":
-            asked = record
-        elif record.type == b"metadata" and b"warc-concurrent-to" in record.head:
-            beside.append(record.head[b"warc-concurrent-to"])
-        elif record.type in {b"response", b"revisit"}:
-            _answers(record, asked)
-            answered = record.head[b"warc-record-id"]
+    for head in records:
+        kind = head[b"warc-type"]
+        if kind == b"request":
+            asked = head
+        elif kind == b"metadata" and b"warc-concurrent-to" in head:
+            beside.append(head[b"warc-concurrent-to"])
+        elif kind in {b"response", b"revisit"}:
+            _answers(head, asked)
+            answered = head[b"warc-record-id"]
     if any(names != answered for names in beside):
         _refuse("pair", f"metadata of {beside[0]!r} comes with {answered!r}")
 
 
-def _answers(record: _Record, asked: _Record | None) -> None:
-    head = record.head
+def _answers(head: Head, asked: Head | None) -> None:
     if asked is None:
         _refuse("pair", f"{_said(head, b'warc-record-id')} has no request before it")
-    named = (head.get(b"warc-concurrent-to"), asked.head.get(b"warc-concurrent-to"))
-    if named != (asked.head[b"warc-record-id"], head[b"warc-record-id"]):
+    named = (head.get(b"warc-concurrent-to"), asked.get(b"warc-concurrent-to"))
+    if named != (asked[b"warc-record-id"], head[b"warc-record-id"]):
         _refuse("pair", f"request and response name {named[1]!r} and {named[0]!r}, which are not each other")
     for name in (b"warc-target-uri", b"warc-date"):
-        if not head.get(name) or head.get(name) != asked.head.get(name):
-            _refuse("pair", f"the request's {_said(asked.head, name)}, the response's {_said(head, name)}")
-    if record.type == b"revisit":
+        if not head.get(name) or head.get(name) != asked.get(name):
+            _refuse("pair", f"the request's {_said(asked, name)}, the response's {_said(head, name)}")
+    if head[b"warc-type"] == b"revisit":
         says = {b"warc-profile", b"warc-refers-to-target-uri", b"warc-refers-to-date"}
         if missing := says - head.keys():
             _refuse("pair", f"a revisit without {min(missing).decode()}")
@@ -162,7 +170,7 @@ def _sha1(data: bytes | memoryview) -> bytes:
     return b"sha1:" + base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest())
 
 
-def _said(head: Mapping[bytes, bytes], name: bytes) -> str:
+def _said(head: Head, name: bytes) -> str:
     return f"{name.decode()} is {head.get(name, b'')!r}"
 
 

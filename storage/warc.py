@@ -16,6 +16,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Literal, get_args
 from urllib.parse import quote
@@ -48,7 +49,7 @@ def capture_records(
     no token.
     """
     response_id, request_id = record_id.urn, uuid5(record_id, "request").urn
-    about = [
+    about: Head = [
         ("WARC-Target-URI", target_uri(capture.url.wire)),
         ("WARC-Date", warc_date(capture.started_ms)),
         *_address(capture.peer),
@@ -210,7 +211,7 @@ def _spoken(capture: Capture) -> Head:
 
 
 def _record(head: Head, block: bytes) -> bytes:
-    lines = "".join(f"{name}: {value}\r\n" for name, value in head)
+    lines = "".join([f"{name}: {value}\r\n" for name, value in head])
     return b"WARC/1.1\r\n%bContent-Length: %d\r\n\r\n%b\r\n\r\n" % (lines.encode(), len(block), block)
 
 
@@ -220,6 +221,7 @@ def sha1(data: bytes) -> str:
     return f"sha1:{base64.b32encode(digest).decode()}"
 
 
+@lru_cache(maxsize=1024)
 def _address(peer: str) -> Head:
     """None for a peer that is not known. A scope id belongs to this machine and is left out."""
     if not peer:
