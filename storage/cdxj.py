@@ -1,7 +1,8 @@
-"""CDXJ: the index beside a WARC file, one line a response, in the order of SURT and time.
+"""CDXJ: the index beside a WARC file, one line a response, revisit or resource, in the order of SURT and time.
 
 A line is `surt timestamp {json}`, as pywb and the Common Crawl write it: the timestamp of 14 digits is UTC,
-the values of the JSON are all texts. `filename` is the name of the WARC file in the storage.
+the values of the JSON are all texts. `filename` is the name of the WARC file in the storage. A revisit has the type
+`warc/revisit`. `etag` and `last-modified` are ours: what a server is to be told to answer only what has changed.
 """
 
 import gzip
@@ -9,20 +10,27 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from json.encoder import encode_basestring_ascii as quoted
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import urlsplit
 
 from core import CorruptData, RecordRef, Url
+from storage.records import ArchivedRecord
+from storage.revisit import REVISIT, REVISIT_MIME
 from storage.warc import EPOCH, target_uri
 
 LEVEL = 6
 """zlib's own default: an index is small beside its WARC file."""
+LONGEST_VALIDATOR = 256
+"""Characters of an ETag or a Last-Modified; a longer one is left out, for cut it is none."""
+INDEXED = frozenset({"response", REVISIT, "resource"})
+"""Types of records that can be looked up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One archived response."""
+    """One record that can be looked up."""
 
     surt: str
     timestamp: str
@@ -35,14 +43,24 @@ class Row:
     length: int
     offset: int
     filename: str
+    etag: str = ""
+    last_modified: str = ""
 
 
-def row(*, ref: RecordRef, url: str, date_ms: int, mime: str, status: int | None) -> Row:
-    """The row of a record."""
-    moment = EPOCH + timedelta(milliseconds=date_ms)
+def row(
+    *,
+    ref: RecordRef,
+    url: str,
+    date_ms: int,
+    mime: str,
+    status: int | None,
+    etag: str | None = None,
+    last_modified: str | None = None,
+) -> Row:
+    """The row of a record. Validators that are too long are left out."""
     return Row(
         surt=surt(url),
-        timestamp=f"{moment:%Y%m%d%H%M%S}",
+        timestamp=timestamp(date_ms),
         url=url,
         mime=mime,
         status=status or 0,
@@ -50,21 +68,36 @@ def row(*, ref: RecordRef, url: str, date_ms: int, mime: str, status: int | None
         length=ref.length,
         offset=ref.offset,
         filename=ref.file,
+        etag=_validator(etag),
+        last_modified=_validator(last_modified),
+    )
+
+
+def row_of(record: ArchivedRecord, ref: RecordRef) -> Row | None:
+    """The row of a record that was read back and lies at `ref`; None for one that nobody looks up."""
+    if record.type not in INDEXED:
+        return None
+    return row(
+        ref=ref,
+        url=record.url,
+        date_ms=record.date_ms,
+        mime=REVISIT_MIME if record.type == REVISIT else record.mime,
+        status=record.status,
+        etag=record.header("etag"),
+        last_modified=record.header("last-modified"),
     )
 
 
 def line(row: Row) -> str:
     """The row as its line, without line break. Holds only ASCII."""
-    fields = {
-        "url": row.url,
-        "mime": row.mime,
-        "status": str(row.status),
-        "digest": row.digest,
-        "length": str(row.length),
-        "offset": str(row.offset),
-        "filename": row.filename,
-    }
-    return f"{row.surt} {row.timestamp} {json.dumps(fields)}"
+    more = f', "etag": {quoted(row.etag)}' if row.etag else ""
+    if row.last_modified:
+        more += f', "last-modified": {quoted(row.last_modified)}'
+    return (
+        f'{row.surt} {row.timestamp} {{"url": {quoted(row.url)}, "mime": {quoted(row.mime)}, '
+        f'"status": "{row.status}", "digest": {quoted(row.digest)}, "length": "{row.length}", '
+        f'"offset": "{row.offset}", "filename": {quoted(row.filename)}{more}}}'
+    )
 
 
 def write(path: Path, lines: Iterable[str]) -> None:
@@ -97,12 +130,17 @@ def surt(url: str) -> str:
         return url.lower()
 
 
+def timestamp(date_ms: int) -> str:
+    """`YYYYMMDDhhmmss` of milliseconds since the epoch."""
+    return f"{EPOCH + timedelta(milliseconds=date_ms):%Y%m%d%H%M%S}"
+
+
 def _parsed(text: str) -> Row:
-    key, timestamp, fields = text.split(" ", 2)
+    key, moment, fields = text.split(" ", 2)
     found = json.loads(fields)
     return Row(
         surt=key,
-        timestamp=timestamp,
+        timestamp=moment,
         url=found["url"],
         mime=found.get("mime", ""),
         status=int(found.get("status") or 0),
@@ -110,4 +148,11 @@ def _parsed(text: str) -> Row:
         length=int(found["length"]),
         offset=int(found["offset"]),
         filename=found["filename"],
+        etag=found.get("etag", ""),
+        last_modified=found.get("last-modified", ""),
     )
+
+
+def _validator(value: str | None) -> str:
+    text = (value or "").strip()
+    return text if len(text) <= LONGEST_VALIDATOR else ""
