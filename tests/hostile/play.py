@@ -16,6 +16,7 @@ from pathlib import Path
 
 from redis import Redis
 
+from frontier import canonical
 from frontier.server import embedded
 from tests.hostile import warc
 from tests.hostile.command import LEDGER
@@ -215,10 +216,14 @@ class Seen:
         return Counter(self._played.stats["reasons"])
 
     def ended(self, path: str) -> str:
-        """`outcome:reason` of a path's last lease; the third RETRY is FAILED, as the frontier has it."""
-        one = self._ends.get(path)
+        """`outcome:reason` of a path's last lease; the third RETRY is FAILED, as the frontier has it.
+
+        What was never leased because nobody could have a robots.txt was given up with its host.
+        """
+        one = self._ends.get(canonical(self.url + path).text[len(self.url) :])
         if one is None:
-            return "none"
+            robots = self._ends.get("/robots.txt")
+            return "failed:host_dead" if robots is not None and robots["outcome"] == "again" else "none"
         last = one["kind"] == "page" and one["outcome"] == "retry" and one["attempt"] >= 2
         return f"{'failed' if last else one['outcome']}:{one['reason']}"
 
@@ -328,7 +333,7 @@ class Seen:
                 return True
             if one.path != path:
                 continue
-            sent = _final(bytes(one.sent))
+            sent = final(bytes(one.sent))
             if sent == block or (block and (cut or len(block) < len(sent)) and sent.startswith(block)):
                 return True
         return False
@@ -338,8 +343,8 @@ class Seen:
             self.row.also(self)
 
 
-def _final(sent: bytes) -> bytes:
-    """Without the interim responses before the response."""
+def final(sent: bytes) -> bytes:
+    """What was sent without the interim responses before the response."""
     while sent.startswith((b"HTTP/1.1 100", b"HTTP/1.1 102", b"HTTP/1.1 103")):
         sent = sent.partition(b"\r\n\r\n")[2]
     return sent

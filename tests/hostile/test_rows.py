@@ -2,11 +2,12 @@
 
 import pytest
 
+from tests.hostile.archive import CHECKS
+from tests.hostile.failing import FAILING
 from tests.hostile.play import play
 from tests.hostile.rows import rows
 from tests.hostile.rows.row import There
 from tests.hostile.web import Web
-from tests.hostile.failing import FAILING
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 NAMES = [row.name for row in rows(There())]
@@ -19,20 +20,25 @@ def played(tmp_path_factory):
         yield play(web, directory / "project")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.xfail(reason=FAILING[name], strict=True)] if name in FAILING else [])
-        for name in NAMES
-    ],
-)
+def marked(names):
+    """Those that fail for now say why, and shout once they do not."""
+    failing = {name: [pytest.mark.xfail(reason=why, strict=True)] for name, why in FAILING.items()}
+    return [pytest.param(name, marks=failing.get(name, [])) for name in names]
+
+
+@pytest.mark.parametrize("name", marked(NAMES))
 def test_row(played, name):
     wrong = played.seen(played.row_of[name]).judge()
     assert not wrong, "\n".join(wrong)
 
 
-def test_every_row_that_fails_is_a_row():
-    assert set(FAILING) <= set(NAMES)
+@pytest.mark.parametrize("name", marked(CHECKS))
+def test_archive(played, name):
+    CHECKS[name](played)
+
+
+def test_what_fails_is_known_by_its_name():
+    assert set(FAILING) <= {*NAMES, *CHECKS}
 
 
 def test_the_crawl_ends_with_nothing_left(played):

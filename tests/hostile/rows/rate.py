@@ -148,6 +148,13 @@ def rows(there: There) -> list[Row]:
         ),
         Row(
             number=19,
+            name="another port of the host where nobody listens",
+            answers={f"/p-{number}": page(f"page {spelled(number)}") for number in range(20)},
+            links=("http://127.1.19.1:9/dead", *(f"/p-{number}" for number in range(20))),
+            asked={f"/p-{number}": (1, 1) for number in range(20)},
+        ),
+        Row(
+            number=19,
             name="dead, with many URLs",
             talk=breaks_at_once,
             good=False,
