@@ -255,8 +255,9 @@ def _text(body: bytes) -> str:
         if body.startswith(b"\xef\xbb\xbf"[:length]):
             body = body[length:]
             break
-    # NULs mean nothing; without them UTF-16 that has no mark can be read as well.
-    return body.decode("latin-1").replace("\0", "")
+    # NULs mean nothing; without them UTF-16 that has no mark can be read as well. No-break spaces come from text
+    # processors and are meant as spaces.
+    return body.decode("latin-1").replace("\0", "").replace("\xc2\xa0", " ")
 
 
 def _delay_s(key: str, value: str) -> float | None:
