@@ -9,17 +9,20 @@ page comes to the same either way.
    to is fetched under its own lease, its own robots rules, its own delay.
 3. A URL that a trap would make (`frontier.trap`) is no discovery; like one out of scope it is left out and not counted.
 4. An HTML page is sketched, so that the frontier can tell who says nothing new.
+5. A sitemap (`listed`) is no page: it leads to what it lists, and what it redirects to is a sitemap. Its note goes on.
 """
 
 import re
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from core import Capture, Url
 from core.capture import Truncation
 from crawler.identity import PRODUCT
+from crawler.listed import is_in_reach, is_sitemap, listed
 from crawler.outcome import Judgement, of_response
+from crawler.sitemap import listing
 from crawler.sketch import sketch
 from crawler.wire import Headers, field
 from extract.charset import utf8
@@ -62,10 +65,11 @@ class Answer:
         return next((value for key, value in self.headers if key.lower() == wanted), None)
 
 
-def answer(capture: Capture) -> Answer:
-    """Return what a capture answers, decoded where that is of use."""
+def answer(capture: Capture, *, whatever: bool = False) -> Answer:
+    """Return what a capture answers, decoded where that is of use: where it may be HTML, or `whatever` it is."""
     body = b""
-    if 200 <= capture.status < 300 and mime_of(capture.header("content-type")) in {*_HTML, ""}:
+    html = mime_of(capture.header("content-type")) in {*_HTML, ""}
+    if 200 <= capture.status < 300 and (html or whatever):
         body, _ = content_decoded(capture.payload, field(capture.headers, "content-encoding"), PAYLOAD_LIMIT)
     return Answer(
         status=capture.status,
@@ -86,6 +90,8 @@ def settlement(lease: Lease, found: Answer, known: Container[str] = frozenset())
     )
     if judgement.outcome is Outcome.REDIRECTED:
         return _redirected(lease, found)
+    if is_sitemap(lease):
+        return _of_sitemap(lease, found, judgement, known)
     if not (200 <= found.status < 300 and found.body and _is_html(found)):
         return settled(lease, judgement)
     return settled(lease, judgement, _links(lease, found, known), sketch(found.body, lease.url.text))
@@ -117,6 +123,16 @@ def settled(
     )
 
 
+def _of_sitemap(lease: Lease, found: Answer, judgement: Judgement, known: Container[str]) -> Settlement:
+    if not 200 <= found.status < 300:
+        return replace(settled(lease, judgement), note=lease.note)
+    lists = listing(found.body)
+    if (lists.left or lists.cut) and not judgement.reason:
+        judgement = replace(judgement, reason="sitemap_too_long")
+    discoveries = listed(lease, lists.entries, found.received_ms, known)
+    return replace(settled(lease, judgement, discoveries), note=lease.note)
+
+
 def _redirected(lease: Lease, found: Answer) -> Settlement:
     reason = ""
     discoveries: tuple[Discovery, ...] = ()
@@ -130,14 +146,15 @@ def _redirected(lease: Lease, found: Answer) -> Settlement:
         reason = "bad_location"
     elif url.text == lease.url.text:
         reason = "to_itself"
-    elif not lease.scope.admits(url):
+    elif not (lease.scope.admits(url) or (is_sitemap(lease) and is_in_reach(lease, url))):
         reason = "out_of_scope"
     elif lease.hops >= HOPS:
         reason = "too_many_hops"
     elif pitfall(url):
         reason = "trap"
     else:
-        discoveries = (_discovery(lease, url, depth=lease.depth, hops=lease.hops + 1),)
+        target = _discovery(lease, url, depth=lease.depth, hops=lease.hops + 1)
+        discoveries = (replace(target, note=lease.note) if is_sitemap(lease) else target,)
     return Settlement(lease=lease, outcome=Outcome.REDIRECTED, reason=reason, discoveries=discoveries)
 
 

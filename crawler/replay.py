@@ -22,7 +22,7 @@ from crawler.identity import record_id
 from crawler.outcome import wait_ms
 from crawler.page import Answer, settlement, settlement_of_dropped
 from crawler.recent import Recent
-from crawler.robots import HOPS, ruling, target
+from crawler.robots import HOPS, redirect, ruling
 from crawler.settle import BATCH, Finished, end
 from frontier import Frontier, Kind, Lease
 from storage.archive import recover as seal_unfinished
@@ -165,7 +165,7 @@ def _robots(crawl: str, lease: Lease, records: Records) -> Finished | None:
     for hop, record in enumerate(hops):
         if record is None or record.status is None:
             return None
-        if hop < HOPS and target(record.status, record.header("location"), record.url) is not None:
+        if hop < HOPS and redirect(record.status, record.header("location"), record.url) is not None:
             continue
         answer = ruling(
             lease,
@@ -173,6 +173,7 @@ def _robots(crawl: str, lease: Lease, records: Records) -> Finished | None:
             body=record.payload,
             truncated=record.truncated,
             wait=wait_ms(record.header("retry-after"), record.date_ms),
+            now_ms=record.date_ms,
         )
         return Finished(lease=lease, answer=answer)
     return None

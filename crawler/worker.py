@@ -91,6 +91,8 @@ class WorkerConfig:
     max_file_age_s: int = 3600
     screen: Screen | None = None
     """Names the reason for which a page is not archived; None archives all."""
+    sitemaps: bool = True
+    """Whether the sitemaps that robots.txt files name are read."""
     ttl_s: float = 30.0
     """How long the worker is taken for living after it was heard of; it beats three times as often."""
 
@@ -165,6 +167,7 @@ async def _crawl(
         min_delay_ms=round(config.min_delay_s * 1000),
         max_pages=config.max_pages,
         until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,
+        sitemaps=config.sitemaps,
     )
     rotation = Rotation(max_bytes=config.max_file_bytes, max_age_ms=config.max_file_age_s * 1000)
     settler = Settler(archive, frontier, loop.settled, gate=gate, pulse=pulse, rotation=rotation)

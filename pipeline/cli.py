@@ -166,7 +166,9 @@ def rescrape(
     ] = "",
     from_report: Annotated[
         bool,
-        typer.Option("--from-report", help="Domains of which most was kept first, none of which nothing was."),
+        typer.Option(
+            "--from-report", help="Domains of which most was kept first, none of which nothing was."
+        ),
     ] = False,
     budget: Annotated[int | None, typer.Option("--budget", min=1, help="Pages to ask for at most.")] = None,
     scope: ScopeOption = "host",
