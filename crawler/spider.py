@@ -55,15 +55,19 @@ class LeaseSpider(Spider):
         """Yield a request for each lease, until there are no more to be had."""
         try:
             async for lease in self.loop.leases(self.settler):
-                yield Request(
-                    lease.url.wire,
-                    callback=self.parse,
-                    errback=self.fail,
-                    dont_filter=True,
-                    meta={"lease": lease, "verbatim_url": True, "download_slot": SLOT},
-                )
+                yield self.request(lease)
         except ThresherError as error:
             self.stop(error)
+
+    def request(self, lease: Lease) -> Request:
+        """Return what the engine is asked for a lease."""
+        return Request(
+            lease.url.wire,
+            callback=self.parse,
+            errback=self.fail,
+            dont_filter=True,
+            meta={"lease": lease, "verbatim_url": True, "download_slot": SLOT},
+        )
 
     def parse(self, response: Response, **_: Any) -> None:
         """Settle what came."""

@@ -27,6 +27,9 @@ from scrapy.statscollectors import DummyStatsCollector
 from crawler.address import networks
 from crawler.entrance import Entrance
 from crawler.gate import Gate
+from crawler.guest import Guest
+from crawler.guest.engine import entertain
+from crawler.guest.feeds import Feeds
 from crawler.handler import WireHandler
 from crawler.identity import user_agent
 from crawler.loop import Loop
@@ -83,6 +86,8 @@ class WorkerConfig:
     max_file_age_s: int = 3600
     screen: Screen | None = None
     """Names the reason for which a page is not archived; None archives all."""
+    guest: Guest | None = None
+    """A user's own spider, which reads what is fetched and says what is fetched next; None follows all links."""
     ttl_s: float = 30.0
     """How long the worker is taken for living after it was heard of; it beats three times as often."""
 
@@ -150,25 +155,39 @@ async def _crawl(
         until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,
     )
     rotation = Rotation(max_bytes=config.max_file_bytes, max_age_ms=config.max_file_age_s * 1000)
-    settler = Settler(archive, frontier, loop.settled, gate=gate, pulse=pulse, rotation=rotation)
+    feeds = Feeds()
+    settler = Settler(
+        archive,
+        frontier,
+        loop.settled,
+        gate=gate,
+        pulse=pulse,
+        rotation=rotation,
+        before=None if config.guest is None else feeds.sync,
+    )
     _obey_signals(loop)
     settling = asyncio.create_task(settler.run())
     settling.add_done_callback(lambda _: loop.stop())
-    crawler = Crawler(LeaseSpider, _settings(config.concurrency))
-    crawler.signals.connect(_on_spider_error, signals.spider_error)
-    await AsyncCrawlerRunner(_settings(config.concurrency)).crawl(
-        crawler,
-        crawl=config.crawl,
-        worker=config.worker,
-        client=client,
-        entrance=Entrance(frontier, round(config.min_ip_delay_s * 1000)),
-        loop=loop,
-        settler=settler,
-        screen=config.screen,
-    )
+    parts: dict[str, Any] = {
+        "crawl": config.crawl,
+        "worker": config.worker,
+        "client": client,
+        "entrance": Entrance(frontier, round(config.min_ip_delay_s * 1000)),
+        "loop": loop,
+        "settler": settler,
+        "screen": config.screen,
+    }
+    spider: Spider | None
+    if config.guest is None:
+        crawler = Crawler(LeaseSpider, _settings(config.concurrency))
+        crawler.signals.connect(_on_spider_error, signals.spider_error)
+        await AsyncCrawlerRunner(_settings(config.concurrency)).crawl(crawler, **parts)
+        spider = crawler.spider
+    else:
+        spider = LeaseSpider(**parts)
+        await entertain(config.guest, spider, feeds, concurrency=config.concurrency)
     settler.close()
     await settling
-    spider = crawler.spider
     if isinstance(spider, LeaseSpider) and spider.error is not None:
         raise spider.error
 

@@ -9,6 +9,8 @@ Rules
    sealed. A second stops at once; nothing is lost by it but open leases.
 4. A worker that dies, or may have been given up by others, is recovered and replaced; one that names an error
    ends the crawl with that error.
+5. What a user's spider begins with is added before any worker starts (`pipeline.sow`), by every command: what is
+   known changes nothing.
 """
 
 import asyncio
@@ -27,6 +29,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from core import InputError, ThresherError
+from crawler.guest import Guest
 from crawler.pulse import GivenUp
 from crawler.replay import recover
 from crawler.worker import WorkerConfig, run_worker
@@ -38,6 +41,7 @@ from pipeline.berth import Berth, Left, Place, told
 from pipeline.progress import Progress
 from pipeline.project import Project
 from pipeline.screen import Screen
+from pipeline.sow import sow
 
 POLL_S = 0.5
 REPLACEMENTS = 5
@@ -90,15 +94,26 @@ class _Interrupts:
         self.fresh.clear()
 
 
-def crawl(project: Project, name: str, limits: Limits, progress: Progress) -> Crawled:
-    """Crawl until the frontier drains, a limit is reached or a signal asks for an end."""
+def crawl(
+    project: Project, name: str, limits: Limits, progress: Progress, guest: Guest | None = None
+) -> Crawled:
+    """Crawl until the frontier drains, a limit is reached or a signal asks for an end; with a user's spider, if given."""
     contact = project.config.contact
     with project.frontier_address() as address, project.berths() as place:
-        return asyncio.run(_crawl(project, name, contact, address, place, limits, progress))
+        if guest is not None:
+            sow(project, name, address, guest)
+        return asyncio.run(_crawl(project, name, contact, address, place, limits, progress, guest))
 
 
 async def _crawl(
-    project: Project, name: str, contact: str, address: str, place: Place, limits: Limits, progress: Progress
+    project: Project,
+    name: str,
+    contact: str,
+    address: str,
+    place: Place,
+    limits: Limits,
+    progress: Progress,
+    guest: Guest | None,
 ) -> Crawled:
     link = await connect(address)
     frontier = Frontier(link, name, budget=project.budget)
@@ -112,7 +127,7 @@ async def _crawl(
         begun = await frontier.stats()
         already = 0 if limits.in_all else _fetched(begun)
         goal = None if limits.max_pages is None else already + limits.max_pages
-        config = _worker_config(project, name, contact, address, goal, limits.max_time_s)
+        config = _worker_config(project, name, contact, address, goal, limits.max_time_s, guest)
         with _interrupts() as interrupts:
             start = partial(_start, project, config, place)
             async with _tail_kept(frontier.tail(project.store)):
@@ -220,7 +235,13 @@ def _fetched(stats: Stats) -> int:
 
 
 def _worker_config(
-    project: Project, name: str, contact: str, address: str, goal: int | None, max_time_s: float | None
+    project: Project,
+    name: str,
+    contact: str,
+    address: str,
+    goal: int | None,
+    max_time_s: float | None,
+    guest: Guest | None,
 ) -> Callable[[str], WorkerConfig]:
     settings = project.config.crawler
     screen = Screen(languages=project.config.filters.languages) if settings.archive == "kept" else None
@@ -241,6 +262,7 @@ def _worker_config(
             max_pages=goal,
             max_time_s=max_time_s,
             screen=screen,
+            guest=guest,
             ttl_s=lives.TTL_S,
         )
 
