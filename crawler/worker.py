@@ -92,16 +92,17 @@ class WorkerConfig:
     """How long the worker is taken for living after it was heard of; it beats three times as often."""
 
 
-def run_worker(config: WorkerConfig) -> None:
-    """Crawl; returns when the crawl is at an end or was drained. To be called in a process's main thread.
+def run_worker(config: WorkerConfig) -> bool:
+    """Crawl; returns when the crawl is at an end or was drained: whether it is to end for all its workers, because a
+    user's spider has had enough. To be called in a process's main thread.
 
     Raises `InputError`, `Unavailable` and its `GivenUp`, and what the disk says where storage has no word for it (`OSError`);
     never for anything that a server on the web does.
     """
-    asyncio.run(_run(config))
+    return asyncio.run(_run(config))
 
 
-async def _run(config: WorkerConfig) -> None:
+async def _run(config: WorkerConfig) -> bool:
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(DNS_THREADS, "dns"))
     allow = networks(config.allow_networks)
     name = config.user_agent or user_agent(config.contact)
@@ -128,20 +129,21 @@ async def _run(config: WorkerConfig) -> None:
         beating = asyncio.create_task(pulse.run())
         client = Client(user_agent=name, max_body=config.max_body, timeout_s=config.timeout_s, allow=allow)
         try:
-            await _crawl(config, frontier, archive, client, pulse)
+            enough = await _crawl(config, frontier, archive, client, pulse)
         finally:
             beating.cancel()
             await client.close()
         # Leased, but never begun: a drain came between. Everything else is settled by now.
         await frontier.reclaim(config.worker)
         await frontier.leave(config.worker)
+        return enough
     finally:
         await link.aclose()
 
 
 async def _crawl(
     config: WorkerConfig, frontier: Frontier, archive: Archive, client: Client, pulse: Pulse
-) -> None:
+) -> bool:
     gate = Gate(frontier.flow)
     loop = Loop(
         frontier,
@@ -178,6 +180,7 @@ async def _crawl(
         "screen": config.screen,
     }
     spider: Spider | None
+    enough = False
     if config.guest is None:
         crawler = Crawler(LeaseSpider, _settings(config.concurrency))
         crawler.signals.connect(_on_spider_error, signals.spider_error)
@@ -185,11 +188,12 @@ async def _crawl(
         spider = crawler.spider
     else:
         spider = LeaseSpider(**parts)
-        await entertain(config.guest, spider, feeds, concurrency=config.concurrency)
+        enough = await entertain(config.guest, spider, feeds, concurrency=config.concurrency)
     settler.close()
     await settling
     if isinstance(spider, LeaseSpider) and spider.error is not None:
         raise spider.error
+    return enough
 
 
 def _on_spider_error(failure: Any, spider: LeaseSpider) -> None:

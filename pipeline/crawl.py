@@ -48,6 +48,8 @@ REPLACEMENTS = 5
 """Workers that may die without a word in one run before the run is given up."""
 GIVEN_UP = 75
 """Exit code of a worker that others may have taken for dead (EX_TEMPFAIL of sysexits.h)."""
+ENOUGH = 3
+"""Exit code of a worker whose spider has had enough of the crawl: the others end as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,12 +180,12 @@ async def _watch(
                     left.exitcode is not None
                 ):  # else its machine is lost, and it may live on there for a while
                     ended.add(worker.name)
-                died = left.said is None and left.exitcode != 0
+                died = left.said is None and left.exitcode not in {0, ENOUGH}
                 if died and (interrupts.count or error is not None):
                     continue
                 replaced += died
                 error = error or _fault(name, left, replaced)
-                if error is not None:
+                if error is not None or left.exitcode == ENOUGH:
                     _signal(running, signal.SIGTERM)
                 elif died:
                     await _take_up(project, frontier, name, ended)
@@ -284,13 +286,16 @@ def _work(config: WorkerConfig, state: Path | None, complaint: Connection) -> No
     threading.Thread(target=_drain_with_parent, daemon=True).start()
     with nullcontext() if state is None else lives.living(state, config.crawl, config.worker):
         try:
-            run_worker(config)
+            enough = run_worker(config)
         except GivenUp:
             sys.exit(GIVEN_UP)
         except ThresherError as error:
             complaint.send(error)
         except OSError as error:
             complaint.send(ThresherError(f"crawl {config.crawl}: {error}"))
+        else:
+            if enough:
+                sys.exit(ENOUGH)
 
 
 def _drain_with_parent() -> None:

@@ -1,8 +1,9 @@
 """`GuestEngine`: Scrapy's engine with a guest's spider in it.
 
-Two of Scrapy's methods that are not for the public are replaced here, and none anywhere else: everything that comes
+Three of Scrapy's methods that are not for the public are replaced here, and none anywhere else: everything that comes
 back from the downloader passes `_handle_downloader_output`, whatever middlewares made of it, and is through with the
-spider when that returns; and only `Crawler._create_engine` says which engine there is.
+spider when that returns; `_spider_idle` would let an extension keep a worker for ever that has nothing left to do; and
+only `Crawler._create_engine` says which engine there is.
 
 1. Leases take the place of the spider's `start`. A robots.txt is no business of the spider's: it is fetched and settled
    beside the engine, and no middleware sees it.
@@ -22,6 +23,7 @@ from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
+from scrapy.utils.defer import _schedule_coro
 from scrapy.utils.log import configure_logging
 from twisted.internet.defer import Deferred, inlineCallbacks
 from twisted.python.failure import Failure as Trouble
@@ -41,8 +43,9 @@ from frontier import Kind, Lease
 _VISIT: ContextVar[Visit | None] = ContextVar("visit", default=None)
 
 
-async def entertain(guest: Guest, steward: LeaseSpider, feeds: Feeds, *, concurrency: int) -> None:
-    """Let a guest's spider work on what is leased, until there is no more. What goes wrong is in `steward.error`.
+async def entertain(guest: Guest, steward: LeaseSpider, feeds: Feeds, *, concurrency: int) -> bool:
+    """Let a guest's spider work on what is leased, until there is no more; returns whether the spider itself has had
+    enough of the crawl (`CloseSpider`). What goes wrong is in `steward.error`.
 
     `steward` is our own spider, which the engine does not know: it has what leases are fetched and settled with.
     """
@@ -59,6 +62,7 @@ async def entertain(guest: Guest, steward: LeaseSpider, feeds: Feeds, *, concurr
             raise InputError(
                 f"spider {guest.spider} cannot begin: {type(error).__name__}: {' '.join(str(error).split())}"
             ) from error
+        return crawler.closed_early
 
 
 def _house(concurrency: int) -> dict[str, Any]:
@@ -88,6 +92,7 @@ class GuestCrawler(Crawler):
         self.wire = WireHandler(steward)
         self.visits: dict[Request, Visit] = {}
         """Those that are open, by the request that the engine has of each."""
+        self.closed_early = False
 
     def failed(self, **_: Any) -> None:
         """A callback or an errback raised; Scrapy has logged it."""
@@ -137,6 +142,7 @@ class GuestEngine(ExecutionEngine):
 
     async def close_spider_async(self, *, reason: str = "cancelled") -> None:
         """Close the spider: no more is leased, whoever asked for it."""
+        self.crawler.closed_early |= self._start is not None
         self._steward.loop.stop()
         await super().close_spider_async(reason=reason)
 
@@ -189,6 +195,11 @@ class GuestEngine(ExecutionEngine):
             yield super()._handle_downloader_output(result, request)
         self._settle(visit, result.value if isinstance(result, Trouble) else result, request)
 
+    def _spider_idle(self) -> None:
+        super()._spider_idle()
+        # It does nothing where it was closed just now.
+        _schedule_coro(self.close_spider_async(reason="finished"))
+
     def _discover(self, visit: Visit, request: Request) -> None:
         try:
             reason = left_out(visit.lease, request) or self._off_site(request)
@@ -210,7 +221,9 @@ class GuestEngine(ExecutionEngine):
             return "off_site"
         return ""
 
-    def _settle(self, visit: Visit, result: Request | Response | BaseException | None, request: Request) -> None:
+    def _settle(
+        self, visit: Visit, result: Request | Response | BaseException | None, request: Request
+    ) -> None:
         del self._visits[request]
         steward, lease = self._steward, visit.lease
         try:

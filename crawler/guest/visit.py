@@ -185,9 +185,7 @@ def _reasoned(page: Settlement, visit: Visit, result: object, *, again: bool) ->
     if visit.failed:
         return replace(page, reason="callback_error")
     if isinstance(result, BaseException):
-        return replace(
-            page, reason=IGNORED if isinstance(result, IgnoreRequest) else "middleware_error"
-        )
+        return replace(page, reason=IGNORED if isinstance(result, IgnoreRequest) else "middleware_error")
     return page
 
 
