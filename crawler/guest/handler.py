@@ -25,9 +25,8 @@ from core import Capture, InputError
 from crawler.guest.errand import IMPOSSIBLE
 from crawler.guest.visit import Visit
 from crawler.handler import WireHandler
-from crawler.message import field
 from crawler.spider import LeaseSpider
-from crawler.wire import Failure
+from crawler.wire import Failure, field
 from storage.payload import content_decoded
 from storage.records import PAYLOAD_LIMIT
 
