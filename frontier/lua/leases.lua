@@ -70,7 +70,7 @@ local function abandon(c, token, l, when, expired)
     if expiries >= MAX_EXPIRIES then
       conclude(c, 'failed', 'lease_expired', 1)
     elseif has(h.flags, DEAD) then
-      conclude(c, 'failed', 'host_dead', 1)
+      conclude(c, 'failed', death(h), 1)
     else
       put_back(c, h, sub(l.subject, 1, 5) .. char(expiries) .. sub(l.subject, 7))
     end
@@ -105,7 +105,7 @@ local function wake(c, key, now, counter)
     local cut = find(member, '\0', 1, true)
     local h = read_host(c, sub(member, 1, cut - 1))
     if has(h.flags, DEAD) then
-      conclude(c, 'failed', 'host_dead', 1)
+      conclude(c, 'failed', death(h), 1)
     else
       enqueue(c, h, sub(member, cut + 1))
       settle_host(c, h)
