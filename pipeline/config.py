@@ -62,6 +62,7 @@ class CrawlerConfig:
     allow_networks: tuple[str, ...] = ()
     render: str = "never"
     archive: str = "all"
+    compression: str = "gzip"
     max_pages_per_host: int | None = None
     max_pages_per_domain: int | None = None
     max_hosts_per_domain: int = 4096
@@ -225,6 +226,10 @@ def _check(path: Path, config: Config) -> None:
             f"crawler.archive must be 'all' or 'kept', not {crawler.archive!r}",
         ),
         (
+            crawler.compression in {"gzip", "zstd"},
+            f"crawler.compression must be 'gzip' or 'zstd', not {crawler.compression!r}",
+        ),
+        (
             config.dedup.near == "off" or re.fullmatch(r"[1-9]\d{0,3}x[1-9]\d{0,3}", config.dedup.near),
             f"dedup.near must be 'off' or bands x rows such as '14x8', not {config.dedup.near!r}",
         ),
@@ -293,6 +298,7 @@ contact = ""                    # required to crawl: "mailto:you@example.org" or
 # timeout = 30                  # seconds for one exchange
 # max_backlog = "4GiB"          # a crawl that `thresher process --follow` follows waits above so many unprocessed bytes
 # archive = "all"               # or "kept": what the cheap filters drop leaves a note with its reason, no page
+# compression = "gzip"          # of archive files; or "zstd": smaller, but few tools read it yet
 # allow_networks = []           # CIDRs exempt from the block on private, loopback and link-local addresses
 #   max_pages_per_host          # URLs let in of one host at most; any number where not set
 #   max_pages_per_domain        # the same of one registered domain

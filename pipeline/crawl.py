@@ -38,6 +38,7 @@ from pipeline.berth import Berth, Left, Place, told
 from pipeline.progress import Progress
 from pipeline.project import Project
 from pipeline.screen import Screen
+from storage.compression import checked
 
 POLL_S = 0.5
 REPLACEMENTS = 5
@@ -241,6 +242,7 @@ def _worker_config(
             max_pages=goal,
             max_time_s=max_time_s,
             screen=screen,
+            compression=checked(settings.compression),
             ttl_s=lives.TTL_S,
         )
 

@@ -65,13 +65,20 @@ def validator(compression: Compression) -> Callable[[Sequence[bytes]], None]:
 
     def check(members: Sequence[bytes]) -> None:
         hashed = sys.maxsize if next(turns) == 0 else SMALL
-        _pair([_record(decompress(member), hashed) for member in members])
+        try:
+            _pair([check_record(decompress(member), hashed) for member in members])
+        except CorruptData as error:
+            raise CorruptData(
+                f"a record was to be archived that {error}; nothing of it was written"
+            ) from None
 
     return check
 
 
-def _record(data: bytes, hashed: int) -> Head:
-    """Its head; its digests are made again where its block has no more than `hashed` bytes."""
+def check_record(data: bytes, hashed: int = sys.maxsize) -> Head:
+    """Return the head of a record that keeps rules 2 to 5. Its digests are made again where its block has no more than
+    `hashed` bytes. Raises `CorruptData` that names the rule.
+    """
     begin = HEAD.match(data)
     if begin is None:
         _refuse("head", f"it begins with {data[:40]!r}")
@@ -175,6 +182,4 @@ def _said(head: Head, name: bytes) -> str:
 
 
 def _refuse(rule: str, what: str) -> NoReturn:
-    raise CorruptData(
-        f"a record that was to be archived breaks the rule {rule!r}: {what}; nothing of it was written"
-    )
+    raise CorruptData(f"breaks the rule {rule!r}: {what}")
