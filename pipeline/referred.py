@@ -29,7 +29,7 @@ class Referred:
 
     def __init__(self) -> None:
         self._life = ExitStack()
-        self._buckets = [self._life.enter_context(TemporaryFile()) for _ in range(BUCKETS)]
+        self._buckets = [self._life.enter_context(TemporaryFile()) for _ in range(BUCKETS)]  # noqa: SIM115 - closed with the stack
         self._files: list[str] = []
 
     def __enter__(self) -> Self:
