@@ -2,7 +2,8 @@
 
 1. WARC files that are gzip go in as they are. Others are compressed anew, a gzip member a record: readers of WACZ know
    no Zstandard. What was damaged in an ingested file stays out then.
-2. Each HTML page that was answered with 200 is in the list of pages, with its title and when it was fetched.
+2. Each HTML page that was answered with 200 is in the list of pages, with its title and when it was fetched; one that
+   was a revisit without its title.
 3. The same storage gives the same bytes. Memory is bounded by the largest record and by the index of one WARC file.
 """
 
@@ -27,13 +28,16 @@ from storage import cdxj
 from storage.compression import member
 from storage.manifest import Output, manifests
 from storage.members import members
-from storage.records import read
+from storage.records import ArchivedRecord, read
+from storage.revisit import REVISIT_MIME
 from storage.store import Store
 from storage.wacz import Wacz, page
 
 PIECE = 1 << 20
 LARGEST_RECORD = 1 << 30
 """Bytes of a record that is compressed anew: it is held in memory."""
+PAGES = frozenset({*HTML, REVISIT_MIME})
+"""Types in an index of what may be a page: of a revisit only its head can tell."""
 OPEN_AT_MOST = 64
 """Index files merged at a time."""
 LOOKED_AT = 256 << 10
@@ -94,8 +98,8 @@ def _write(
                 rows = _rows(store, index)
                 for row in sorted(rows, key=lambda row: row.offset):
                     latest = max(latest, row.timestamp)
-                    if row.status == 200 and row.mime in HTML:
-                        line = page(row.url, _iso(row.timestamp), _title(store, warc.name, row.offset))
+                    line = _page(store, row)
+                    if line:
                         listed.write(f"{line}\n")
                         first = first or row.url
                         found += 1
@@ -180,9 +184,18 @@ def _lines(path: Path) -> Iterator[str]:
         yield from file
 
 
-def _title(store: Store, name: str, offset: int) -> str:
-    with store.open(name) as file:
-        record = next(read(file, offset, offset + 1, name=name, limit=LOOKED_AT))
+def _page(store: Store, row: cdxj.Row) -> str:
+    """Its line in the list of pages; empty where it is none."""
+    if row.status != 200 or row.mime not in PAGES:
+        return ""
+    with store.open(row.filename) as file:
+        record = next(read(file, row.offset, row.offset + 1, name=row.filename, limit=LOOKED_AT))
+    if record.mime not in HTML:
+        return ""
+    return page(row.url, _iso(row.timestamp), _title(record))
+
+
+def _title(record: ArchivedRecord) -> str:
     found = TITLE.search(decode(record.payload, record.header("content-type")).text)
     return " ".join(html.unescape(found[1]).split())[:LONGEST_TITLE] if found else ""
 

@@ -25,7 +25,7 @@ def archived(root, compression="gzip", pages=30, **more):
     store = Files(root)
     made = Archive(store, "main", writer="w", user_agent="t", compression=compression, **more)
     for number in range(pages):
-        title = TITLES[number % len(TITLES)]
+        title = TITLES[number % 20 % len(TITLES)]
         body = f"<html><head><title>{title}</title></head><p>{'text ' * 300}{number % 20}</html>".encode()
         one = capture(body, wire=f"https://example.org/{number}", started_ms=STARTED_MS + number * 1000)
         made.append(one, UUID(int=number), notes=Notes())
@@ -89,7 +89,8 @@ def test_pages_have_titles_and_times(tmp_path):
         header, *pages = map(json.loads, package.read("pages/pages.jsonl").decode().splitlines())
         described = json.loads(package.read("datapackage.json"))
     assert header == {"format": "json-pages-1.0", "id": "pages", "title": "All Pages"}
-    assert len(pages) == 20
+    assert len(pages) == 30
+    assert ["title" in page for page in pages] == [True] * 20 + [False] * 10
     assert pages[0] == {
         "id": pages[0]["id"],
         "url": "https://example.org/0",
@@ -97,7 +98,7 @@ def test_pages_have_titles_and_times(tmp_path):
         "title": "First & best",
     }
     assert pages[1]["title"] == "Zweite Seite"
-    assert len({page["id"] for page in pages}) == 20
+    assert len({page["id"] for page in pages}) == 30
     assert described["title"] == "A title"
     assert described["wacz_version"] == "1.1.1"
     assert described["created"] == "2026-01-02T03:04:34Z"

@@ -1,6 +1,9 @@
 """A payload is written once; what is written in its place refers to what is durable."""
 
 import random
+import subprocess
+import sys
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -218,3 +221,5 @@ def test_fastwarc_finds_every_digest_right(files, kind):
     path = files.path(f"warc/main/main-w-00000{SUFFIXES[kind]}")
     with path.open("rb") as file:
         assert all(record.verify_block_digest() for record in ArchiveIterator(file, parse_http=False))
+    tool = Path(sys.executable).with_name("fastwarc")
+    assert subprocess.run([tool, "check", path], check=False, capture_output=True).returncode == 0
