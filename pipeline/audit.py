@@ -21,7 +21,7 @@ from storage.members import Member
 from storage.payload import dechunked
 from storage.records import DAMAGED, PAYLOAD_LIMIT, ArchivedRecord, read
 from storage.store import Store
-from storage.validator import check_record
+from storage.validator import HTTP_HEAD, check_record
 from storage.warc import sha1
 
 NAMED_AT_MOST = 20
@@ -82,7 +82,7 @@ def _fault(store: Store, name: str, member: Member) -> str | None:
         head = check_record(member.data)
     except CorruptData as error:
         return str(error)
-    if head[b"warc-type"] == b"response":
+    if head[b"warc-type"] == b"response" and b"warc-truncated" not in head:
         entity = _chunked(member.data)
         if entity is not None and sha1(entity).encode() != head.get(b"warc-payload-digest"):
             return "breaks the rule 'payload digest'"
@@ -99,13 +99,15 @@ def _streamed(store: Store, name: str, member: Member) -> bool:
 
 def _chunked(data: bytes) -> bytes | None:
     """The entity of a response that was sent in chunks, and nothing else; None for any other."""
-    block = data.partition(b"\r\n\r\n")[2]
-    head, _, body = block.partition(b"\r\n\r\n")
-    names = [line.partition(b":") for line in head.lower().split(b"\r\n")]
+    block = data.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n\r\n")
+    head = HTTP_HEAD.match(block)
+    if head is None:
+        return None
+    names = [line.partition(b":") for line in head[0].lower().split(b"\r\n")]
     framing = [value.strip() for name, _, value in names if name in {b"transfer-encoding", b"content-length"}]
     if framing != [b"chunked"]:
         return None
-    entity, problem = dechunked(body.removesuffix(b"\r\n\r\n"), PAYLOAD_LIMIT)
+    entity, problem = dechunked(block[head.end() :], PAYLOAD_LIMIT)
     return None if problem else entity
 
 
