@@ -44,6 +44,7 @@ from crawler.wire.limits import TOTAL
 from frontier import Budget, Frontier
 from frontier.connect import connect
 from storage.archive import Archive
+from storage.compression import Compression
 from storage.store import Store
 
 STOPPED_AT_ONCE = 130
@@ -92,6 +93,8 @@ class WorkerConfig:
     max_file_bytes: int = 1 << 30
     """At which an archive file is sealed; sooner where the crawl is followed (`crawler.rotation`)."""
     max_file_age_s: int = 3600
+    compression: Compression = "gzip"
+    """Of the archive files."""
     screen: Screen | None = None
     """Names the reason for which a page is not archived; None archives all."""
     sitemaps: bool = True
@@ -122,6 +125,7 @@ async def _run(config: WorkerConfig) -> bool:
         user_agent=name,
         max_bytes=config.max_file_bytes,
         max_age_s=config.max_file_age_s,
+        compression=config.compression,
     )
     link = await connect(config.redis)
     try:

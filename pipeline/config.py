@@ -67,6 +67,7 @@ class CrawlerConfig:
     allow_networks: tuple[str, ...] = ()
     render: str = "never"
     archive: str = "all"
+    compression: str = "gzip"
     max_pages_per_host: int | None = None
     max_pages_per_domain: int | None = None
     max_hosts_per_domain: int = 4096
@@ -243,6 +244,10 @@ def _check(path: Path, config: Config) -> None:
             f"crawler.archive must be 'all' or 'kept', not {crawler.archive!r}",
         ),
         (
+            crawler.compression in {"gzip", "zstd"},
+            f"crawler.compression must be 'gzip' or 'zstd', not {crawler.compression!r}",
+        ),
+        (
             config.dedup.near == "off" or re.fullmatch(r"[1-9]\d{0,3}x[1-9]\d{0,3}", config.dedup.near),
             f"dedup.near must be 'off' or bands x rows such as '14x8', not {config.dedup.near!r}",
         ),
@@ -311,6 +316,7 @@ contact = ""                    # required to crawl: "mailto:you@example.org" or
 # timeout = 30                  # seconds to the first byte; a whole exchange may take four times as long
 # max_backlog = "4GiB"          # a crawl that `thresher process --follow` follows waits above so many unprocessed bytes
 # archive = "all"               # or "kept": what the cheap filters drop leaves a note with its reason, no page
+# compression = "gzip"          # of archive files; or "zstd": smaller, but few tools read it yet
 # allow_networks = []           # CIDRs exempt from the block on private, loopback and link-local addresses
 # verify_tls = true             # false takes pages whose certificate is not trusted, and notes that
 # nameservers = []              # "192.0.2.53:53"; the system's where empty

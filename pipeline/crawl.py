@@ -42,6 +42,7 @@ from pipeline.progress import Progress
 from pipeline.project import Project
 from pipeline.screen import Screen
 from pipeline.sow import sow
+from storage.compression import checked
 
 POLL_S = 0.5
 REPLACEMENTS = 5
@@ -270,6 +271,7 @@ def _worker_config(
             max_time_s=max_time_s,
             screen=screen,
             guest=guest,
+            compression=checked(settings.compression),
             ttl_s=lives.TTL_S,
         )
 
