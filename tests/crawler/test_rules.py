@@ -222,7 +222,9 @@ def test_the_slowest_of_what_is_asked_of_us_counts(lines, delay_s):
 
 
 def test_2_2_4_sitemaps_are_said_to_everybody_and_end_no_group():
-    rules = parse(b"Sitemap: /a\nUser-agent: x\nSitemap: http://b.org/s\nsite-map: /a\nSitemap:\n", "thresher")
+    rules = parse(
+        b"Sitemap: /a\nUser-agent: x\nSitemap: http://b.org/s\nsite-map: /a\nSitemap:\n", "thresher"
+    )
     assert rules.sitemaps == ("/a", "http://b.org/s")
 
 
@@ -309,7 +311,9 @@ def test_the_cases_of_crawler_commons_are_read_as_it_reads_them():
     seen = set()
     for name, body in files("sitemaps-feeds-robots-cases.tar.zst"):
         base = name.rpartition("/")[2]
-        for digit, letter in zip("1234", "abcd", strict=True):  # a product token has no digits (2.2.1); theirs have
+        for digit, letter in zip(
+            "1234", "abcd", strict=True
+        ):  # a product token has no digits (2.2.1); theirs have
             body = body.replace(f"bot{digit}".encode(), f"bot-{letter}".encode())  # noqa: PLW2901
         for agent, path, expected in CASES.get(base, ()):
             assert allowed(body, path, agent) == expected, (base, agent, path)
