@@ -21,13 +21,14 @@ from core import Capture, Url
 from core.capture import Truncation
 from crawler.identity import PRODUCT
 from crawler.listed import is_in_reach, is_sitemap, listed
-from crawler.message import Headers, field
 from crawler.outcome import Judgement, of_response
 from crawler.sitemap import listing
 from crawler.sketch import sketch
-from extract.charset import decode
+from crawler.wire import Headers, field
+from extract.charset import utf8
 from extract.links import links
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
+from frontier.canonical import MAX_LENGTH
 from frontier.trap import pitfall
 from storage.dropped import Dropped
 from storage.payload import content_decoded
@@ -162,15 +163,28 @@ def _links(lease: Lease, found: Answer, known: Container[str]) -> tuple[Discover
         return ()
     if _says_nofollow(found.headers):
         return ()
-    page = links(decode(found.body, found.header("content-type")).text, lease.url.wire)
+    page = links(utf8(found.body, found.header("content-type")), lease.url.wire)
     if page.nofollow:
         return ()
+    folder, base = _bases(page.base)
     urls: dict[str, Url] = {}
     for href in page.hrefs:
-        url = _link(href)
-        if url is not None and url.text not in urls and url.text not in known and lease.scope.admits(url):
+        url = _link(href, base if href[0] == "?" else folder)
+        if url is not None and url.text not in known and lease.scope.admits(url):
             urls[url.text] = url
     return tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in urls.values())
+
+
+def _bases(address: str) -> tuple[str | None, str | None]:
+    """What links are relative to, but for those that are a query alone; and what these are.
+
+    A base longer than any URL has no relative links: they would be refused for their length, each at the cost of it.
+    """
+    if len(address) > MAX_LENGTH:
+        return None, None
+    base = address.partition("#")[0]
+    path = base.partition("?")[0]
+    return path[: path.rindex("/") + 1], base
 
 
 def _discovery(lease: Lease, url: Url, *, depth: int, hops: int) -> Discovery:
@@ -185,10 +199,10 @@ def _discovery(lease: Lease, url: Url, *, depth: int, hops: int) -> Discovery:
     )
 
 
-@lru_cache(maxsize=32_768)  # the same navigation stands on every page of a site
-def _link(href: str) -> Url | None:
+@lru_cache(maxsize=65_536)  # the same navigation stands on every page of a folder
+def _link(href: str, base: str | None = None) -> Url | None:
     try:
-        url = canonical(href)
+        url = canonical(href, base)
     except NotAUrl:
         return None
     return None if pitfall(url) else url

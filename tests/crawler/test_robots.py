@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawler.address import networks
+from crawler.wire import networks
 from crawler.entrance import Entrance
 from crawler.outcome import LONGEST_WAIT_MS
 from crawler.robots import (
