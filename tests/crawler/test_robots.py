@@ -178,7 +178,7 @@ async def test_a_redirect_that_leads_nowhere_means_that_all_is_allowed():
 def test_2_5_the_first_500_kib_count():
     found = ruled(200, b"User-agent: *\nDisallow: /a\n" + b"#" * LONGEST + b"\nDisallow: /b\n")
     body, read_ms = unstamped(found.body)
-    assert (body[:28], len(body), read_ms) == (b"User-agent: *\nDisallow: /a\n", 28, NOW)
+    assert (body, read_ms) == (b"User-agent: *\nDisallow: /a\n", NOW)
 
 
 def test_2_5_rules_that_were_cut_on_the_way_lack_the_line_they_were_cut_in():
