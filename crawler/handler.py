@@ -44,7 +44,8 @@ class WireHandler:
         if lease.kind is Kind.ROBOTS:
             found = await ask(self._client, lease, self._entrance)
         else:
-            found = await self._client.get(lease.url, self._entrance.of(lease))
+            headers = request.meta.get("headers", ())
+            found = await self._client.get(lease.url, self._entrance.of(lease), headers=headers)
         if isinstance(found, Wait):
             self._loop.postponed(lease, found.ms)
         elif not _is_trouble(found):

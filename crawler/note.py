@@ -18,6 +18,9 @@ _VERSION = 1
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 _TEXTS = {b"e": "etag", b"l": "last_modified", b"g": "digest", b"r": "record_id", b"u": "uri"}
 _NUMBERS = {b"v": "level", b"m": "modified_ms", b"d": "date_ms"}
+_ERRAND = b"s"
+ROOM = LONGEST_NOTE - 5
+"""Octets of the longest errand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +42,8 @@ class Note:
     uri: str = ""
     """Of the capture that the last one was a revisit of, where it had another URL."""
     date_ms: int = 0
+    errand: bytes = b""
+    """What a user's spider wants done with the answer (`crawler.guest.errand`)."""
 
 
 EMPTY = Note()
@@ -53,6 +58,10 @@ def encode(note: Note) -> bytes:
         for tag, value in fields
         if 0 < len(value) <= LONGEST_FIELD
     )
+    if note.errand:
+        # Whatever else there is no room for is left out: the spider could do nothing without it.
+        errand = _ERRAND + len(note.errand).to_bytes(2, "big") + note.errand
+        body = errand + body if len(errand) + len(body) + 2 <= LONGEST_NOTE else errand
     if not body and note.kind == "page":
         return b""
     found = bytes((_VERSION, _KINDS.index(note.kind))) + body
@@ -63,7 +72,7 @@ def decode(written: bytes) -> Note:
     """What `encode` wrote."""
     if len(written) < 2 or written[0] != _VERSION or written[1] >= len(_KINDS):
         return EMPTY
-    fields: dict[str, str | int] = {}
+    fields: dict[str, str | int | bytes] = {}
     at = 2
     while at < len(written):
         tag, begin = written[at : at + 1], at + 3
@@ -72,6 +81,8 @@ def decode(written: bytes) -> Note:
             return EMPTY
         if tag in _TEXTS:
             fields[_TEXTS[tag]] = written[begin:at].decode("utf-8", "replace")
+        elif tag == _ERRAND:
+            fields["errand"] = written[begin:at]
         elif tag in _NUMBERS:
             fields[_NUMBERS[tag]] = int.from_bytes(written[begin:at], "big")
     return Note(kind=_KINDS[written[1]], **fields)  # type: ignore[arg-type]

@@ -107,6 +107,15 @@ def settlement_of_dropped(lease: Lease, found: Dropped, received_ms: int) -> Set
     return settled(lease, judgement, links)
 
 
+def forbids_following(found: Answer, base: str) -> bool:
+    """Whether the page, or its server, asks that its links not be followed. `base` is its URL."""
+    if _says_nofollow(found.headers):
+        return True
+    if not (200 <= found.status < 300 and found.body and _is_html(found)):
+        return False
+    return links(decode(found.body, found.header("content-type")).text, base).nofollow
+
+
 def settled(
     lease: Lease, judgement: Judgement, discoveries: tuple[Discovery, ...] = (), said: int | None = None
 ) -> Settlement:

@@ -1,6 +1,7 @@
 """`Settler`: between the end of an exchange and the end of its lease.
 
-1. A lease is settled only when its records are durable: append, commit, then settle, never another way round.
+1. A lease is settled only when its records are durable: append, commit, then settle, never another way round. What
+   somebody else makes of pages comes before (`before`).
 2. An open archive file is sealed when it is due, also while nothing is appended to it (`crawler.rotation`).
 3. Batches: every tenth of a second, or at once when many wait. Appending, compressing and fsync happen in a
    thread of their own, one batch at a time; the event loop goes on.
@@ -59,10 +60,14 @@ class Settler:
         pulse: Pulse,
         rotation: Rotation,
         clock_ms: Callable[[], int] = utc_ms,
+        before: Callable[[], None] | None = None,
     ) -> None:
-        """`clock_ms` is the one that dates the captures."""
+        """`clock_ms` is the one that dates the captures. `before` is called with every batch, in the thread that archives:
+        it returns when what was made of the pages is durable.
+        """
         self._archive, self._frontier, self._settled = archive, frontier, settled
         self._gate, self._pulse, self._rotation, self._clock_ms = gate, pulse, rotation, clock_ms
+        self._before = before
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="archive")
         self._waiting: list[Finished] = []
         self._many = asyncio.Event()
@@ -115,6 +120,8 @@ class Settler:
         )
 
     def _store(self, batch: Sequence[Finished]) -> None:
+        if self._before is not None:
+            self._before()
         for finished in batch:
             for capture, record_id in finished.records:
                 if finished.dropped is None:

@@ -89,7 +89,9 @@ async def _rescrape(project: Project, address: str, plan: Plan) -> Rescraped:
 def _discoveries(project: Project, plan: Plan) -> Iterator[Discovery]:
     before = _stamp(time.time() - plan.older_than_s)
     found = newest(project.store, plan.crawl, _choice(project, plan))
-    chosen = (row for _, row in found if row.timestamp <= before and (row.status == 200 or row.mime == REVISIT_MIME))
+    chosen = (
+        row for _, row in found if row.timestamp <= before and (row.status == 200 or row.mime == REVISIT_MIME)
+    )
     for row in islice(chosen, plan.budget):
         url = canonical(row.url)
         yield Discovery(

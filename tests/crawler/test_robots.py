@@ -2,7 +2,6 @@
 
 import pytest
 
-from crawler.wire import networks
 from crawler.entrance import Entrance
 from crawler.outcome import LONGEST_WAIT_MS
 from crawler.robots import (
@@ -20,7 +19,7 @@ from crawler.robots import (
     unstamped,
 )
 from crawler.rules import LONGEST, parse
-from crawler.wire import Client, Wait
+from crawler.wire import Client, Wait, networks
 from frontier import Fault, Kind, RobotsRecord
 from tests.crawler.leases import lease
 from tests.crawler.server import Server, page, redirect

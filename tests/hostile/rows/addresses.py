@@ -78,7 +78,12 @@ def rows(there: There) -> list[Row]:
             number=35,
             name="a user name that looks like a host",
             scope="any",
-            answers={"/bad": links(f"http://{there.host(35)}@127.0.0.1:{there.canary}/", f"http://127.0.0.1:{there.canary}\\@{there.host(35)}/")},
+            answers={
+                "/bad": links(
+                    f"http://{there.host(35)}@127.0.0.1:{there.canary}/",
+                    f"http://127.0.0.1:{there.canary}\\@{there.host(35)}/",
+                )
+            },
             also=untouched,
         ),
     ]

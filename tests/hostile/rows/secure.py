@@ -67,7 +67,9 @@ def spoken(*paths):
             record = seen.response(path)
             protocols = [value for key, value in record.head if key.lower() == "warc-protocol"]
             assert "h2" in protocols, (path, protocols)
-            assert record.block.startswith((b"HTTP/1.1 200", b"HTTP/2 200", b"HTTP/2.0 200")), record.block[:40]
+            assert record.block.startswith((b"HTTP/1.1 200", b"HTTP/2 200", b"HTTP/2.0 200")), record.block[
+                :40
+            ]
 
     return judge
 
