@@ -4,7 +4,7 @@ The same function reads an answer that has just come and one that a dead worker 
 page comes to the same either way.
 
 1. Links are followed on HTML pages only, as deep as the lease says, within its scope, and not where the page
-   (meta robots) or the server (X-Robots-Tag) says nofollow.
+   (meta robots) or the server (X-Robots-Tag) says nofollow and that is obeyed.
 2. A redirect's target is one discovery, of the same depth, within the scope, ten hops at most. What it leads
    to is fetched under its own lease, its own robots rules, its own delay.
 3. A URL that a trap would make (`frontier.trap`) is no discovery; like one out of scope it is left out and not counted.
@@ -19,14 +19,14 @@ from functools import lru_cache
 
 from core import Capture, Url
 from core.capture import Truncation
-from crawler.identity import PRODUCT
 from crawler.listed import is_in_reach, is_sitemap, listed
-from crawler.outcome import Judgement, of_response
+from crawler.outcome import Judgement, as_browsers_read, of_response
 from crawler.sitemap import listing
 from crawler.sketch import sketch
 from crawler.wire import Headers, field
 from extract.charset import utf8
 from extract.links import links
+from extract.rights import Rights, rights
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
 from frontier.canonical import MAX_LENGTH
 from frontier.trap import pitfall
@@ -42,10 +42,8 @@ _LOOKS_LIKE_HTML = re.compile(
     rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 _SNIFFED = 1_445  # bytes: the resource header of the MIME Sniffing standard
-_FOR_ONE_AGENT = re.compile(r"\s*([\w-]+)\s*:\s*(.*)", re.DOTALL)
-_DIRECTIVES_WITH_VALUE = frozenset(
-    {"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"}
-)
+OBEY = ("nofollow",)
+"""What pages ask of crawlers that is done where nobody says otherwise (`extract.rights`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +78,9 @@ def answer(capture: Capture, *, whatever: bool = False) -> Answer:
     )
 
 
-def settlement(lease: Lease, found: Answer, known: Container[str] = frozenset()) -> Settlement:
+def settlement(
+    lease: Lease, found: Answer, known: Container[str] = frozenset(), obey: Container[str] = OBEY
+) -> Settlement:
     """Return how the lease ends. URLs whose text is in `known` are not worth telling the frontier again."""
     judgement = of_response(
         found.status,
@@ -94,7 +94,7 @@ def settlement(lease: Lease, found: Answer, known: Container[str] = frozenset())
         return _of_sitemap(lease, found, judgement, known)
     if not (200 <= found.status < 300 and found.body and _is_html(found)):
         return settled(lease, judgement)
-    return settled(lease, judgement, _links(lease, found, known), sketch(found.body, lease.url.text))
+    return settled(lease, judgement, _links(lease, found, known, obey), sketch(found.body, lease.url.text))
 
 
 def settlement_of_dropped(lease: Lease, found: Dropped, received_ms: int) -> Settlement:
@@ -109,11 +109,15 @@ def settlement_of_dropped(lease: Lease, found: Dropped, received_ms: int) -> Set
 
 def forbids_following(found: Answer, base: str) -> bool:
     """Whether the page, or its server, asks that its links not be followed. `base` is its URL."""
-    if _says_nofollow(found.headers):
-        return True
-    if not (200 <= found.status < 300 and found.body and _is_html(found)):
-        return False
-    return links(decode(found.body, found.header("content-type")).text, base).nofollow
+    return "nofollow" in rights_of(found, base).robots
+
+
+def rights_of(found: Answer, base: str) -> Rights:
+    """What the page, and its server, say of how it may be used."""
+    metas: tuple[tuple[str, str], ...] = ()
+    if 200 <= found.status < 300 and found.body and _is_html(found):
+        metas = links(utf8(found.body, found.header("content-type")), base).metas
+    return rights(found.headers, metas, at_ms=found.received_ms)
 
 
 def settled(
@@ -145,11 +149,12 @@ def _of_sitemap(lease: Lease, found: Answer, judgement: Judgement, known: Contai
 def _redirected(lease: Lease, found: Answer) -> Settlement:
     reason = ""
     discoveries: tuple[Discovery, ...] = ()
+    location = as_browsers_read(found.header("location") or "")
     try:
-        url = canonical(found.header("location") or "", lease.url.text)
+        url = canonical(location, lease.url.text)
     except NotAUrl:
         url = None
-    if not found.header("location"):
+    if not location:
         reason = "no_location"
     elif url is None:
         reason = "bad_location"
@@ -167,13 +172,14 @@ def _redirected(lease: Lease, found: Answer) -> Settlement:
     return Settlement(lease=lease, outcome=Outcome.REDIRECTED, reason=reason, discoveries=discoveries)
 
 
-def _links(lease: Lease, found: Answer, known: Container[str]) -> tuple[Discovery, ...]:
+def _links(lease: Lease, found: Answer, known: Container[str], obey: Container[str]) -> tuple[Discovery, ...]:
     if lease.max_depth is not None and lease.depth >= lease.max_depth:
         return ()
-    if _says_nofollow(found.headers):
+    obeyed = "nofollow" in obey
+    if obeyed and "nofollow" in rights(found.headers).robots:
         return ()
     page = links(utf8(found.body, found.header("content-type")), lease.url.wire)
-    if page.nofollow:
+    if obeyed and "nofollow" in rights(metas=page.metas).robots:
         return ()
     folder, base = _bases(page.base)
     urls: dict[str, Url] = {}
@@ -220,18 +226,3 @@ def _link(href: str, base: str | None = None) -> Url | None:
 def _is_html(found: Answer) -> bool:
     mime = mime_of(found.header("content-type"))
     return mime in _HTML or (mime == "" and _LOOKS_LIKE_HTML.match(found.body[:_SNIFFED]) is not None)
-
-
-def _says_nofollow(headers: Headers) -> bool:
-    """X-Robots-Tag: what is said to all, and what is said to us by name."""
-    for name, value in headers:
-        if name.lower() != "x-robots-tag":
-            continue
-        named = _FOR_ONE_AGENT.fullmatch(value)
-        if named and named[1].lower() not in _DIRECTIVES_WITH_VALUE:
-            if named[1].lower() != PRODUCT:
-                continue
-            value = named[2]  # noqa: PLW2901 - the directives behind the name
-        if {directive.strip().lower() for directive in value.split(",")} & {"nofollow", "none"}:
-            return True
-    return False

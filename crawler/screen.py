@@ -2,7 +2,8 @@
 
 A worker may be given a function that looks at each page and names the reason for which it is not worth archiving.
 Of such a page a metadata record is archived in place of its request and response (`storage.dropped`), under the
-record id of its lease: durable before the lease ends, and enough to end it after a crash just the same.
+record id of its lease: durable before the lease ends, and enough to end it after a crash just the same. The same becomes of
+a page that asks not to be archived, where that is obeyed.
 Redirects, robots.txt and sitemaps are never screened: they say where the crawl went, and why.
 """
 
@@ -14,7 +15,7 @@ from core import Capture
 from core.capture import Truncation
 from crawler.listed import is_sitemap
 from crawler.outcome import REDIRECTS
-from crawler.page import answer, settlement
+from crawler.page import OBEY, answer, rights_of, settlement
 from crawler.settle import Finished
 from crawler.wire import Headers, field
 from frontier import Lease, Settlement
@@ -51,14 +52,21 @@ Screen = Callable[[Page], str | None]
 
 
 def finished(
-    lease: Lease, capture: Capture, record_id: UUID, *, screen: Screen | None, known: Container[str]
+    lease: Lease,
+    capture: Capture,
+    record_id: UUID,
+    *,
+    screen: Screen | None,
+    known: Container[str],
+    obey: Container[str] = OBEY,
 ) -> Finished:
     """How the lease of a page that was answered ends. URLs whose text is in `known` are not told again."""
     listing = is_sitemap(lease)
     found = answer(capture, whatever=listing)
     records = ((capture, record_id),)
-    if screen is None or listing or capture.status in REDIRECTS:
-        return Finished(lease=lease, records=records, answer=settlement(lease, found, known))
+    private = "noarchive" in obey and "noarchive" in rights_of(found, lease.url.wire).robots
+    if (screen is None and not private) or listing or capture.status in REDIRECTS:
+        return Finished(lease=lease, records=records, answer=settlement(lease, found, known, obey))
     body = (
         found.body
         or content_decoded(capture.payload, field(capture.headers, "content-encoding"), PAYLOAD_LIMIT)[0]
@@ -72,8 +80,9 @@ def finished(
         truncated=capture.truncated,
     )
     # The record says all links that are followed, whoever was told of them before.
-    whole = settlement(lease, found)
-    dropped = _dropped(capture, page, whole, screen(page))
+    whole = settlement(lease, found, obey=obey)
+    reason = "noarchive" if private else screen(page) if screen is not None else None
+    dropped = _dropped(capture, page, whole, reason)
     told = tuple(link for link in whole.discoveries if link.url.text not in known)
     return Finished(lease=lease, records=records, dropped=dropped, answer=replace(whole, discoveries=told))
 

@@ -222,7 +222,7 @@ async def _take_up(
     async def dead(workers: set[str]) -> set[str]:
         return await lives.dead(frontier, project.state, name, workers, ended)
 
-    await recover(project.store, frontier, dead, crawl=name)
+    await recover(project.store, frontier, dead, crawl=name, obey=project.config.crawler.obey)
     lives.sweep(project.state, name)
 
 
@@ -269,6 +269,8 @@ def _worker_config(
             max_pages=goal,
             max_time_s=max_time_s,
             screen=screen,
+            sitemaps=settings.sitemaps,
+            obey=settings.obey,
             guest=guest,
             ttl_s=lives.TTL_S,
         )
