@@ -34,7 +34,7 @@ _MEANS = {"none": ("noindex", "nofollow"), "nocache": ("noarchive",)}
 _NAMED = re.compile(r"\s*([\w-]+)\s*:\s*(.*)", re.DOTALL)
 _WITH_VALUE = frozenset((EXPIRED, "max-snippet", "max-image-preview", "max-video-preview"))
 _WEEKDAY = re.compile(
-    r"\b((?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?)\s*,", re.IGNORECASE
+    r"\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\s*,", re.IGNORECASE
 )
 
 
@@ -88,8 +88,8 @@ def _note(tdm: dict[str, str], name: str, value: str) -> None:
 
 def _directives(value: str, at_ms: int) -> Iterator[str]:
     ours = True
-    # The comma of a date is none between directives.
-    for part in _WEEKDAY.sub(r"\1", value).split(","):
+    # The comma behind the day of a date is none between directives; the day says nothing.
+    for part in _WEEKDAY.sub("", value).split(","):
         said = part
         named = _NAMED.fullmatch(said)
         if named is not None and named[1].lower() not in _WITH_VALUE:

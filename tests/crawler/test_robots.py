@@ -24,7 +24,6 @@ from frontier import Fault, Kind, RobotsRecord
 from tests.crawler.leases import lease
 from tests.crawler.server import Server, page, redirect
 
-
 NOW = 1_700_000_000_000
 
 
