@@ -141,3 +141,11 @@ def wait_ms(retry_after: str | None, now_ms: int) -> int | None:
     except (ValueError, OverflowError):
         return None
     return min(max(until_ms - now_ms, 0), LONGEST_WAIT_MS)
+
+
+def as_browsers_read(location: str) -> str:
+    """A Location header, whose octets are latin-1 here: UTF-8 where they are that, as browsers have it."""
+    try:
+        return location if location.isascii() else location.encode("latin-1").decode()
+    except UnicodeError:
+        return location

@@ -32,6 +32,7 @@ from crawler.guest.feeds import Feeds
 from crawler.handler import WireHandler
 from crawler.identity import user_agent
 from crawler.loop import Loop
+from crawler.page import OBEY
 from crawler.pulse import Pulse
 from crawler.robots import PATIENCE_MS
 from crawler.rotation import Rotation
@@ -97,6 +98,8 @@ class WorkerConfig:
     """Of the archive files."""
     screen: Screen | None = None
     """Names the reason for which a page is not archived; None archives all."""
+    obey: tuple[str, ...] = OBEY
+    """What pages ask of crawlers that is done: `nofollow`, `noarchive`."""
     sitemaps: bool = True
     """Whether the sitemaps that robots.txt files name are read."""
     guest: Guest | None = None
@@ -202,6 +205,7 @@ async def _crawl(
         "loop": loop,
         "settler": settler,
         "screen": config.screen,
+        "obey": config.obey,
     }
     spider: Spider | None
     enough = False

@@ -148,7 +148,10 @@ def test_that_a_page_is_as_it_was_counts_where_somebody_asked():
     asked = encode(Note(etag='"v1"', digest="sha1:X", date_ms=1))
     assert settled("", status=304, under=lease(note=asked)).outcome is Outcome.UNCHANGED
     assert settled("", status=304).outcome is Outcome.RETRY
-    assert settled("", status=304, under=lease(note=encode(Note(digest="sha1:X", date_ms=1)))).outcome is Outcome.RETRY
+    assert (
+        settled("", status=304, under=lease(note=encode(Note(digest="sha1:X", date_ms=1)))).outcome
+        is Outcome.RETRY
+    )
 
 
 def test_the_same_payload_is_unchanged_and_leads_nowhere_new():
