@@ -203,7 +203,13 @@ def _typed(path: Path, key: str, value: Any, kind: Any) -> Any:
         return value
     if kind == tuple[str, ...] and isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
-    words = {str: "a string", bool: "true or false", Tables: "tables such as [crawler.auth.\"example.org\"]", tuple[str, ...]: "a list of strings", int: "a whole number"}
+    words = {
+        str: "a string",
+        bool: "true or false",
+        Tables: 'tables such as [crawler.auth."example.org"]',
+        tuple[str, ...]: "a list of strings",
+        int: "a whole number",
+    }
     wanted = words.get(kind, "a whole number" if kind == int | None else "a number")
     raise InputError(f"{path}: {key} must be {wanted}, not {value!r}")
 
