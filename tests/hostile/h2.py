@@ -4,7 +4,7 @@ import asyncio
 import struct
 import time
 
-from tests.hostile.host import NOT_FOUND, Exchange, Host
+from tests.hostile.host import NOT_FOUND, Exchange, Host, send
 
 try:
     import hpack
@@ -27,6 +27,7 @@ class _Connection:
     def __init__(self, host: Host, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.host, self.reader, self.writer = host, reader, writer
         self.encoder, self.decoder = hpack.Encoder(), hpack.Decoder()
+        self.decoder.max_allowable_table_size = 1 << 30
         self.number = len(host.connected)
         self.window, self.widened = 65_535, asyncio.Event()
         self.streams: dict[int, int] = {}
@@ -34,8 +35,7 @@ class _Connection:
         self.tasks: set[asyncio.Task[None]] = set()
 
     async def send(self, data: bytes) -> None:
-        self.writer.write(data)
-        await self.writer.drain()
+        await send(self.writer, data)
 
     async def run(self, greeting: str) -> None:
         await self.reader.readexactly(len(PREFACE))
