@@ -3,7 +3,7 @@
 A worker may be given a function that looks at each page and names the reason for which it is not worth archiving.
 Of such a page a metadata record is archived in place of its request and response (`storage.dropped`), under the
 record id of its lease: durable before the lease ends, and enough to end it after a crash just the same.
-Redirects and robots.txt are never screened: they say where the crawl went, and why.
+Redirects, robots.txt and sitemaps are never screened: they say where the crawl went, and why.
 """
 
 from collections.abc import Callable, Container
@@ -12,6 +12,7 @@ from uuid import UUID
 
 from core import Capture
 from core.capture import Truncation
+from crawler.listed import is_sitemap
 from crawler.outcome import REDIRECTS
 from crawler.page import answer, settlement
 from crawler.settle import Finished
@@ -53,9 +54,10 @@ def finished(
     lease: Lease, capture: Capture, record_id: UUID, *, screen: Screen | None, known: Container[str]
 ) -> Finished:
     """How the lease of a page that was answered ends. URLs whose text is in `known` are not told again."""
-    found = answer(capture)
+    listing = is_sitemap(lease)
+    found = answer(capture, whatever=listing)
     records = ((capture, record_id),)
-    if screen is None or capture.status in REDIRECTS:
+    if screen is None or listing or capture.status in REDIRECTS:
         return Finished(lease=lease, records=records, answer=settlement(lease, found, known))
     body = (
         found.body

@@ -137,7 +137,11 @@ def every_response_has_its_request_and_says_so(played):
     assert len(requests) >= len(responses)
     for record in responses:
         concurrent = [value for key, value in record.head if key.lower() == "warc-concurrent-to"]
-        others = [other for other in requests if record.id in [v for k, v in other.head if k == "WARC-Concurrent-To"]][:1]
+        others = [
+            other
+            for other in requests
+            if record.id in [v for k, v in other.head if k == "WARC-Concurrent-To"]
+        ][:1]
         pairs = [ids[one] for one in concurrent if one in ids] or others
         assert any(one.type == "request" and one.url == record.url for one in pairs), record.head
         if len(responses) > 5_000:
@@ -309,7 +313,9 @@ def warcio_reads_every_record(played):
 @check
 def thresher_verifies_it(played):
     done = played.project.run("verify")
-    assert not [value for key, value in done.items() if key in {"problems", "faults", "damaged"} and value], done
+    assert not [value for key, value in done.items() if key in {"problems", "faults", "damaged"} and value], (
+        done
+    )
 
 
 @check

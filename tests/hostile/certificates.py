@@ -56,7 +56,9 @@ class Authority:
         context.load_cert_chain(path)
         context.set_alpn_protocols(["h2", "http/1.1"] if kind == "h2" else ["http/1.1"])
         if kind == "sni":
-            context.sni_callback = lambda _, name, __: None if name else ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
+            context.sni_callback = lambda _, name, __: (
+                None if name else ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
+            )
         if kind == "old":
             context.set_ciphers("ALL:@SECLEVEL=0")
             context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1

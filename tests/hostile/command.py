@@ -50,7 +50,9 @@ async def settle_robots(self, lease, *, rule, **options):
             "url": lease.url.text,
             "token": lease.token,
             "outcome": rule,
-            "reason": options["body"].decode("latin-1") if options.get("body", b"")[:8] == b"address_" else "",
+            "reason": options["body"].decode("latin-1")
+            if options.get("body", b"")[:8] == b"address_"
+            else "",
         }
     )
     return await _settle_robots(self, lease, rule=rule, **options)

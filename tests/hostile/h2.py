@@ -39,8 +39,13 @@ class _Connection:
 
     async def run(self, greeting: str) -> None:
         await self.reader.readexactly(len(PREFACE))
-        settings = b"" if greeting != "settings" else b"".join(
-            struct.pack(">HI", number, 0x7FFFFFFF if number in {4, 3} else 0xFFFFFF) for number in (1, 3, 4, 5, 6, 99)
+        settings = (
+            b""
+            if greeting != "settings"
+            else b"".join(
+                struct.pack(">HI", number, 0x7FFFFFFF if number in {4, 3} else 0xFFFFFF)
+                for number in (1, 3, 4, 5, 6, 99)
+            )
         )
         await self.send(frame(SETTINGS, 0, 0, settings))
         if greeting == "pings":
@@ -162,7 +167,9 @@ class _Connection:
         head, _ = self._head(answer)
         await self.send(frame(HEADERS, 0, stream, head))
         for number in range(50_000):
-            await self.send(frame(CONTINUATION, 0, stream, self.encoder.encode([(f"x-{number}", "y" * 2000)])))
+            await self.send(
+                frame(CONTINUATION, 0, stream, self.encoder.encode([(f"x-{number}", "y" * 2000)]))
+            )
 
     async def _bomb(self, stream, answer, exchange) -> None:
         await self._served(stream, answer, exchange, *(("x-bomb", "y" * 3000) for _ in range(5_000)))
@@ -172,7 +179,9 @@ class _Connection:
         await self.send(frame(HEADERS, END_HEADERS, stream, head) + frame(DATA, 0, stream, b"z" * 5_000_000))
 
     async def _push(self, stream, answer, exchange) -> None:
-        promised = self.encoder.encode([(":method", "GET"), (":scheme", "https"), (":path", "/x"), (":authority", "x")])
+        promised = self.encoder.encode(
+            [(":method", "GET"), (":scheme", "https"), (":path", "/x"), (":authority", "x")]
+        )
         await self.send(frame(PUSH, END_HEADERS, stream, struct.pack(">I", 2) + promised))
         await self._served(stream, answer, exchange)
 
@@ -186,7 +195,9 @@ class _Connection:
         await asyncio.sleep(600)
 
     async def _twice(self, stream, answer, exchange) -> None:
-        await self._served(stream, answer, exchange, ("set-cookie", "a=1"), ("set-cookie", "b=2"), ("x-a", "1"), ("x-a", "1"))
+        await self._served(
+            stream, answer, exchange, ("set-cookie", "a=1"), ("set-cookie", "b=2"), ("x-a", "1"), ("x-a", "1")
+        )
 
     async def _no_status(self, stream, answer, exchange) -> None:
         head = self.encoder.encode([("content-type", "text/html")])

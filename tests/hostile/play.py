@@ -104,14 +104,21 @@ class Project:
             text=True,
             timeout=limit_s,
         )
-        assert done.returncode == 0, f"{words}: {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+        assert done.returncode == 0, (
+            f"{words}: {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+        )
         return json.loads(done.stdout)
 
     def start(self, *words: str) -> subprocess.Popen:
         """A command that runs by itself, in a session of its own."""
         log = (self.directory / "log").open("a")
         return subprocess.Popen(
-            self.command(*words), cwd=self.directory, env=self.environment, stdout=log, stderr=log, start_new_session=True
+            self.command(*words),
+            cwd=self.directory,
+            env=self.environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
         )
 
     def seed(self, urls: Sequence[str], *, scope: str, name: str = "main", more: Sequence[str] = ()) -> dict:
@@ -128,7 +135,11 @@ class Project:
     @property
     def settled(self) -> list[dict]:
         """How every lease ended, in order."""
-        return [json.loads(line) for line in self.ledger.read_text().splitlines()] if self.ledger.exists() else []
+        return (
+            [json.loads(line) for line in self.ledger.read_text().splitlines()]
+            if self.ledger.exists()
+            else []
+        )
 
     @property
     def records(self) -> list[warc.Record]:
@@ -241,7 +252,11 @@ class Seen:
 
     def responses(self, path: str) -> list[warc.Record]:
         """What the archive has of a path, revisits included."""
-        return [record for record in self.records if record.type in {"response", "revisit"} and record.url == self.url + path]
+        return [
+            record
+            for record in self.records
+            if record.type in {"response", "revisit"} and record.url == self.url + path
+        ]
 
     def response(self, path: str) -> warc.Record:
         """The last response record of a path."""
@@ -305,11 +320,15 @@ class Seen:
             self.fetched(*(("/",) if "/" not in self.row.ended else ()), *GOOD)
             paths = self.host.paths
             for path in GOOD:
-                assert paths[path] == self.row.asked.get(path, (1, 1))[0], f"{path} was asked for {paths[path]} times"
+                assert paths[path] == self.row.asked.get(path, (1, 1))[0], (
+                    f"{path} was asked for {paths[path]} times"
+                )
 
     def _ended(self) -> None:
         for path, pattern in self.row.ended.items():
-            assert fnmatchcase(self.ended(path), pattern), f"{path} ended as {self.ended(path)}, not {pattern}"
+            assert fnmatchcase(self.ended(path), pattern), (
+                f"{path} ended as {self.ended(path)}, not {pattern}"
+            )
 
     def _kept(self) -> None:
         for path, truncated in self.row.kept.items():
@@ -324,7 +343,9 @@ class Seen:
     def _asked(self) -> None:
         paths = self.host.paths
         for path, (least, most) in self.row.asked.items():
-            assert least <= paths[path] <= most, f"{path} was asked for {paths[path]} times, not {least} to {most}"
+            assert least <= paths[path] <= most, (
+                f"{path} was asked for {paths[path]} times, not {least} to {most}"
+            )
         for beginning in self.row.never:
             asked = [path for path in paths if path.startswith(beginning)]
             assert not asked, f"{asked} were asked for"
@@ -335,7 +356,9 @@ class Seen:
         for record in self.records:
             path = record.url[len(self.url) :]
             if record.type == "response" and not h2:
-                assert self._sent(record.block, path, cut=record.get("WARC-Truncated")), f"{path}: not what was sent"
+                assert self._sent(record.block, path, cut=record.get("WARC-Truncated")), (
+                    f"{path}: not what was sent"
+                )
             if record.type == "request" and not h2:
                 assert record.block in requests, f"{path}: a request that nobody received"
 

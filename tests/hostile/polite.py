@@ -55,16 +55,31 @@ def exactly(row: Row) -> Row:
 def site(number, name, found, **more) -> Row:
     """Every path in `found` is had once."""
     row = {"links": tuple(found), "answers": {}, **more}
-    row["answers"] = {path: page(f"<p>This is {spelled(n)}: {name}</p>") for n, path in enumerate(found)} | row["answers"]
+    row["answers"] = {
+        path: page(f"<p>This is {spelled(n)}: {name}</p>") for n, path in enumerate(found)
+    } | row["answers"]
     return exactly(Row(number=number, name=name, asked=dict.fromkeys(found, (1, 1)), **row))
 
 
 def canonicalisation(there: There) -> list[Row]:
     here = there.host(101)
     same = [
-        "/one", "/one#part", "/x/../one", "/./one", "/%6fne", f"HTTP://{here}/one", f"//{here}/one", "/one?",
-        "/one?utm_source=a&utm_medium=b", "/one;jsessionid=0123456789ABCDEF", "/one?PHPSESSID=0123456789abcdef",
-        "\\one", " /one ", "/o\nne", f"http://user:pw@{here}/one", "/x/%2e%2e/one",
+        "/one",
+        "/one#part",
+        "/x/../one",
+        "/./one",
+        "/%6fne",
+        f"HTTP://{here}/one",
+        f"//{here}/one",
+        "/one?",
+        "/one?utm_source=a&utm_medium=b",
+        "/one;jsessionid=0123456789ABCDEF",
+        "/one?PHPSESSID=0123456789abcdef",
+        "\\one",
+        " /one ",
+        "/o\nne",
+        f"http://user:pw@{here}/one",
+        "/x/%2e%2e/one",
     ]
     apart = [
         "/One", "/one/", "/two?a=1&b=2", "/two?b=2&a=1", "/a%2Fb", "/a/b", "//one", "/three?a", "/three?a=",
@@ -92,7 +107,16 @@ def graph() -> list[Row]:
 
     pages = {f"/page/{number}": (1, 1) for number in range(SITE)}
     return [
-        exactly(Row(number=102, name="a graph of pages", links=("/page/0",), fallback=answer, asked=pages, also=spaced(MIN_DELAY)))
+        exactly(
+            Row(
+                number=102,
+                name="a graph of pages",
+                links=("/page/0",),
+                fallback=answer,
+                asked=pages,
+                also=spaced(MIN_DELAY),
+            )
+        )
     ]
 
 
@@ -164,7 +188,9 @@ def time() -> list[Row]:
         first = sum(one.path == exchange.path for one in log) == 0
         log.append(exchange)
         until = format_datetime(datetime.now(UTC) + timedelta(seconds=4), usegmt=True)
-        await exchange.send(page("later", f"Retry-After: {until}", status="503 Busy") if first else page("here"))
+        await exchange.send(
+            page("later", f"Retry-After: {until}", status="503 Busy") if first else page("here")
+        )
 
     log: list[Exchange] = []
     busy = in_turn(page("later", "Retry-After: 2", status="429 Slow"), page("here"))
@@ -174,10 +200,17 @@ def time() -> list[Row]:
 
     def delayed(value, seconds, agent="*"):
         rules = f"User-agent: {agent}\nCrawl-delay: {value}\n\nUser-agent: else\nCrawl-delay: 9\n"
-        return Row(number=104, name=f"Crawl-delay {value} for {agent}", robots=text(rules), also=spaced(seconds))
+        return Row(
+            number=104, name=f"Crawl-delay {value} for {agent}", robots=text(rules), also=spaced(seconds)
+        )
 
     return [
-        Row(number=104, name="our own delay", answers={f"/d-{n}": page(spelled(n)) for n in range(5)}, also=spaced(MIN_DELAY)),
+        Row(
+            number=104,
+            name="our own delay",
+            answers={f"/d-{n}": page(spelled(n)) for n in range(5)},
+            also=spaced(MIN_DELAY),
+        ),
         delayed("1", 1),
         delayed("1.5", 1.5, "Thresher"),
         delayed("0.01", MIN_DELAY),
@@ -202,7 +235,9 @@ def robots() -> list[Row]:
 
 
 def moved() -> list[Row]:
-    chain = {f"/hop-{n}": redirect(f"/hop-{n + 1}", status="302 Found") for n in range(5)} | {"/hop-5": page("arrived")}
+    chain = {f"/hop-{n}": redirect(f"/hop-{n + 1}", status="302 Found") for n in range(5)} | {
+        "/hop-5": page("arrived")
+    }
     loop = {"/l-1": redirect("/l-2"), "/l-2": redirect("/l-1")}
     return [
         site(106, "a chain of redirects", list(chain), links=("/hop-0", "/hop-3"), answers=chain),
@@ -221,7 +256,11 @@ def mapped(there: There) -> list[Row]:
             ["/map.xml", "/in-map-1", "/in-map-2"],
             links=(),
             robots=text(f"User-agent: *\nDisallow: /no\nSitemap: {here}/map.xml\n"),
-            answers={"/map.xml": page(urlset(f"{here}/in-map-1", f"{here}/in-map-2", f"{here}/no"), kind="text/xml")},
+            answers={
+                "/map.xml": page(
+                    urlset(f"{here}/in-map-1", f"{here}/in-map-2", f"{here}/no"), kind="text/xml"
+                )
+            },
         ),
         site(
             107,

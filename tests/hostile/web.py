@@ -84,10 +84,12 @@ class Web:
             variants[row.number] += 1
             address = row.address or f"127.1.{row.number}.{variants[row.number]}"
             self.names |= names(row, address)
-            tls = self.authority.context(row.tls, row.host or address) if row.tls not in {None, "none"} else None
-            found[row.name] = Host(
-                address, answers(row), fallback=row.fallback, tls=tls, talk=row.talk
+            tls = (
+                self.authority.context(row.tls, row.host or address)
+                if row.tls not in {None, "none"}
+                else None
             )
+            found[row.name] = Host(address, answers(row), fallback=row.fallback, tls=tls, talk=row.talk)
         return found
 
 
@@ -102,8 +104,13 @@ def names(row: Row, address: str):
 def answers(row: Row):
     """Of a row's host: what the row says, the index, and the good pages."""
     bad = [path for path in row.answers if path != "/"] if row.links is None else row.links
-    index = links(GOOD[0], *(path.replace('"', "&quot;") for path in bad), *GOOD[1:], text=f"The index of {row.name}.")
-    good = {path: page(f"<p>{row.name}: a text {WORDS[n]}, {spelled(row.number * 10 + n)}.</p>") for n, path in enumerate(GOOD, 1)}
+    index = links(
+        GOOD[0], *(path.replace('"', "&quot;") for path in bad), *GOOD[1:], text=f"The index of {row.name}."
+    )
+    good = {
+        path: page(f"<p>{row.name}: a text {WORDS[n]}, {spelled(row.number * 10 + n)}.</p>")
+        for n, path in enumerate(GOOD, 1)
+    }
     return {"/": index, **good, "/robots.txt": row.robots, **row.answers}
 
 

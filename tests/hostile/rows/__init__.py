@@ -1,8 +1,8 @@
 """All rows of the hostile web."""
 
 from tests.hostile.rows import content, policy, rate, robots, urls, wire
-from tests.hostile.rows.row import There
 from tests.hostile.rows.row import Row as Row
+from tests.hostile.rows.row import There
 
 MODULES = (robots, policy, rate, wire, content, urls)
 

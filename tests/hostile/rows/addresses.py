@@ -83,14 +83,29 @@ def named(there: There) -> list[Row]:
         )
 
     return [
-        Row(number=33, name="the first address is dead", host="first-dead.test", names={"first-dead.test": ["127.1.33.250", "@"]}),
-        Row(number=33, name="its IPv6 leads nowhere", host="six-dead.test", names={"six-dead.test": ["fd00:1::1", "@"]}),
+        Row(
+            number=33,
+            name="the first address is dead",
+            host="first-dead.test",
+            names={"first-dead.test": ["127.1.33.250", "@"]},
+        ),
+        Row(
+            number=33,
+            name="its IPv6 leads nowhere",
+            host="six-dead.test",
+            names={"six-dead.test": ["fd00:1::1", "@"]},
+        ),
         nowhere("NXDOMAIN", NXDOMAIN),
         nowhere("SERVFAIL", SERVFAIL),
         nowhere("silence", None),
         nowhere("no address", []),
         nowhere("a name that is its own alias", ["=a-name-that-is-its-own-alias.test"]),
-        Row(number=34, name="DNS: the same address a hundred times", host="hundred.test", names={"hundred.test": ["@"] * 30}),
+        Row(
+            number=34,
+            name="DNS: the same address a hundred times",
+            host="hundred.test",
+            names={"hundred.test": ["@"] * 30},
+        ),
         inward("loopback", ["127.0.0.1"]),
         inward("a private net", ["10.0.0.1"]),
         inward("the metadata service", ["169.254.169.254"]),
@@ -153,7 +168,12 @@ def rows(there: There) -> list[Row]:
             number=35,
             name="a user name that looks like a host",
             scope="any",
-            answers={"/bad": links(f"http://{there.host(35)}@127.0.0.1:{there.canary}/", f"http://127.0.0.1:{there.canary}\\@{there.host(35)}/")},
+            answers={
+                "/bad": links(
+                    f"http://{there.host(35)}@127.0.0.1:{there.canary}/",
+                    f"http://127.0.0.1:{there.canary}\\@{there.host(35)}/",
+                )
+            },
             also=untouched,
         ),
     ]

@@ -33,8 +33,15 @@ def charsets() -> list[Row]:
     russian = "\u0433\u043e\u0440\u043e\u0434"
     chinese = "\u6f22\u5b57"
     return [
-        charset("of the header", link.format(WORD).encode("latin-1"), "text/html; charset=ISO-8859-1", query=latin),
-        charset("of meta", (named.format("latin1") + link.format(WORD)).encode("latin-1"), "text/html", query=latin),
+        charset(
+            "of the header", link.format(WORD).encode("latin-1"), "text/html; charset=ISO-8859-1", query=latin
+        ),
+        charset(
+            "of meta",
+            (named.format("latin1") + link.format(WORD)).encode("latin-1"),
+            "text/html",
+            query=latin,
+        ),
         charset(
             "the header goes before meta",
             (named.format("windows-1251") + link.format(WORD)).encode(),
@@ -48,7 +55,12 @@ def charsets() -> list[Row]:
             query=utf8,
         ),
         charset("UTF-16 with a BOM", link.format(WORD).encode("utf-16"), "text/html", query=utf8),
-        charset("UTF-16 by the header", link.format(WORD).encode("utf-16-le"), "text/html; charset=utf-16", query=utf8),
+        charset(
+            "UTF-16 by the header",
+            link.format(WORD).encode("utf-16-le"),
+            "text/html; charset=utf-16",
+            query=utf8,
+        ),
         charset(
             "windows-1251",
             link.format(russian).encode("windows-1251"),
@@ -63,11 +75,16 @@ def charsets() -> list[Row]:
             query=quote(chinese.encode("gb18030")),
             text=chinese,
         ),
-        charset("one that nobody knows", link.format(WORD).encode(), "text/html; charset=klingon", query=utf8),
+        charset(
+            "one that nobody knows", link.format(WORD).encode(), "text/html; charset=klingon", query=utf8
+        ),
         Row(
             number=39,
             name="charset: none, and bytes of no charset",
-            answers={"/bad": page(bytes(range(128, 256)) * 50 + b'<a href="/behind">x</a>', kind="text/html"), "/behind": page("b")},
+            answers={
+                "/bad": page(bytes(range(128, 256)) * 50 + b'<a href="/behind">x</a>', kind="text/html"),
+                "/behind": page("b"),
+            },
             links=("/bad",),
             asked={"/behind": (1, 1)},
         ),
@@ -98,7 +115,11 @@ def types() -> list[Row]:
         row("HTML as octet-stream", page(body, kind="application/octet-stream"), follows=False),
         row("PDF as HTML", page(b"%PDF-1.7\n" + bytes(random.Random(1).randbytes(50_000))), follows=False),
         row("PNG as HTML", page(b"\x89PNG\r\n\x1a\n" + random.Random(2).randbytes(50_000)), follows=False),
-        row("NULs in HTML", page(b"\0\0<p>w\0rds</p>\0<a href='/be\0hind'>x</a><a href='/behind'>x</a>"), follows=True),
+        row(
+            "NULs in HTML",
+            page(b"\0\0<p>w\0rds</p>\0<a href='/be\0hind'>x</a><a href='/behind'>x</a>"),
+            follows=True,
+        ),
     ]
 
 
@@ -117,7 +138,10 @@ def large() -> list[Row]:
         row("nested three hundred thousand deep", "<div>" * 300_000),
         row("nested in tables and forms", "<table><tr><td><form><b><i>" * 50_000),
         row("unclosed formatting", "<a href=x><b><font><i><u>" * 60_000),
-        row("one tag with a hundred thousand attributes", "<p " + "".join(f"a{n}=1 " for n in range(100_000)) + ">"),
+        row(
+            "one tag with a hundred thousand attributes",
+            "<p " + "".join(f"a{n}=1 " for n in range(100_000)) + ">",
+        ),
         row("an attribute of a million letters", f'<a href="/{"x" * 1_000_000}">x</a>'),
         row("comments without an end", "<!--" * 400_000),
         row("entities without an end", "&amp" * 400_000 + "&" * 400_000),
@@ -133,7 +157,13 @@ def thin() -> list[Row]:
         await exchange.send(page(f"<p>The same article.</p><input type=hidden name=csrf value={number:x}>"))
 
     return [
-        Row(number=42, name="200 and nothing", answers={"/bad": page("")}, ended={"/bad": "fetched:*"}, kept={"/bad": None}),
+        Row(
+            number=42,
+            name="200 and nothing",
+            answers={"/bad": page("")},
+            ended={"/bad": "fetched:*"},
+            kept={"/bad": None},
+        ),
         Row(
             number=42,
             name="200 and nothing at all",

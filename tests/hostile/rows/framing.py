@@ -117,7 +117,7 @@ def chunks() -> list[Row]:
         row(
             25,
             "trailers, extensions and small chunks",
-            CHUNKED + b"1;a=b\r\nh\r\n004 ; c=\"d\"\r\nello\r\n0\r\nX-Sum: 5\r\nX-More: 6\r\n\r\n",
+            CHUNKED + b'1;a=b\r\nh\r\n004 ; c="d"\r\nello\r\n0\r\nX-Sum: 5\r\nX-More: 6\r\n\r\n',
             also=lambda seen: seen.payload("/bad", b"hello"),
         ),
         row(25, "chunks that end in bare LF", CHUNKED + b"5\nhello\n0\n\n", "*:*", "*"),
@@ -173,10 +173,17 @@ def transfer() -> list[Row]:
 
 def bodiless() -> list[Row]:
     empty = b"HTTP/1.1 204 No Content\r\nContent-Length: 8\r\n\r\nSMUGGLED"
-    unchanged = b"HTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\nContent-Length: 500\r\n\r\n"
+    unchanged = b'HTTP/1.1 304 Not Modified\r\nETag: "x"\r\nContent-Length: 500\r\n\r\n'
     return [
         row(29, "204 with a body", empty, "*:*", "*", also=unmixed),
-        row(29, "204 with a response behind", b"HTTP/1.1 204 No Content\r\n\r\n" + SMUGGLED, "*:*", "*", also=unmixed),
+        row(
+            29,
+            "204 with a response behind",
+            b"HTTP/1.1 204 No Content\r\n\r\n" + SMUGGLED,
+            "*:*",
+            "*",
+            also=unmixed,
+        ),
         row(29, "304 that nobody asked for, with a body", unchanged + SMUGGLED, "*:*", "*", also=unmixed),
         row(29, "304 with a length and no body", unchanged, "*:*", "*"),
         row(29, "205 with a body", b"HTTP/1.1 205 Reset\r\nContent-Length: 5\r\n\r\nhello", "*:*", "*"),

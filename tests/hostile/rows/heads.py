@@ -58,7 +58,11 @@ def headers() -> list[Row]:
         read(27, "a header with a bare CR", head(b"X-Cr: a\rb")),
         read(27, "line ends of LF alone", head(b"X-Fine: yes", first=b"HTTP/1.1 200 OK\n", end=b"\n")),
         read(27, "line ends of both kinds", head(b"X-One: 1\nX-Two: 2")),
-        read(27, "header names in strange cases, twice and unsorted", head(b"x-B: 1", b"X-a: 2", b"X-B: 3", b"x-b:4")),
+        read(
+            27,
+            "header names in strange cases, twice and unsorted",
+            head(b"x-B: 1", b"X-a: 2", b"X-B: 3", b"x-b:4"),
+        ),
         read(27, "headers with blanks at their ends", head(b"X-Blank:   \t spaced \t  ", b"X-Empty:")),
     ]
 
@@ -92,9 +96,23 @@ def statuses() -> list[Row]:
         refused(28, "the greeting of SSH", closing(b"SSH-2.0-OpenSSH_9.6\r\n")),
         refused(28, "a TLS alert", closing(b"\x15\x03\x01\x00\x02\x02\x46")),
         refused(28, "noise", closing(bytes(range(256)) * 40)),
-        refused(28, "line ends before the status line", closing(b"\r\n\r\n" + head()), "*:*", most=2, kept={}),
-        refused(28, "101 that nobody asked for", closing(b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\nbytes"), "*:*", kept={}),
-        refused(28, "nothing but interim responses", closing(b"HTTP/1.1 100 Continue\r\n\r\n" * 10), "failed:*", most=6),
+        refused(
+            28, "line ends before the status line", closing(b"\r\n\r\n" + head()), "*:*", most=2, kept={}
+        ),
+        refused(
+            28,
+            "101 that nobody asked for",
+            closing(b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\nbytes"),
+            "*:*",
+            kept={},
+        ),
+        refused(
+            28,
+            "nothing but interim responses",
+            closing(b"HTTP/1.1 100 Continue\r\n\r\n" * 10),
+            "failed:*",
+            most=6,
+        ),
     ]
 
 

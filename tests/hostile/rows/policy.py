@@ -46,7 +46,7 @@ def per_link() -> Row:
 def rows(_: There) -> list[Row]:
     return [
         obeyed("meta robots nofollow", "one", head='<meta name="robots" content="NOINDEX, NoFollow">'),
-        obeyed("meta robots none", "two", head='<META NAME=Robots CONTENT=none>'),
+        obeyed("meta robots none", "two", head="<META NAME=Robots CONTENT=none>"),
         obeyed("meta robots of our name", "three", head='<meta name="thresher" content="nofollow">'),
         obeyed("X-Robots-Tag nofollow", "four", "X-Robots-Tag: noindex, nofollow"),
         obeyed("X-Robots-Tag of our name", "five", "x-robots-tag: Thresher: nofollow"),
@@ -55,6 +55,11 @@ def rows(_: There) -> list[Row]:
         passed_over("meta robots of another", "eight", head='<meta name="otherbot" content="nofollow">'),
         passed_over("noindex, noai, noarchive alone", "nine", "X-Robots-Tag: noindex, noai, noimageai"),
         passed_over("unavailable_after", "ten", "X-Robots-Tag: unavailable_after: 25 Jun 2010 15:00:00 PST"),
-        passed_over("TDM reservation", "eleven", "tdm-reservation: 1", head='<meta name="tdm-reservation" content="1">'),
+        passed_over(
+            "TDM reservation",
+            "eleven",
+            "tdm-reservation: 1",
+            head='<meta name="tdm-reservation" content="1">',
+        ),
         per_link(),
     ]

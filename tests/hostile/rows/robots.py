@@ -67,7 +67,15 @@ def html() -> list[Row]:
 
 
 def client_errors() -> list[Row]:
-    statuses = ("404 Not Found", "410 Gone", "403 Forbidden", "401 Unauthorized", "400 Bad", "451 No", "418 Tea")
+    statuses = (
+        "404 Not Found",
+        "410 Gone",
+        "403 Forbidden",
+        "401 Unauthorized",
+        "400 Bad",
+        "451 No",
+        "418 Tea",
+    )
     return [
         Row(
             number=2,
@@ -362,5 +370,3 @@ def rows(there: There) -> list[Row]:
         *delays(),
         *groups(),
     ]
-
-

@@ -67,7 +67,9 @@ def spoken(*paths):
             record = seen.response(path)
             protocols = [value for key, value in record.head if key.lower() == "warc-protocol"]
             assert "h2" in protocols, (path, protocols)
-            assert record.block.startswith((b"HTTP/1.1 200", b"HTTP/2 200", b"HTTP/2.0 200")), record.block[:40]
+            assert record.block.startswith((b"HTTP/1.1 200", b"HTTP/2 200", b"HTTP/2.0 200")), record.block[
+                :40
+            ]
 
     return judge
 
@@ -110,5 +112,7 @@ def streams() -> list[Row]:
 
 
 def rows(_: There) -> list[Row]:
-    sni = Row(number=32, name="TLS that wants a name", tls="sni", host="sni.test", answers={"/fine": page("fine")})
+    sni = Row(
+        number=32, name="TLS that wants a name", tls="sni", host="sni.test", answers={"/fine": page("fine")}
+    )
     return [*tls(), *([sni] if NAMED else []), *(streams() if h2.AVAILABLE else [])]

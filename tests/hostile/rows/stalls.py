@@ -46,7 +46,9 @@ def minded(path):
 
     def judge(seen):
         for one in seen.host.log:
-            assert one.path != path or not one.sent.endswith(b"--nobody minded--"), f"{path} was read to its end"
+            assert one.path != path or not one.sent.endswith(b"--nobody minded--"), (
+                f"{path} was read to its end"
+            )
 
     return judge
 
@@ -146,7 +148,13 @@ def floods() -> list[Row]:
         ),
         row("endless head", HEAD, b"X-Filler: " + b"y" * 8000 + b"\r\n", "failed:protocol", ABSENT),
         row("a header line without an end", HEAD + b"X-Filler: ", piece, "failed:protocol", ABSENT),
-        row("endless interim responses", b"", b"HTTP/1.1 103 Early Hints\r\n\r\n" * 500, "failed:protocol", ABSENT),
+        row(
+            "endless interim responses",
+            b"",
+            b"HTTP/1.1 103 Early Hints\r\n\r\n" * 500,
+            "failed:protocol",
+            ABSENT,
+        ),
         row(
             "a chunk extension without an end",
             HEAD + b"Transfer-Encoding: chunked\r\n\r\n1;",
@@ -185,7 +193,13 @@ def keep_alive() -> list[Row]:
     names = {f"/k{number}": page(f"kept {number}") for number in range(5)}
     once = dict.fromkeys(names, (1, 1))
     return [
-        Row(number=30, name="keep-alive broken at the second request", talk=refuses_the_second, answers=names, asked=once),
+        Row(
+            number=30,
+            name="keep-alive broken at the second request",
+            talk=refuses_the_second,
+            answers=names,
+            asked=once,
+        ),
         Row(number=30, name="closes without saying so", talk=closes_quietly, answers=names, asked=once),
         Row(
             number=30,

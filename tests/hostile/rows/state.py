@@ -53,13 +53,35 @@ def streams() -> list[Row]:
             await asyncio.sleep(0.1)
 
     part = b"HTTP/1.1 206 Partial Content\r\nContent-Type: video/mp4\r\nContent-Range: bytes 0-4/5000\r\nContent-Length: 5\r\n\r\nmovie"
-    multi = page("--x\r\n\r\none\r\n--x--", status="206 Partial Content", kind="multipart/byteranges; boundary=x")
-    upgrade = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n\x81\x05hello"
+    multi = page(
+        "--x\r\n\r\none\r\n--x--", status="206 Partial Content", kind="multipart/byteranges; boundary=x"
+    )
+    upgrade = (
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n\x81\x05hello"
+    )
     return [
-        Row(number=55, name="server-sent events", answers={"/bad": events}, ended={"/bad": "*:*"}, kept={"/bad": "time"}),
-        Row(number=55, name="206 that nobody asked for", answers={"/bad": part}, kept={"/bad": None}, ended={"/bad": "*:status_206"}),
+        Row(
+            number=55,
+            name="server-sent events",
+            answers={"/bad": events},
+            ended={"/bad": "*:*"},
+            kept={"/bad": "time"},
+        ),
+        Row(
+            number=55,
+            name="206 that nobody asked for",
+            answers={"/bad": part},
+            kept={"/bad": None},
+            ended={"/bad": "*:status_206"},
+        ),
         Row(number=55, name="206 of several parts", answers={"/bad": multi}, kept={"/bad": None}),
-        Row(number=55, name="a WebSocket", answers={"/bad": then_close(upgrade)}, ended={"/bad": "*:*"}, asked={"/bad": (1, 3)}),
+        Row(
+            number=55,
+            name="a WebSocket",
+            answers={"/bad": then_close(upgrade)},
+            ended={"/bad": "*:*"},
+            asked={"/bad": (1, 3)},
+        ),
     ]
 
 
@@ -78,9 +100,18 @@ def rows(_: There) -> list[Row]:
         Row(
             number=52,
             name="validators that are strange",
-            answers={"/bad": page("x", 'ETag: W/"\x01"', "ETag: unquoted", "Last-Modified: Fri, 31 Feb 2999 25:00:00 GMT")},
+            answers={
+                "/bad": page(
+                    "x", 'ETag: W/"\x01"', "ETag: unquoted", "Last-Modified: Fri, 31 Feb 2999 25:00:00 GMT"
+                )
+            },
             kept={"/bad": None},
         ),
-        Row(number=53, name="the same bytes under two names", answers={"/same-1": same, "/same-2": same}, also=same_bytes),
+        Row(
+            number=53,
+            name="the same bytes under two names",
+            answers={"/same-1": same, "/same-2": same},
+            also=same_bytes,
+        ),
         *streams(),
     ]

@@ -6,7 +6,13 @@ from tests.hostile.rows.row import Row, There
 
 
 def raw_redirect(*lines: bytes, status=b"302 Found") -> bytes:
-    return b"HTTP/1.1 " + status + b"\r\n" + b"".join(line + b"\r\n" for line in lines) + b"Content-Length: 0\r\n\r\n"
+    return (
+        b"HTTP/1.1 "
+        + status
+        + b"\r\n"
+        + b"".join(line + b"\r\n" for line in lines)
+        + b"Content-Length: 0\r\n\r\n"
+    )
 
 
 def loops() -> list[Row]:
@@ -52,7 +58,10 @@ def loops() -> list[Row]:
             Row(
                 number=43,
                 name=f"a redirect of status {status}",
-                answers={"/bad": raw_redirect(b"Location: /to", status=b"%d Found" % status), "/to": page("there")},
+                answers={
+                    "/bad": raw_redirect(b"Location: /to", status=b"%d Found" % status),
+                    "/to": page("there"),
+                },
                 links=("/bad",),
                 asked={"/bad": (1, 1), "/to": (1, 1)},
                 kept={"/bad": None, "/to": None},
@@ -141,7 +150,7 @@ def hints(there: There) -> list[Row]:
             number=46,
             name="meta refresh in a ring, and onwards",
             answers={
-                "/bad": page('<meta http-equiv=refresh content="0;URL=\'/ring\'"><p>ring</p>'),
+                "/bad": page("<meta http-equiv=refresh content=\"0;URL='/ring'\"><p>ring</p>"),
                 "/ring": page('<META HTTP-EQUIV="Refresh" CONTENT="3 ; url = /onwards">'),
                 "/onwards": page('<meta http-equiv="refresh" content="0;/bad"><p>onwards</p>'),
             },
@@ -152,7 +161,9 @@ def hints(there: There) -> list[Row]:
             number=46,
             name="a base, twice, and behind a link",
             answers={
-                "/bad": page('<a href="one">1</a><base href="/deep/"><base href="/other/"><a href="two">2</a>'),
+                "/bad": page(
+                    '<a href="one">1</a><base href="/deep/"><base href="/other/"><a href="two">2</a>'
+                ),
                 "/deep/one": page("one"),
                 "/deep/two": page("two"),
             },
@@ -162,7 +173,10 @@ def hints(there: There) -> list[Row]:
         Row(
             number=46,
             name="canonical of another host",
-            answers={"/bad": page(f'<link rel="canonical" href="{off}"><p>mine</p><a href="/on">x</a>'), "/on": page("on")},
+            answers={
+                "/bad": page(f'<link rel="canonical" href="{off}"><p>mine</p><a href="/on">x</a>'),
+                "/on": page("on"),
+            },
             links=("/bad",),
             asked={"/bad": (1, 1), "/on": (1, 1)},
             kept={"/bad": None},
@@ -170,7 +184,9 @@ def hints(there: There) -> list[Row]:
         Row(
             number=46,
             name="canonical that all pages share",
-            answers={f"/v-{n}": page(f'<link rel="canonical" href="/v-0"><p>{spelled(n)}</p>') for n in range(4)},
+            answers={
+                f"/v-{n}": page(f'<link rel="canonical" href="/v-0"><p>{spelled(n)}</p>') for n in range(4)
+            },
             asked={f"/v-{n}": (1, 1) for n in range(4)},
             kept={f"/v-{n}": None for n in range(4)},
         ),
@@ -221,7 +237,18 @@ def written(there: There) -> list[Row]:
 
     def judge(seen):
         paths = seen.host.paths
-        for path in ("/userinfo", "/dots", "/dots2", "/a%2Fb", "/a/b", "/%c3%a9", "/a%20b", "/q?a=1&a=2", "/upper", "/newline"):
+        for path in (
+            "/userinfo",
+            "/dots",
+            "/dots2",
+            "/a%2Fb",
+            "/a/b",
+            "/%c3%a9",
+            "/a%20b",
+            "/q?a=1&a=2",
+            "/upper",
+            "/newline",
+        ):
             assert paths[path] == 1, f"{path} was asked for {paths[path]} times"
         assert not [one for one in seen.host.log if one.header("authorization")]
         assert not [path for path in paths if len(path) > 5_000 or "#" in path or " " in path]
@@ -263,10 +290,18 @@ def endless() -> list[Row]:
 
     def sessions(path):
         number = hash(path) & 0xFFFFFFFF
-        return links(*(f"/shop?sid={number + n:x}" for n in range(3)), text="Our shop.") if path.startswith("/shop") else None
+        return (
+            links(*(f"/shop?sid={number + n:x}" for n in range(3)), text="Our shop.")
+            if path.startswith("/shop")
+            else None
+        )
 
     def numbers(path):
-        return links(f"/list?page={int(path.partition('=')[2] or 0) + 1}", text="Nothing here.") if path.startswith("/list") else None
+        return (
+            links(f"/list?page={int(path.partition('=')[2] or 0) + 1}", text="Nothing here.")
+            if path.startswith("/list")
+            else None
+        )
 
     def facets(path):
         if not path.startswith("/facets"):
@@ -277,10 +312,16 @@ def endless() -> list[Row]:
 
     def same(path):
         number = abs(hash(path)) % 100_000
-        return links(*(f"/s/{number}-{n}/x" for n in range(5)), text="Welcome.") if path.startswith("/s/") else None
+        return (
+            links(*(f"/s/{number}-{n}/x" for n in range(5)), text="Welcome.")
+            if path.startswith("/s/")
+            else None
+        )
 
     def alike(path):
-        return page("Under construction.") if not path.startswith(("/good", "/robots")) and path != "/" else None
+        return (
+            page("Under construction.") if not path.startswith(("/good", "/robots")) and path != "/" else None
+        )
 
     everything = Row(
         number=49,

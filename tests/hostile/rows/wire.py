@@ -5,8 +5,4 @@ from tests.hostile.rows.row import Row, There
 
 
 def rows(there: There) -> list[Row]:
-    return [
-        row
-        for module in (stalls, framing, heads, secure, addresses)
-        for row in module.rows(there)
-    ]
+    return [row for module in (stalls, framing, heads, secure, addresses) for row in module.rows(there)]
