@@ -1,1 +1,2 @@
 FAILING: dict[str, str] = {}
+FAILING_POLITE: dict[str, str] = {}
