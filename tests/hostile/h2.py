@@ -27,7 +27,7 @@ class _Connection:
     def __init__(self, host: Host, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.host, self.reader, self.writer = host, reader, writer
         self.encoder, self.decoder = hpack.Encoder(), hpack.Decoder()
-        self.decoder.max_allowable_table_size = 1 << 30
+        self.decoder.max_allowed_table_size = 1 << 30
         self.number = len(host.connected)
         self.window, self.widened = 65_535, asyncio.Event()
         self.streams: dict[int, int] = {}

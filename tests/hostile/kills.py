@@ -64,10 +64,14 @@ class Killed:
         return found
 
 
-def kill(web: Web, directory: Path, *, times: int, seed: int, say: Callable[[str], None] = lambda _: None) -> Killed:
+def kill(
+    web: Web, directory: Path, *, times: int, seed: int, say: Callable[[str], None] = lambda _: None
+) -> Killed:
     """Crawl the web with so many kills at random moments, then to the end."""
     draw = random.Random(seed)
-    project = Project(directory, web, toml=TOML.format(min_delay=DELAY_S, min_ip_delay=0, timeout=3.0, most=400))
+    project = Project(
+        directory, web, toml=TOML.format(min_delay=DELAY_S, min_ip_delay=0, timeout=3.0, most=400)
+    )
     found = Killed()
     begun = {name: len(host.log) for name, host in web.hosts.items()}
     project.seed([web.url(row) + path for row in web.rows for path in row.seeds], scope="host")
@@ -141,14 +145,18 @@ def _judge(
         host, url = web.hosts[row.name], web.url(row)
         log = host.log[begun[row.name] :]
         paths = Counter(one.path for one in log)
-        once = {path for path, asked in row.asked.items() if asked == (1, 1)} | ({"/", *GOOD} if row.good else set())
+        once = {path for path, asked in row.asked.items() if asked == (1, 1)} | (
+            {"/", *GOOD} if row.good else set()
+        )
         found.pages += len(once)
         found.lost += [f"{url}{path} is lost" for path in once if not kept[url + path]]
         found.again += sum(max(paths[path] - 1, 0) for path in once)
         found.archived_twice += sum(max(kept[url + path] - 1, 0) for path in once)
         no = [path for path, asked in row.asked.items() if asked == (0, 0)]
         found.forbidden += [f"{url}{path} was asked for" for path in no if paths[path]]
-        found.forbidden += [f"{url}{path} was asked for" for path in paths if path.startswith(row.never or ("\0",))]
+        found.forbidden += [
+            f"{url}{path} was asked for" for path in paths if path.startswith(row.never or ("\0",))
+        ]
         times = sorted(one.begun for one in log)
         for one, two in zip(times, times[1:], strict=False):
             apart = two - one + sum(by for at, by in leaps if one < at <= two)

@@ -315,6 +315,18 @@ class Seen:
                 wrong.append(str(error) or type(error).__name__)
         return wrong
 
+    def judge_by_log(self) -> list[str]:
+        """What the host alone can tell, of any crawler: the good pages were had, nothing was asked for too often."""
+        paths = self.host.paths
+        wrong = [f"{path} was not asked for" for path in GOOD if self.row.good and not paths[path]]
+        if self.row.number == 35 and self.canary:
+            wrong.append("the canary was asked")
+        try:
+            self._asked()
+        except AssertionError as error:
+            wrong.append(str(error))
+        return wrong
+
     def _good(self) -> None:
         if self.row.good:
             self.fetched(*(("/",) if "/" not in self.row.ended else ()), *GOOD)

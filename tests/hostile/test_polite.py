@@ -26,7 +26,12 @@ def played(tmp_path_factory):
     directory = tmp_path_factory.mktemp("polite")
     with Web(rows, directory / "tls").served() as web:
         yield play(
-            web, directory / "project", min_delay=MIN_DELAY, min_ip_delay=MIN_IP_DELAY, timeout=10, hurry=False
+            web,
+            directory / "project",
+            min_delay=MIN_DELAY,
+            min_ip_delay=MIN_IP_DELAY,
+            timeout=10,
+            hurry=False,
         )
 
 
