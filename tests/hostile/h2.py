@@ -166,13 +166,15 @@ class _Connection:
     async def _continuation(self, stream, answer, exchange) -> None:
         head, _ = self._head(answer)
         await self.send(frame(HEADERS, 0, stream, head))
-        for number in range(50_000):
-            await self.send(
-                frame(CONTINUATION, 0, stream, self.encoder.encode([(f"x-{number}", "y" * 2000)]))
-            )
+        piece = b"\0\x03x-y\x7f\xd1\x0e" + b"y" * 2000
+        for _ in range(50_000):
+            await self.send(frame(CONTINUATION, 0, stream, piece))
 
     async def _bomb(self, stream, answer, exchange) -> None:
-        await self._served(stream, answer, exchange, *(("x-bomb", "y" * 3000) for _ in range(5_000)))
+        """One large header, and then its index (62, the newest entry) over and over."""
+        head = self.encoder.encode([(":status", "200")]) + b"\x40\x06x-bomb\x7f\xb9\x16" + b"y" * 3000
+        head += b"\xbe" * 10_000
+        await self.send(frame(HEADERS, END_HEADERS, stream, head) + frame(DATA, END_STREAM, stream, b"boom"))
 
     async def _frame(self, stream, answer, exchange) -> None:
         head, _ = self._head(answer)

@@ -65,6 +65,7 @@ async def send(writer: asyncio.StreamWriter, data: bytes) -> None:
         raise ConnectionResetError
     writer.write(data)
     await writer.drain()
+    await asyncio.sleep(0)  # a connection that is lost is not known to be before others have had their turn
 
 
 def reset(writer: asyncio.StreamWriter) -> None:

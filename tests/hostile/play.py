@@ -176,7 +176,7 @@ def play(
     *,
     min_delay: float = 0.01,
     min_ip_delay: float = 0,
-    timeout: float = 2.0,
+    timeout: float = 3.0,
     hurry: bool = True,
     limit_s: float = 300,
 ) -> Played:
