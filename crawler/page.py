@@ -9,21 +9,24 @@ page comes to the same either way.
    to is fetched under its own lease, its own robots rules, its own delay.
 3. A URL that a trap would make (`frontier.trap`) is no discovery; like one out of scope it is left out and not counted.
 4. An HTML page is sketched, so that the frontier can tell who says nothing new.
+5. What stands in the place of a page (`extract.suspicion`) says nothing new, whatever it says. A block is the host's way
+   to say that it is busy: the page is asked for again, later.
 """
 
 import re
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from core import Capture, Url
 from core.capture import Truncation
 from crawler.identity import PRODUCT
-from crawler.outcome import Judgement, of_response
-from crawler.sketch import sketch
+from crawler.outcome import BLOCKED, Judgement, of_response
+from crawler.sketch import NOTHING, sketch
 from crawler.wire import Headers, field
 from extract.charset import utf8
 from extract.links import links
+from extract.suspicion import suspicion
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
 from frontier.canonical import MAX_LENGTH
 from frontier.trap import pitfall
@@ -31,6 +34,7 @@ from storage.dropped import Dropped
 from storage.payload import content_decoded
 from storage.records import PAYLOAD_LIMIT, mime_of
 
+DENIED = 403
 HOPS = 10
 """Redirects followed from one URL: half of what browsers follow (Fetch standard: 20)."""
 
@@ -39,6 +43,8 @@ _LOOKS_LIKE_HTML = re.compile(
     rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 _SNIFFED = 1_445  # bytes: the resource header of the MIME Sniffing standard
+_SHORT = 256
+"""Characters of a link that is remembered: 65,536 take some 30 MB."""
 _FOR_ONE_AGENT = re.compile(r"\s*([\w-]+)\s*:\s*(.*)", re.DOTALL)
 _DIRECTIVES_WITH_VALUE = frozenset(
     {"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"}
@@ -65,7 +71,7 @@ class Answer:
 def answer(capture: Capture) -> Answer:
     """Return what a capture answers, decoded where that is of use."""
     body = b""
-    if 200 <= capture.status < 300 and mime_of(capture.header("content-type")) in {*_HTML, ""}:
+    if _is_read(capture.status) and mime_of(capture.header("content-type")) in {*_HTML, ""}:
         body, _ = content_decoded(capture.payload, field(capture.headers, "content-encoding"), PAYLOAD_LIMIT)
     return Answer(
         status=capture.status,
@@ -86,9 +92,19 @@ def settlement(lease: Lease, found: Answer, known: Container[str] = frozenset())
     )
     if judgement.outcome is Outcome.REDIRECTED:
         return _redirected(lease, found)
-    if not (200 <= found.status < 300 and found.body and _is_html(found)):
+    if not (_is_read(found.status) and found.body and _is_html(found)):
         return settled(lease, judgement)
-    return settled(lease, judgement, _links(lease, found, known), sketch(found.body, lease.url.text))
+    html = utf8(found.body, found.header("content-type"))
+    match suspicion(found.header, html):
+        case "block_page":
+            return settled(lease, BLOCKED)
+        case _ if found.status == DENIED:
+            return settled(lease, judgement)
+        case None:
+            return settled(lease, judgement, _links(lease, found, html, known), sketch(html, lease.url.text))
+        case why:
+            judgement = replace(judgement, reason=why)
+            return settled(lease, judgement, _links(lease, found, html, known), NOTHING)
 
 
 def settlement_of_dropped(lease: Lease, found: Dropped, received_ms: int) -> Settlement:
@@ -141,18 +157,19 @@ def _redirected(lease: Lease, found: Answer) -> Settlement:
     return Settlement(lease=lease, outcome=Outcome.REDIRECTED, reason=reason, discoveries=discoveries)
 
 
-def _links(lease: Lease, found: Answer, known: Container[str]) -> tuple[Discovery, ...]:
+def _links(lease: Lease, found: Answer, html: bytes, known: Container[str]) -> tuple[Discovery, ...]:
     if lease.max_depth is not None and lease.depth >= lease.max_depth:
         return ()
     if _says_nofollow(found.headers):
         return ()
-    page = links(utf8(found.body, found.header("content-type")), lease.url.wire)
+    page = links(html, lease.url.wire)
     if page.nofollow:
         return ()
     folder, base = _bases(page.base)
     urls: dict[str, Url] = {}
     for href in page.hrefs:
-        url = _link(href, base if href[0] == "?" else folder)
+        link = _link if len(href) <= _SHORT else _link.__wrapped__
+        url = link(href, base if href[0] == "?" else folder)
         if url is not None and url.text not in known and lease.scope.admits(url):
             urls[url.text] = url
     return tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in urls.values())
@@ -189,6 +206,11 @@ def _link(href: str, base: str | None = None) -> Url | None:
     except NotAUrl:
         return None
     return None if pitfall(url) else url
+
+
+def _is_read(status: int) -> bool:
+    """Whether what comes with a status may be a page, or say that there is none for us."""
+    return 200 <= status < 300 or status == DENIED
 
 
 def _is_html(found: Answer) -> bool:

@@ -16,6 +16,7 @@ from crawler.outcome import REDIRECTS
 from crawler.page import answer, settlement
 from crawler.settle import Finished
 from crawler.wire import Headers, field
+from extract.suspicion import SUSPICIONS
 from frontier import Lease, Settlement
 from storage.dropped import Dropped
 from storage.payload import content_decoded
@@ -71,9 +72,15 @@ def finished(
     )
     # The record says all links that are followed, whoever was told of them before.
     whole = settlement(lease, found)
+    if whole.reason in SUSPICIONS:
+        # What was judged can be judged again from its record alone.
+        return Finished(lease=lease, records=records, answer=_untold(whole, known))
     dropped = _dropped(capture, page, whole, screen(page))
-    told = tuple(link for link in whole.discoveries if link.url.text not in known)
-    return Finished(lease=lease, records=records, dropped=dropped, answer=replace(whole, discoveries=told))
+    return Finished(lease=lease, records=records, dropped=dropped, answer=_untold(whole, known))
+
+
+def _untold(whole: Settlement, known: Container[str]) -> Settlement:
+    return replace(whole, discoveries=tuple(link for link in whole.discoveries if link.url.text not in known))
 
 
 def _dropped(capture: Capture, page: Page, whole: Settlement, reason: str | None) -> Dropped | None:
