@@ -8,6 +8,7 @@ Redirects and robots.txt are never screened: they say where the crawl went, and 
 
 from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
+from typing import cast
 from uuid import UUID
 
 from core import Capture
@@ -74,12 +75,21 @@ def finished(
     whole = settlement(lease, found)
     if whole.reason in SUSPICIONS:
         # What was judged can be judged again from its record alone.
-        return Finished(lease=lease, records=records, answer=_untold(whole, known))
+        return Finished(lease=lease, records=records, answer=untold(whole, known))
     dropped = _dropped(capture, page, whole, screen(page))
-    return Finished(lease=lease, records=records, dropped=dropped, answer=_untold(whole, known))
+    return Finished(lease=lease, records=records, dropped=dropped, answer=untold(whole, known))
 
 
-def _untold(whole: Settlement, known: Container[str]) -> Settlement:
+def ends(
+    lease: Lease, capture: Capture, record_id: UUID, screen: Screen | None
+) -> tuple[Settlement, Dropped | None]:
+    """What `finished` says of a page's settlement, all its links among it, and of what is archived in its place."""
+    made = finished(lease, capture, record_id, screen=screen, known=frozenset())
+    return cast("Settlement", made.answer), made.dropped
+
+
+def untold(whole: Settlement, known: Container[str]) -> Settlement:
+    """The settlement without what the frontier was told before."""
     return replace(whole, discoveries=tuple(link for link in whole.discoveries if link.url.text not in known))
 
 

@@ -7,12 +7,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from scrapy import Request, Spider
 from scrapy.http import Response
 from twisted.python.failure import Failure as Trouble
 
 from core import Capture, ThresherError
+from crawler.aside import Aside, crashed, is_heavy
 from crawler.entrance import Entrance
 from crawler.handler import WireHandler
 from crawler.identity import record_id
@@ -20,7 +22,7 @@ from crawler.loop import Loop
 from crawler.outcome import of_failure
 from crawler.page import settled
 from crawler.robots import Event
-from crawler.screen import Screen
+from crawler.screen import Screen, ends, untold
 from crawler.screen import finished as answered
 from crawler.settle import Finished, Settler
 from crawler.wire import Client, Failure, Wait
@@ -52,6 +54,7 @@ class LeaseSpider(Spider):
         self.client, self.entrance, self.loop, self.settler = client, entrance, loop, settler
         self.screen = screen
         self.handler = WireHandler(self)
+        self.aside = Aside()
         self.error: BaseException | None = None
 
     async def start(self) -> AsyncIterator[Request]:
@@ -84,7 +87,7 @@ class LeaseSpider(Spider):
             meta={"lease": lease, "verbatim_url": True, "download_slot": SLOT},
         )
 
-    def parse(self, response: Response, **_: Any) -> None:
+    async def parse(self, response: Response, **_: Any) -> None:
         """Settle what came."""
         lease: Lease = response.meta["lease"]
         found: Capture | Failure | Event | Wait = response.meta["found"]
@@ -96,15 +99,28 @@ class LeaseSpider(Spider):
                 records = tuple((capture, name(hop)) for hop, capture in enumerate(captures))
                 made = Finished(lease=lease, records=records, answer=found.answer)
             case Capture():
-                made = answered(lease, found, name(), screen=self.screen, known=self.settler.known)
+                if lease.orphan or is_heavy(len(found.payload), found.header("content-encoding")):
+                    made = await self._read_aside(lease, found, name())
+                else:
+                    made = answered(lease, found, name(), screen=self.screen, known=self.settler.known)
             case Failure(reason=reason):
                 made = Finished(lease=lease, answer=settled(lease, of_failure(reason)))
         self.settler.add(made)
 
+    async def _read_aside(self, lease: Lease, capture: Capture, record_id: UUID) -> Finished:
+        records = ((capture, record_id),)
+        ended = await self.aside.call(ends, lease, capture, record_id, self.screen)
+        if ended is None:
+            return Finished(lease=lease, records=records, answer=crashed(lease))
+        answer, dropped = ended
+        return Finished(
+            lease=lease, records=records, dropped=dropped, answer=untold(answer, self.settler.known)
+        )
+
     async def _exchange(self, request: Request) -> None:
         """What the engine would do, less the engine."""
         try:
-            self.parse(await self.handler.download_request(request))
+            await self.parse(await self.handler.download_request(request))
         except Exception as error:  # noqa: BLE001 - as `fail`: a server's fault is never raised
             self.stop(error)
 

@@ -186,8 +186,10 @@ async def _crawl(
     settler.close()
     await settling
     spider = crawler.spider
-    if isinstance(spider, LeaseSpider) and spider.error is not None:
-        raise spider.error
+    if isinstance(spider, LeaseSpider):
+        spider.aside.close()
+        if spider.error is not None:
+            raise spider.error
 
 
 def _on_spider_error(failure: Any, spider: LeaseSpider) -> None:

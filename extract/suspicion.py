@@ -69,7 +69,7 @@ _BLOCKED = re.compile(
 _TITLE = re.compile(rb"<[tT][iI][tT][lL][eE][^>]{0,200}>([^<]{0,500})")
 _PARTS = re.compile(r"\s+[-\u2010-\u2015|:·•»«/]+\s+|[|»«:]|\s{2,}")
 _MISSING = re.compile(
-    r"(?:error\W*|http\W*)*404(?:\W*(?:error|page))?(?:\W*(?:file |page )?not found)?"
+    r"(?:error\W*|http\W*)*404(?:\W*(?:error|page))?(?:\W*(?:file |page )?not found\W*)?1*"
     r"|(?:oops\W*|sorry\W*|error\W*)*(?:(?:the |this |that )?(?:requested |web ?)?(?:page|file|document|url|content) )?"
     r"(?:(?:was |is |could |can)?\s?not (?:be )?found|cannot be found|can[\u2019']t be found|does ?n[o\u2019']t exist|not available|no longer exists)\W*(?:\(?404\)?)?"
     r"|seite (?:wurde )?nicht gefunden|nicht gefunden|page (?:introuvable|non trouv\u00e9e)|p\u00e1gina no encontrada"
