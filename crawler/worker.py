@@ -219,8 +219,10 @@ async def _crawl(
         enough = await entertain(config.guest, spider, feeds, concurrency=config.concurrency)
     settler.close()
     await settling
-    if isinstance(spider, LeaseSpider) and spider.error is not None:
-        raise spider.error
+    if isinstance(spider, LeaseSpider):
+        spider.aside.close()
+        if spider.error is not None:
+            raise spider.error
     return enough
 
 

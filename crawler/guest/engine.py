@@ -179,7 +179,7 @@ class GuestEngine(ExecutionEngine):
     async def _ask_robots(self, lease: Lease) -> None:
         try:
             request = self._steward.request(lease)
-            self._steward.parse(await self.crawler.wire.download_request(request))
+            await self._steward.parse(await self.crawler.wire.download_request(request))
         except Exception as error:  # noqa: BLE001 - whatever a server does is an answer: a fault of ours
             self._steward.stop(error)
 
