@@ -59,14 +59,15 @@ class GuestHandler:
         """Return the response, and leave what came in the request's visit."""
         visit = self._visits.get(request)
         try:
-            visit = _asked(visit, request, str(self._crawler.spider))
+            visit = _asked(visit, request, _name(self._crawler))
             asking = self._steward.request(visit.lease)
             asking.meta["headers"] = self._sent(request)
             await self._wire.download_request(asking)
         except Exception as error:
             if visit is not None:
                 visit.broken = True
-            self._steward.stop(error)
+            wrong = isinstance(error, ValueError)  # a header that cannot be sent
+            self._steward.stop(InputError(f"{_name(self._crawler)}: {request}: {error}") if wrong else error)
             raise
         visit.found = asking.meta["found"]
         match visit.found:
@@ -92,6 +93,11 @@ class GuestHandler:
             if name not in kept
             for value in values
         )
+
+
+def _name(crawler: Crawler) -> str:
+    assert crawler.spider is not None
+    return f"spider {crawler.spider.name}"
 
 
 def _asked(visit: Visit | None, request: Request, spider: str) -> Visit:

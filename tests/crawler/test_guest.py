@@ -445,9 +445,9 @@ def test_who_closes_the_spider_ends_the_worker_and_loses_nothing(crawl, site, pr
     assert paths_of(project.items) == {f"/{n}": 1 for n in range(60)}
 
 
-@pytest.mark.parametrize("after", [5, 60])
+@pytest.mark.parametrize("after", [5, 30])
 def test_killed_and_run_again_every_page_has_its_item_and_one_settlement(crawl, site, project, after):
-    site.fallback = slowly(web(150), 0.02)
+    site.fallback = slowly(web(60), 0.01)
     crawl.seed(f"{site.url}/0")
     guest = project.guest(FOLLOW)
     process = start(crawl.config("killed", guest=guest))
@@ -461,12 +461,12 @@ def test_killed_and_run_again_every_page_has_its_item_and_one_settlement(crawl, 
     assert crawl.stats.leased == 0
     run_worker(crawl.config("next", guest=guest))
     assert crawl.stats.drained
-    assert crawl.stats.outcomes[Outcome.FETCHED] == 150
+    assert crawl.stats.outcomes[Outcome.FETCHED] == 60
     items = paths_of(project.items)
-    assert set(items) == {f"/{n}" for n in range(150)}
-    again = sum(items.values()) - 150
+    assert set(items) == {f"/{n}" for n in range(60)}
+    again = sum(items.values()) - 60
     assert again <= held
-    assert pages(crawl).total() - 151 <= held
+    assert pages(crawl).total() - 61 <= held
 
 
 @pytest.mark.parametrize(
