@@ -71,7 +71,7 @@ def request_of(lease: Lease, spider: Spider) -> Request:
         lease.url.wire,
         callback=_method(lease, spider, said.callback),
         errback=_method(lease, spider, said.errback),
-        headers=list(said.headers),
+        headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in said.headers],
         cb_kwargs=dict(said.cb_kwargs),
         meta={**said.meta, "depth": lease.depth, "download_slot": SLOT, "verbatim_url": True},
         priority=lease.priority,
