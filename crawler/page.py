@@ -9,32 +9,39 @@ page comes to the same either way.
    to is fetched under its own lease, its own robots rules, its own delay.
 3. A URL that a trap would make (`frontier.trap`) is no discovery; like one out of scope it is left out and not counted.
 4. An HTML page is sketched, so that the frontier can tell who says nothing new.
+5. A page that is as it was when it came last (`crawler.conditional`) leads to nothing that it did not lead to then.
+6. What the next visit is to know of a page is noted, where there is to be one.
+5. A sitemap (`listed`) is no page: it leads to what it lists, and what it redirects to is a sitemap. Its note goes on.
 """
 
 import re
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from core import Capture, Url
-from core.capture import Truncation
+from core import Url
+from crawler.answer import HTML, Answer
+from crawler.conditional import note_of, unchanged
 from crawler.identity import PRODUCT
+from crawler.listed import is_in_reach, is_sitemap, leads_on, listed
+from crawler.note import decode, encode
 from crawler.outcome import Judgement, of_response
+from crawler.sitemap import listing
 from crawler.sketch import sketch
-from crawler.wire import Headers, field
-from extract.charset import decode
+from crawler.wire import Headers
+from extract.charset import utf8
 from extract.links import links
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
+from frontier.canonical import MAX_LENGTH
 from frontier.trap import pitfall
 from storage.dropped import Dropped
-from storage.payload import content_decoded
-from storage.records import PAYLOAD_LIMIT, mime_of
+from storage.records import mime_of
 
 HOPS = 10
 """Redirects followed from one URL: half of what browsers follow (Fetch standard: 20)."""
 
-_HTML = frozenset({"text/html", "application/xhtml+xml"})
-_LOOKS_LIKE_HTML = re.compile(
+UNCHANGED = Judgement(outcome=Outcome.UNCHANGED, reason="")
+_LOOKS_LIKEHTML = re.compile(
     rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 _SNIFFED = 1_445  # bytes: the resource header of the MIME Sniffing standard
@@ -45,38 +52,35 @@ _DIRECTIVES_WITH_VALUE = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What was answered, as far as links and outcome need it."""
+class Reading:
+    """What an answer comes to."""
 
-    status: int
-    headers: Headers
-    body: bytes
-    """Without transfer and content encoding; may be empty where the answer is no HTML."""
-    truncated: Truncation | None
-    received_ms: int
-
-    def header(self, name: str) -> str | None:
-        """Value of the first header of that name, in any case."""
-        wanted = name.lower()
-        return next((value for key, value in self.headers if key.lower() == wanted), None)
-
-
-def answer(capture: Capture) -> Answer:
-    """Return what a capture answers, decoded where that is of use."""
-    body = b""
-    if 200 <= capture.status < 300 and mime_of(capture.header("content-type")) in {*_HTML, ""}:
-        body, _ = content_decoded(capture.payload, field(capture.headers, "content-encoding"), PAYLOAD_LIMIT)
-    return Answer(
-        status=capture.status,
-        headers=capture.headers,
-        body=body,
-        truncated=capture.truncated,
-        received_ms=capture.started_ms + capture.elapsed_ms,
-    )
+    settlement: Settlement
+    outlinks: tuple[str, ...] = ()
+    """All that it leads to, in the form to be requested, whoever knows of it and whatever the scope."""
 
 
 def settlement(lease: Lease, found: Answer, known: Container[str] = frozenset()) -> Settlement:
     """Return how the lease ends. URLs whose text is in `known` are not worth telling the frontier again."""
+    return read(lease, found, known).settlement
+
+
+def read(lease: Lease, found: Answer, known: Container[str] = frozenset()) -> Reading:
+    """Return what an answer comes to: `settlement`, and what goes into the archive with it."""
+    if is_sitemap(lease):
+        return Reading(settlement=_settlement(lease, found, known)[0])
+    before = decode(lease.note)
+    ended, outlinks = (
+        (settled(lease, UNCHANGED), ())
+        if unchanged(before, found.status, found.digest, whole=found.truncated is None)
+        else _settlement(lease, found, known)
+    )
+    if lease.interval_s:
+        ended = replace(ended, note=encode(note_of(before, found)))
+    return Reading(settlement=ended, outlinks=outlinks)
+
+
+def _settlement(lease: Lease, found: Answer, known: Container[str]) -> tuple[Settlement, tuple[str, ...]]:
     judgement = of_response(
         found.status,
         truncated=found.truncated,
@@ -85,9 +89,12 @@ def settlement(lease: Lease, found: Answer, known: Container[str] = frozenset())
     )
     if judgement.outcome is Outcome.REDIRECTED:
         return _redirected(lease, found)
+    if is_sitemap(lease):
+        return _of_sitemap(lease, found, judgement, known), ()
     if not (200 <= found.status < 300 and found.body and _is_html(found)):
-        return settled(lease, judgement)
-    return settled(lease, judgement, _links(lease, found, known), sketch(found.body, lease.url.text))
+        return settled(lease, judgement), ()
+    discoveries, outlinks = _links(lease, found, known)
+    return settled(lease, judgement, discoveries, sketch(found.body, lease.url.text)), outlinks
 
 
 def settlement_of_dropped(lease: Lease, found: Dropped, received_ms: int) -> Settlement:
@@ -106,7 +113,7 @@ def forbids_following(found: Answer, base: str) -> bool:
         return True
     if not (200 <= found.status < 300 and found.body and _is_html(found)):
         return False
-    return links(decode(found.body, found.header("content-type")).text, base).nofollow
+    return links(utf8(found.body, found.header("content-type")), base).nofollow
 
 
 def settled(
@@ -125,7 +132,17 @@ def settled(
     )
 
 
-def _redirected(lease: Lease, found: Answer) -> Settlement:
+def _of_sitemap(lease: Lease, found: Answer, judgement: Judgement, known: Container[str]) -> Settlement:
+    if not 200 <= found.status < 300:
+        return replace(settled(lease, judgement), note=lease.note)
+    lists = listing(found.body)
+    if (lists.left or lists.cut) and not judgement.reason:
+        judgement = replace(judgement, reason="sitemap_too_long")
+    discoveries = listed(lease, lists.entries, found.received_ms, known)
+    return replace(settled(lease, judgement, discoveries), note=lease.note)
+
+
+def _redirected(lease: Lease, found: Answer) -> tuple[Settlement, tuple[str, ...]]:
     reason = ""
     discoveries: tuple[Discovery, ...] = ()
     try:
@@ -138,31 +155,46 @@ def _redirected(lease: Lease, found: Answer) -> Settlement:
         reason = "bad_location"
     elif url.text == lease.url.text:
         reason = "to_itself"
-    elif not lease.scope.admits(url):
+    elif not (lease.scope.admits(url) or (is_sitemap(lease) and is_in_reach(lease, url))):
         reason = "out_of_scope"
     elif lease.hops >= HOPS:
         reason = "too_many_hops"
     elif pitfall(url):
         reason = "trap"
     else:
-        discoveries = (_discovery(lease, url, depth=lease.depth, hops=lease.hops + 1),)
-    return Settlement(lease=lease, outcome=Outcome.REDIRECTED, reason=reason, discoveries=discoveries)
+        target = _discovery(lease, url, depth=lease.depth, hops=lease.hops + 1)
+        discoveries = (replace(target, note=lease.note) if is_sitemap(lease) else target,)
+    ended = Settlement(lease=lease, outcome=Outcome.REDIRECTED, reason=reason, discoveries=discoveries)
+    return ended, () if url is None else (url.wire,)
 
 
-def _links(lease: Lease, found: Answer, known: Container[str]) -> tuple[Discovery, ...]:
-    if lease.max_depth is not None and lease.depth >= lease.max_depth:
-        return ()
-    if _says_nofollow(found.headers):
-        return ()
-    page = links(decode(found.body, found.header("content-type")).text, lease.url.wire)
-    if page.nofollow:
-        return ()
-    urls: dict[str, Url] = {}
-    for href in page.hrefs:
-        url = _link(href)
-        if url is not None and url.text not in urls and url.text not in known and lease.scope.admits(url):
-            urls[url.text] = url
-    return tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in urls.values())
+def _links(
+    lease: Lease, found: Answer, known: Container[str]
+) -> tuple[tuple[Discovery, ...], tuple[str, ...]]:
+    """What is followed, and all that the page leads to."""
+    page = links(utf8(found.body, found.header("content-type")), lease.url.wire)
+    folder, base = _bases(page.base)
+    urls = dict.fromkeys(
+        filter(None, (_link(href, base if href[0] == "?" else folder) for href in page.hrefs))
+    )
+    outlinks = tuple(url.wire for url in urls)
+    if not leads_on(lease) or page.nofollow or _says_nofollow(found.headers):
+        return (), outlinks
+    new = {url.text: url for url in urls if url.text not in known and lease.scope.admits(url)}
+    discoveries = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in new.values())
+    return discoveries, outlinks
+
+
+def _bases(address: str) -> tuple[str | None, str | None]:
+    """What links are relative to, but for those that are a query alone; and what these are.
+
+    A base longer than any URL has no relative links: they would be refused for their length, each at the cost of it.
+    """
+    if len(address) > MAX_LENGTH:
+        return None, None
+    base = address.partition("#")[0]
+    path = base.partition("?")[0]
+    return path[: path.rindex("/") + 1], base
 
 
 def _discovery(lease: Lease, url: Url, *, depth: int, hops: int) -> Discovery:
@@ -172,15 +204,14 @@ def _discovery(lease: Lease, url: Url, *, depth: int, hops: int) -> Discovery:
         depth=depth,
         max_depth=lease.max_depth,
         hops=hops,
-        generation=lease.generation,
         interval_s=lease.interval_s,
     )
 
 
-@lru_cache(maxsize=32_768)  # the same navigation stands on every page of a site
-def _link(href: str) -> Url | None:
+@lru_cache(maxsize=65_536)  # the same navigation stands on every page of a folder
+def _link(href: str, base: str | None = None) -> Url | None:
     try:
-        url = canonical(href)
+        url = canonical(href, base)
     except NotAUrl:
         return None
     return None if pitfall(url) else url
@@ -188,7 +219,7 @@ def _link(href: str) -> Url | None:
 
 def _is_html(found: Answer) -> bool:
     mime = mime_of(found.header("content-type"))
-    return mime in _HTML or (mime == "" and _LOOKS_LIKE_HTML.match(found.body[:_SNIFFED]) is not None)
+    return mime in HTML or (mime == "" and _LOOKS_LIKEHTML.match(found.body[:_SNIFFED]) is not None)
 
 
 def _says_nofollow(headers: Headers) -> bool:

@@ -3,7 +3,7 @@
 A worker may be given a function that looks at each page and names the reason for which it is not worth archiving.
 Of such a page a metadata record is archived in place of its request and response (`storage.dropped`), under the
 record id of its lease: durable before the lease ends, and enough to end it after a crash just the same.
-Redirects and robots.txt are never screened: they say where the crawl went, and why.
+Redirects, robots.txt and sitemaps are never screened: they say where the crawl went, and why.
 """
 
 from collections.abc import Callable, Container
@@ -12,12 +12,17 @@ from uuid import UUID
 
 from core import Capture
 from core.capture import Truncation
+from crawler.answer import answer
+from crawler.conditional import revisit
+from crawler.listed import is_sitemap
+from crawler.note import decode
 from crawler.outcome import REDIRECTS
-from crawler.page import answer, settlement
+from crawler.page import Reading, read
 from crawler.settle import Finished
 from crawler.wire import Headers, field
 from frontier import Lease, Settlement
 from storage.dropped import Dropped
+from storage.notes import LINK, REDIRECT, Notes
 from storage.payload import content_decoded
 from storage.records import PAYLOAD_LIMIT, mime_of
 from storage.warc import payload_digest
@@ -53,10 +58,18 @@ def finished(
     lease: Lease, capture: Capture, record_id: UUID, *, screen: Screen | None, known: Container[str]
 ) -> Finished:
     """How the lease of a page that was answered ends. URLs whose text is in `known` are not told again."""
-    found = answer(capture)
+    listing = is_sitemap(lease)
+    found = answer(capture, record_id, whatever=listing)
     records = ((capture, record_id),)
-    if screen is None or capture.status in REDIRECTS:
-        return Finished(lease=lease, records=records, answer=settlement(lease, found, known))
+    if screen is None or listing or capture.status in REDIRECTS:
+        reading = read(lease, found, known)
+        return Finished(
+            lease=lease,
+            records=records,
+            notes=_notes(lease, capture, reading),
+            revisit=revisit(decode(lease.note), capture),
+            answer=reading.settlement,
+        )
     body = (
         found.body
         or content_decoded(capture.payload, field(capture.headers, "content-encoding"), PAYLOAD_LIMIT)[0]
@@ -70,10 +83,30 @@ def finished(
         truncated=capture.truncated,
     )
     # The record says all links that are followed, whoever was told of them before.
-    whole = settlement(lease, found)
+    reading = read(lease, found)
+    whole = reading.settlement
     dropped = _dropped(capture, page, whole, screen(page))
     told = tuple(link for link in whole.discoveries if link.url.text not in known)
-    return Finished(lease=lease, records=records, dropped=dropped, answer=replace(whole, discoveries=told))
+    if dropped is not None:  # there is no record that a next visit could refer to
+        return Finished(
+            lease=lease, records=records, dropped=dropped, answer=replace(whole, discoveries=told, note=b"")
+        )
+    return Finished(
+        lease=lease,
+        records=records,
+        notes=_notes(lease, capture, reading),
+        revisit=revisit(decode(lease.note), capture),
+        answer=replace(whole, discoveries=told),
+    )
+
+
+def _notes(lease: Lease, capture: Capture, reading: Reading) -> Notes:
+    return Notes(
+        depth=lease.depth,
+        redirects=lease.hops,
+        outlinks=reading.outlinks,
+        hop=REDIRECT if capture.status in REDIRECTS else LINK,
+    )
 
 
 def _dropped(capture: Capture, page: Page, whole: Settlement, reason: str | None) -> Dropped | None:

@@ -22,12 +22,14 @@ from core import Capture
 from crawler.gate import Gate
 from crawler.pulse import Pulse
 from crawler.recent import Recent
-from crawler.robots import AskAgain, Ruling
+from crawler.robots import AskAgain, Ruling, as_before
 from crawler.rotation import Rotation
 from crawler.wire import utc_ms
 from frontier import Frontier, Lease, Settlement
 from storage.archive import Archive
 from storage.dropped import Dropped
+from storage.notes import Notes
+from storage.revisit import Revisit
 
 INTERVAL_S = 0.1
 BATCH = 32
@@ -43,6 +45,10 @@ class Finished:
     records: tuple[tuple[Capture, UUID], ...] = ()
     dropped: Dropped | None = None
     """What is archived in place of the records, where the page is not."""
+    notes: Notes | None = None
+    """What is archived beside the records."""
+    revisit: Revisit | None = None
+    """What the exchange came to again."""
     answer: Settlement | Ruling | AskAgain
     """A page's settlement; or what a robots.txt came to."""
 
@@ -125,7 +131,7 @@ class Settler:
         for finished in batch:
             for capture, record_id in finished.records:
                 if finished.dropped is None:
-                    self._archive.append(capture, record_id)
+                    self._archive.append(capture, record_id, notes=finished.notes, revisit=finished.revisit)
                 else:
                     self._archive.drop(capture, record_id, finished.dropped)
         self._archive.commit()
@@ -145,15 +151,29 @@ async def end(frontier: Frontier, batch: Sequence[Finished], known: Recent, *, a
     """
     pages = [finished.answer for finished in batch if isinstance(finished.answer, Settlement)]
     for finished in batch:
-        match finished.answer:
-            case Ruling(rule=rule, body=body, ttl_ms=ttl_ms, delay_ms=delay_ms):
-                await frontier.settle_robots(
-                    finished.lease, rule=rule, body=body, ttl_ms=ttl_ms, delay_ms=delay_ms
-                )
-            case AskAgain(after_ms=after_ms, fault=fault):
-                await frontier.retry_robots(finished.lease, after_ms=after_ms, fault=fault)
+        await _end_robots(frontier, finished)
     # A stale lease adds nothing; which one it was is not said, so nothing of such a batch counts as known.
     if await frontier.settle(pages, archived=archived) == len(pages):
         for page in pages:
             for found in page.discoveries:
                 known.add(found.url.text)
+
+
+async def _end_robots(frontier: Frontier, finished: Finished) -> None:
+    lease, answer = finished.lease, finished.answer
+    if isinstance(answer, AskAgain):
+        record = await frontier.robots(lease.url.origin) if lease.robots_version else None
+        answer = as_before(answer, record, utc_ms())
+    match answer:
+        case Ruling():
+            await frontier.settle_robots(
+                lease,
+                rule=answer.rule,
+                body=answer.body,
+                ttl_ms=answer.ttl_ms,
+                delay_ms=answer.delay_ms,
+                fault=answer.fault,
+                hold_ms=answer.hold_ms,
+            )
+        case AskAgain(after_ms=after_ms, fault=fault):
+            await frontier.retry_robots(lease, after_ms=after_ms, fault=fault)

@@ -94,6 +94,8 @@ class WorkerConfig:
     max_file_age_s: int = 3600
     screen: Screen | None = None
     """Names the reason for which a page is not archived; None archives all."""
+    sitemaps: bool = True
+    """Whether the sitemaps that robots.txt files name are read."""
     guest: Guest | None = None
     """A user's own spider, which reads what is fetched and says what is fetched next; None follows all links."""
     ttl_s: float = 30.0
@@ -172,6 +174,7 @@ async def _crawl(
         min_delay_ms=round(config.min_delay_s * 1000),
         max_pages=config.max_pages,
         until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,
+        sitemaps=config.sitemaps,
     )
     rotation = Rotation(max_bytes=config.max_file_bytes, max_age_ms=config.max_file_age_s * 1000)
     feeds = Feeds()

@@ -172,6 +172,74 @@ def crawl(
 
 
 @app.command()
+def rescrape(
+    name: Annotated[str, typer.Argument(help="The crawl.")],
+    domains: Annotated[
+        list[str] | None, typer.Argument(help="Domains, subdomains included; all of the crawl without any.")
+    ] = None,
+    max_age: Annotated[
+        str, typer.Option("--max-age", help="Leave pages that were captured within a time such as 12h or 7d.")
+    ] = "",
+    from_report: Annotated[
+        bool,
+        typer.Option(
+            "--from-report", help="Domains of which most was kept first, none of which nothing was."
+        ),
+    ] = False,
+    budget: Annotated[int | None, typer.Option("--budget", min=1, help="Pages to ask for at most.")] = None,
+    scope: ScopeOption = "host",
+    depth: DepthOption = None,
+    add_only: Annotated[
+        bool, typer.Option("--add-only", help="Let them wait for a crawl that runs, or is to run, elsewhere.")
+    ] = False,
+    workers: WorkersOption = 1,
+    max_time: MaxTimeOption = None,
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Fetch pages of a crawl again that its archive has, into the same archive, and what has become new on them.
+
+    Servers are asked whether a page has changed (ETag, Last-Modified); one that has not costs a revisit record.
+    Killed and typed again, it goes on where it was.
+
+    \b
+    Example:
+      thresher rescrape docs example.org --max-age 7d
+      thresher rescrape docs --from-report --budget 10000 --add-only
+    """
+    from pipeline.crawl import Limits
+    from pipeline.crawl import crawl as run_crawl
+    from pipeline.progress import stderr_progress
+    from pipeline.project import Project
+    from pipeline.rescrape import Plan
+    from pipeline.rescrape import rescrape as run_rescrape
+    from pipeline.steer import milliseconds
+
+    at = Project.at(project)
+    plan = Plan(
+        crawl=_name(name),
+        domains=tuple(domains or ()),
+        from_report=from_report,
+        budget=budget,
+        older_than_s=milliseconds(max_age) // 1000 if max_age else 0,
+        scope=scope,
+        max_depth=depth,
+    )
+    found = run_rescrape(at, plan)
+    line = f"{name}: {found.pages:,} pages to ask for again, {found.added:,} added, {found.known:,} known"
+    if add_only:
+        say(as_json, asdict(found), line)
+        return
+    stats = run_crawl(at, name, Limits(workers=workers, max_time_s=max_time), stderr_progress()).stats
+    outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(stats.outcomes.items()) if count)
+    say(
+        as_json,
+        {**asdict(found), "outcomes": stats.outcomes, "drained": stats.drained},
+        f"{line}; in all {outcomes}",
+    )
+
+
+@app.command()
 def ingest(
     name: Annotated[str, typer.Argument(help="Name of the source to make.")],
     warc: Annotated[list[Path], typer.Argument(help="WARC files (.warc, .warc.gz, .warc.zst, .warc.lz4).")],
