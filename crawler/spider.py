@@ -70,7 +70,7 @@ class LeaseSpider(Spider):
         try:
             async for lease in self.loop.leases(self.settler):
                 if direct:
-                    task = asyncio.create_task(self._exchange(self.request(lease)))
+                    task = asyncio.create_task(self.exchange(self.request(lease)))
                     begun.add(task)
                     task.add_done_callback(begun.discard)
                 else:
@@ -124,8 +124,8 @@ class LeaseSpider(Spider):
         assert isinstance(ended.answer, Settlement)
         return replace(ended, records=records, answer=untold(ended.answer, self.settler.known))
 
-    async def _exchange(self, request: Request) -> None:
-        """What the engine would do, less the engine."""
+    async def exchange(self, request: Request) -> None:
+        """Do what the engine would, less the engine."""
         try:
             await self.parse(await self.handler.download_request(request))
         except Exception as error:  # noqa: BLE001 - as `fail`: a server's fault is never raised

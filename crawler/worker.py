@@ -181,7 +181,7 @@ async def _crawl(
         min_delay_ms=round(config.min_delay_s * 1000),
         max_pages=config.max_pages,
         until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,
-        sitemaps=config.sitemaps,
+        sitemaps=config.sitemaps and config.guest is None,
     )
     rotation = Rotation(max_bytes=config.max_file_bytes, max_age_ms=config.max_file_age_s * 1000)
     feeds = Feeds()
