@@ -55,7 +55,7 @@ class LeaseSpider(Spider):
         self.crawl, self.worker = crawl, worker
         self.client, self.entrance, self.loop, self.settler = client, entrance, loop, settler
         self.screen, self.obey = screen, obey
-        self.handler = WireHandler(self)
+        self.handler = WireHandler(client, entrance, loop)
         self.aside = Aside()
         self.error: BaseException | None = None
 
