@@ -4,8 +4,8 @@
 origin's robots rules forbid the page (`robots`), the lease is settled without a word to the server. Otherwise it
 becomes a request of Scrapy's engine (`spider`, `scheduler`) and goes to the wire (`handler`, `wire`): the host's
 name is looked up, and its address *entered* (`entrance`); where it is not the address's turn the lease goes back.
-Every address is checked when it is connected to (`address`), every byte is taken down in both directions (`tee`),
-and the response is what the bytes say (`message`). The lease is *released*: its host's delay begins.
+Every address is checked when it is connected to, every byte is taken down in both directions, and the response is what
+the bytes say: `wire` tells its own story. The lease is *released*: its host's delay begins.
 
 What came is a *capture*, or a failure; both are data. Outcome and links are found in it (`outcome`, `page`), and
 the settler (`settle`) appends it to the archive, waits until it is durable, and *settles* the lease together with
