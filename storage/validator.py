@@ -63,7 +63,7 @@ def validator(compression: Compression) -> Callable[[Sequence[bytes]], None]:
 
     It raises `CorruptData` that names the rule. It belongs to one thread.
     """
-    decompress: Decompress = _gunzipped if compression == "gzip" else _zstd
+    decompress = _gunzipped if compression == "gzip" else _zstd()
     turns = cycle(range(EVERY))
 
     def check(members: Sequence[bytes]) -> None:
@@ -165,15 +165,16 @@ def _gunzipped(member: bytes) -> bytes:
     return data
 
 
-def _zstd(member: bytes) -> bytes:
-    engine = zstandard.ZstdDecompressor().decompressobj()
-    try:
-        data = engine.decompress(member)
-    except zstandard.ZstdError as error:
-        _refuse("member", str(error))
-    if not engine.eof or engine.unused_data:
-        _refuse("member", "it is not one Zstandard frame")
-    return data
+def _zstd() -> Decompress:
+    engine = zstandard.ZstdDecompressor()
+
+    def decompress(member: bytes) -> bytes:
+        try:
+            return engine.decompress(member, allow_extra_data=False)
+        except zstandard.ZstdError as error:
+            _refuse("member", str(error))
+
+    return decompress
 
 
 def _sha1(data: bytes | memoryview) -> bytes:
