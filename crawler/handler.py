@@ -7,17 +7,21 @@ The host of an exchange is free again as soon as that is over. But where it went
 settlement ends it: nobody is to ask before the frontier knows of the trouble.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 from scrapy.http import Response
 
 from core import Capture
+from crawler.conditional import conditions
+from crawler.note import decode
 from crawler.outcome import fault_of
 from crawler.robots import AskAgain, Event, ask
-from crawler.spider import LeaseSpider
 from crawler.wire import Failure, Wait
 from frontier import Kind, Lease
+
+if TYPE_CHECKING:
+    from crawler.spider import LeaseSpider
 
 NO_RESPONSE = 599
 
@@ -27,7 +31,7 @@ class WireHandler:
 
     lazy = False
 
-    def __init__(self, spider: LeaseSpider) -> None:
+    def __init__(self, spider: "LeaseSpider") -> None:
         self._client, self._entrance, self._loop = spider.client, spider.entrance, spider.loop
 
     @classmethod
@@ -42,7 +46,10 @@ class WireHandler:
         if lease.kind is Kind.ROBOTS:
             found = await ask(self._client, lease, self._entrance)
         else:
-            found = await self._client.get(lease.url, self._entrance.of(lease))
+            # What a user's spider asks for goes before.
+            asked = request.meta.get("headers", ())
+            headers = (*conditions(decode(lease.note)), *asked) if lease.note else asked
+            found = await self._client.get(lease.url, self._entrance.of(lease), headers=headers)
         if isinstance(found, Wait):
             self._loop.postponed(lease, found.ms)
         elif not _is_trouble(found):

@@ -3,8 +3,7 @@
 from importlib.metadata import version
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-PRODUCT = "thresher"
-"""The name that robots.txt and X-Robots-Tag know us by (RFC 9309, section 2.2.1)."""
+from core.product import PRODUCT
 
 
 def user_agent(contact: str) -> str:
@@ -19,3 +18,12 @@ def record_id(crawl: str, worker: str, token: int, hop: int = 0) -> UUID:
     redirects that a robots.txt was followed through; a page has none.
     """
     return uuid5(NAMESPACE_URL, f"thresher:{crawl}/{worker}/{token}/{hop}")
+
+
+def read_by_guest(crawl: str, worker: str, token: int) -> UUID:
+    """Return the id of the response record of a page that a user's spider reads (`crawler.guest`).
+
+    It is none that `crawler.replay` looks for: what the spider makes of a page is not in the archive, so a page whose
+    lease a dead worker held is fetched again.
+    """
+    return record_id(crawl, f"{worker}/guest", token)

@@ -3,21 +3,25 @@
 | answer                          | outcome                                             | fault                |
 |---------------------------------|-----------------------------------------------------|----------------------|
 | 301 302 303 307 308             | REDIRECTED (`crawler.page` decides where to)         |                      |
-| 304                             | UNCHANGED                                           |                      |
+| 304                             | RETRY `status_304`: nobody asked whether it changed  |                      |
 | 404 410                         | GONE `status_<nnn>`                                 |                      |
 | 429 503                         | RETRY `status_<nnn>`; the host waits as Retry-After says | BUSY            |
 | any other 5xx                   | RETRY `status_<nnn>`                                | SERVER               |
 | 408 425                         | RETRY `status_<nnn>`                                |                      |
 | any other status                | FETCHED, with `status_<nnn>` where it is not 200     |                      |
+| a page that kills its reader    | FAILED `parser_crash` (`crawler.aside`)             |                      |
+| a page of a guard (any status)  | RETRY `block_page`                                  | BUSY                 |
 | a response that is not whole    | FETCHED `truncated_<why>`                           |                      |
-| dns                             | RETRY                                               | DNS                  |
+| dns dns_timeout                 | RETRY                                               | DNS                  |
 | refused unreachable             | RETRY                                               | CONNECT              |
 | reset                           | RETRY                                               | RESET                |
-| timeout                         | RETRY                                               | TIMEOUT              |
-| tls                             | FAILED: asking again changes nothing                | TLS                  |
+| timeout timeout_...             | RETRY                                               | TIMEOUT              |
+| tls tls_...                     | FAILED: asking again changes nothing                | TLS                  |
+| proxy                           | RETRY; it says nothing of the host                  |                      |
 | protocol                        | FAILED: the same; but it is an answer               |                      |
 | address_blocked                 | REFUSED                                             |                      |
 
+An answer that says that a page is as it was, to who asked for that, is none of these (`crawler.conditional`).
 The frontier turns the third RETRY into FAILED with the same reason. What a fault means for the host it knows as well
 (`frontier.Fault`): it rests, for longer each time. Only a host that says for how long rests for just so long.
 """
@@ -32,9 +36,8 @@ from crawler.wire import Reason
 from frontier import Fault, Outcome
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-ASK_AGAIN = frozenset({408, 425, 429})
+ASK_AGAIN = frozenset({304, 408, 425, 429})
 GONE = frozenset({404, 410})
-NOT_MODIFIED = 304
 SLOW_DOWN = frozenset({429, 503})  # RFC 6585, section 4; RFC 9110, section 15.6.4
 LONGEST_WAIT_MS = 3_600_000
 """A Retry-After is obeyed for up to an hour; a server that asks for more is asked again after that."""
@@ -42,10 +45,17 @@ SHORTEST_WAIT_MS = 1_000
 """How long a host rests at least that says 429 or 503: also one that names a moment that is past, or now."""
 FAULTS: Mapping[Reason, Fault] = {
     "dns": Fault.DNS,
+    "dns_timeout": Fault.DNS,
     "refused": Fault.CONNECT,
     "reset": Fault.RESET,
     "timeout": Fault.TIMEOUT,
+    "timeout_connect": Fault.TIMEOUT,
+    "timeout_first_byte": Fault.TIMEOUT,
+    "timeout_tls": Fault.TIMEOUT,
     "tls": Fault.TLS,
+    "tls_expired": Fault.TLS,
+    "tls_self_signed": Fault.TLS,
+    "tls_wrong_host": Fault.TLS,
     "unreachable": Fault.CONNECT,
 }
 """What the lack of an answer says of the host."""
@@ -53,11 +63,19 @@ FAULTS: Mapping[Reason, Fault] = {
 _FAILURES: Mapping[Reason, Outcome] = {
     "address_blocked": Outcome.REFUSED,
     "dns": Outcome.RETRY,
+    "dns_timeout": Outcome.RETRY,
     "protocol": Outcome.FAILED,
+    "proxy": Outcome.RETRY,
     "refused": Outcome.RETRY,
     "reset": Outcome.RETRY,
     "timeout": Outcome.RETRY,
+    "timeout_connect": Outcome.RETRY,
+    "timeout_first_byte": Outcome.RETRY,
+    "timeout_tls": Outcome.RETRY,
     "tls": Outcome.FAILED,
+    "tls_expired": Outcome.FAILED,
+    "tls_self_signed": Outcome.FAILED,
+    "tls_wrong_host": Outcome.FAILED,
     "unreachable": Outcome.RETRY,
 }
 
@@ -74,6 +92,14 @@ class Judgement:
     fault: Fault | None = None
 
 
+BLOCKED = Judgement(outcome=Outcome.RETRY, reason="block_page", fault=Fault.BUSY)
+"""Something between us and the host answered that we are to stay away, or to prove that we are human."""
+
+
+CRASHED = Judgement(outcome=Outcome.FAILED, reason="parser_crash")
+"""Whatever reads the page does not survive it."""
+
+
 def of_failure(reason: Reason) -> Judgement:
     """No response came."""
     return Judgement(outcome=_FAILURES[reason], reason=reason, fault=FAULTS.get(reason))
@@ -85,8 +111,6 @@ def of_response(
     """A response came. `now_ms` is when; a Retry-After date counts from it."""
     if status in REDIRECTS:
         return Judgement(outcome=Outcome.REDIRECTED, reason="")
-    if status == NOT_MODIFIED:
-        return Judgement(outcome=Outcome.UNCHANGED, reason="")
     if status in ASK_AGAIN or 500 <= status < 600:
         wait = wait_ms(retry_after, now_ms)
         fault = fault_of(status)
@@ -127,3 +151,11 @@ def wait_ms(retry_after: str | None, now_ms: int) -> int | None:
     except (ValueError, OverflowError):
         return None
     return min(max(until_ms - now_ms, 0), LONGEST_WAIT_MS)
+
+
+def as_browsers_read(location: str) -> str:
+    """A Location header, whose octets are latin-1 here: UTF-8 where they are that, as browsers have it."""
+    try:
+        return location if location.isascii() else location.encode("latin-1").decode()
+    except UnicodeError:
+        return location

@@ -14,7 +14,7 @@ import logging
 import os
 import signal
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,12 +24,15 @@ from scrapy.http import Response
 from scrapy.logformatter import LogFormatter
 from scrapy.statscollectors import DummyStatsCollector
 
-from crawler.address import networks
 from crawler.entrance import Entrance
 from crawler.gate import Gate
+from crawler.guest import Guest
+from crawler.guest.engine import entertain
+from crawler.guest.feeds import Feeds
 from crawler.handler import WireHandler
 from crawler.identity import user_agent
 from crawler.loop import Loop
+from crawler.page import OBEY
 from crawler.pulse import Pulse
 from crawler.robots import PATIENCE_MS
 from crawler.rotation import Rotation
@@ -37,7 +40,8 @@ from crawler.scheduler import LeaseScheduler
 from crawler.screen import Screen
 from crawler.settle import Settler
 from crawler.spider import LeaseSpider
-from crawler.wire import Client
+from crawler.wire import Client, networks
+from crawler.wire.limits import TOTAL
 from frontier import Budget, Frontier
 from frontier.connect import connect
 from storage.archive import Archive
@@ -46,7 +50,6 @@ from storage.store import Store
 
 STOPPED_AT_ONCE = 130
 """Exit code after the second signal, as a shell gives for SIGINT."""
-DNS_THREADS = 32
 SETTLING_MS = 60_000
 """How long a lease lives beyond its exchange: time to settle it."""
 HOPS = 6
@@ -73,8 +76,17 @@ class WorkerConfig:
     budget: Budget = field(default_factory=Budget)
     max_body: int = 10 << 20
     timeout_s: float = 30.0
-    """For one exchange, from the look-up of the host name to the last byte."""
+    """For the first byte of an answer; the limits of the other parts follow from it (`crawler.wire.limits`)."""
     allow_networks: tuple[str, ...] = ()
+    verify_tls: bool = True
+    """Whether a page is not had of a server whose certificate is not trusted. If not, its capture says so."""
+    nameservers: tuple[str, ...] = ()
+    """`ADDRESS:PORT`; the system's where empty."""
+    proxy: str = field(default="", repr=False)
+    """`http://...` or `socks5://...`; none where empty."""
+    cookies: bool = False
+    auth: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    """What the servers of a domain are told (`crawler.wire.credentials`)."""
     concurrency: int = 64
     max_pages: int | None = None
     """Pages fetched by the whole crawl, those of earlier runs included, at which this run ends."""
@@ -86,21 +98,27 @@ class WorkerConfig:
     """Of the archive files."""
     screen: Screen | None = None
     """Names the reason for which a page is not archived; None archives all."""
+    obey: tuple[str, ...] = OBEY
+    """What pages ask of crawlers that is done: `nofollow`, `noarchive`."""
+    sitemaps: bool = True
+    """Whether the sitemaps that robots.txt files name are read."""
+    guest: Guest | None = None
+    """A user's own spider, which reads what is fetched and says what is fetched next; None follows all links."""
     ttl_s: float = 30.0
     """How long the worker is taken for living after it was heard of; it beats three times as often."""
 
 
-def run_worker(config: WorkerConfig) -> None:
-    """Crawl; returns when the crawl is at an end or was drained. To be called in a process's main thread.
+def run_worker(config: WorkerConfig) -> bool:
+    """Crawl; returns when the crawl is at an end or was drained: whether it is to end for all its workers, because a
+    user's spider has had enough. To be called in a process's main thread.
 
     Raises `InputError`, `Unavailable` and its `GivenUp`, and what the disk says where storage has no word for it (`OSError`);
     never for anything that a server on the web does.
     """
-    asyncio.run(_run(config))
+    return asyncio.run(_run(config))
 
 
-async def _run(config: WorkerConfig) -> None:
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(DNS_THREADS, "dns"))
+async def _run(config: WorkerConfig) -> bool:
     allow = networks(config.allow_networks)
     name = config.user_agent or user_agent(config.contact)
     archive = Archive(
@@ -125,22 +143,33 @@ async def _run(config: WorkerConfig) -> None:
         pulse = Pulse(beat, worker=config.worker, ttl_s=config.ttl_s)
         await pulse.begin()
         beating = asyncio.create_task(pulse.run())
-        client = Client(user_agent=name, max_body=config.max_body, timeout_s=config.timeout_s, allow=allow)
+        client = Client(
+            user_agent=name,
+            max_body=config.max_body,
+            timeout_s=config.timeout_s,
+            allow=allow,
+            verify_tls=config.verify_tls,
+            nameservers=config.nameservers,
+            proxy=config.proxy,
+            cookies=config.cookies,
+            auth=config.auth,
+        )
         try:
-            await _crawl(config, frontier, archive, client, pulse)
+            enough = await _crawl(config, frontier, archive, client, pulse)
         finally:
             beating.cancel()
             await client.close()
         # Leased, but never begun: a drain came between. Everything else is settled by now.
         await frontier.reclaim(config.worker)
         await frontier.leave(config.worker)
+        return enough
     finally:
         await link.aclose()
 
 
 async def _crawl(
     config: WorkerConfig, frontier: Frontier, archive: Archive, client: Client, pulse: Pulse
-) -> None:
+) -> bool:
     gate = Gate(frontier.flow)
     loop = Loop(
         frontier,
@@ -148,33 +177,53 @@ async def _crawl(
         pulse=pulse,
         worker=config.worker,
         concurrency=config.concurrency,
-        lease_ms=round(config.timeout_s * 1000) * HOPS + PATIENCE_MS + SETTLING_MS,
+        lease_ms=round(config.timeout_s * 1000) * TOTAL * HOPS + PATIENCE_MS + SETTLING_MS,
         min_delay_ms=round(config.min_delay_s * 1000),
         max_pages=config.max_pages,
         until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,
+        sitemaps=config.sitemaps and config.guest is None,
     )
     rotation = Rotation(max_bytes=config.max_file_bytes, max_age_ms=config.max_file_age_s * 1000)
-    settler = Settler(archive, frontier, loop.settled, gate=gate, pulse=pulse, rotation=rotation)
+    feeds = Feeds()
+    settler = Settler(
+        archive,
+        frontier,
+        loop.settled,
+        gate=gate,
+        pulse=pulse,
+        rotation=rotation,
+        before=None if config.guest is None else feeds.sync,
+    )
     _obey_signals(loop)
     settling = asyncio.create_task(settler.run())
     settling.add_done_callback(lambda _: loop.stop())
-    crawler = Crawler(LeaseSpider, _settings(config.concurrency))
-    crawler.signals.connect(_on_spider_error, signals.spider_error)
-    await AsyncCrawlerRunner(_settings(config.concurrency)).crawl(
-        crawler,
-        crawl=config.crawl,
-        worker=config.worker,
-        client=client,
-        entrance=Entrance(frontier, round(config.min_ip_delay_s * 1000)),
-        loop=loop,
-        settler=settler,
-        screen=config.screen,
-    )
+    parts: dict[str, Any] = {
+        "crawl": config.crawl,
+        "worker": config.worker,
+        "client": client,
+        "entrance": Entrance(frontier, round(config.min_ip_delay_s * 1000)),
+        "loop": loop,
+        "settler": settler,
+        "screen": config.screen,
+        "obey": config.obey,
+    }
+    spider: Spider | None
+    enough = False
+    if config.guest is None:
+        crawler = Crawler(LeaseSpider, _settings(config.concurrency))
+        crawler.signals.connect(_on_spider_error, signals.spider_error)
+        await AsyncCrawlerRunner(_settings(config.concurrency)).crawl(crawler, **parts)
+        spider = crawler.spider
+    else:
+        spider = LeaseSpider(**parts)
+        enough = await entertain(config.guest, spider, feeds, concurrency=config.concurrency)
     settler.close()
     await settling
-    spider = crawler.spider
-    if isinstance(spider, LeaseSpider) and spider.error is not None:
-        raise spider.error
+    if isinstance(spider, LeaseSpider):
+        spider.aside.close()
+        if spider.error is not None:
+            raise spider.error
+    return enough
 
 
 def _on_spider_error(failure: Any, spider: LeaseSpider) -> None:

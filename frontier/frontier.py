@@ -5,6 +5,7 @@ of workers on any number of machines may call at once, and one that dies between
 Every verb may be repeated: what was done is not done again.
 """
 
+import asyncio
 import re
 import zlib
 from collections import defaultdict
@@ -197,15 +198,27 @@ class Frontier:
     # Hosts
 
     async def settle_robots(
-        self, lease: Lease, *, rule: Rule, body: bytes, ttl_ms: int, delay_ms: int | None
+        self,
+        lease: Lease,
+        *,
+        rule: Rule,
+        body: bytes,
+        ttl_ms: int,
+        delay_ms: int | None,
+        fault: Fault | None = None,
+        hold_ms: int = 0,
     ) -> None:
         """Store what an origin's robots.txt said for `ttl_ms`; its host goes on.
+
+        With a `fault` it said nothing, and these are its rules of before: the fault counts like that of a page. The host
+        is asked nothing for `hold_ms`.
 
         `delay_ms` is the rules' crawl-delay. Where several origins share a host the slowest wins, until that one asks for
         less: then what it asks for counts, until another is read that asks for more.
         """
         packed = zlib.compress(body) if body else b""
-        await self._one(self._of(lease, "settle_robots", lease.token, rule, packed, ttl_ms, delay_ms or 0))
+        args = (rule, packed, ttl_ms, delay_ms or 0, fault or "", hold_ms)
+        await self._one(self._of(lease, "settle_robots", lease.token, *args))
 
     async def retry_robots(self, lease: Lease, *, after_ms: int, fault: Fault | None = None) -> None:
         """Give a robots.txt back that could not be had; its host is asked nothing for `after_ms`, or for as long as the
@@ -320,9 +333,12 @@ class Frontier:
         rows = await self._link.call(self._partitions.calls("holders", key="leases"))
         return {worker.decode() for worker in chain.from_iterable(rows)}
 
-    async def reclaim(self, worker: str) -> int:
-        """Take back every lease of a worker that is dead; returns how many. Its hosts wait their delay."""
-        return sum(await self._link.call(self._partitions.calls("reclaim", worker)))
+    async def reclaim(self, worker: str, *, died: bool = False) -> int:
+        """Take back every lease of a worker that is at its end; returns how many. Its hosts wait their delay.
+
+        Where it `died`, the pages are known for its orphans from then on (`Lease.orphan`).
+        """
+        return sum(await self._link.call(self._partitions.calls("reclaim", worker, int(died))))
 
     async def leases(self, worker: str) -> list[Lease]:
         """Return the leases that a worker holds, oldest first of each partition."""
@@ -361,10 +377,10 @@ class Frontier:
         if discoveries and not self._listed:
             await self._link.list_name(self._crawl)
             self._listed = True
-        calls = self._additions(discoveries)
+        calls = await self._additions(discoveries)
         return calls, await self._link.call(calls)
 
-    def _additions(self, discoveries: Sequence[Discovery]) -> list[Call]:
+    async def _additions(self, discoveries: Sequence[Discovery]) -> list[Call]:
         parts: defaultdict[int, defaultdict[str, list[Discovery]]] = defaultdict(lambda: defaultdict(list))
         for found in discoveries:
             parts[self._partitions.of_host(found.url.host)][found.url.host].append(found)
@@ -388,6 +404,7 @@ class Frontier:
                     if held >= _BATCH:
                         calls.append(self._partitions.call(partition, "add", *limits, *args))
                         args, held = [], 0
+                        await asyncio.sleep(0)  # who adds many lets others go on
             if held:
                 calls.append(self._partitions.call(partition, "add", *limits, *args))
         return calls

@@ -16,8 +16,11 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from core import InputError
+from extract.rights import OBEYABLE
 
 FILE = "thresher.toml"
+Tables = Mapping[str, Mapping[str, Any]]
+"""A table of TOML whose values are tables."""
 PERMUTATIONS = 112
 """Numbers in a signature, as `filters.signature` has it; a test holds the two together."""
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
@@ -51,7 +54,10 @@ class CrawlerConfig:
     """`[crawler]`: how hosts are treated. Delays and time-outs in seconds.
 
     `min_ip_delay` is a quarter of `min_delay` where it is not set, and 0 switches it off; `max_pages_per_host` and
-    `max_pages_per_domain` are no limit where they are not set.
+    `max_pages_per_domain` are no limit where they are not set. `timeout` is the time to the first byte: names, connections
+    and TLS have 10 seconds each, or `timeout` where that is less, and the whole exchange four times as long. `auth` has a
+    table for each domain: `user` and `password`, or `headers`, whose values may be `env:NAME`; and `http = true` where they
+    may go over connections that others can read.
     """
 
     min_delay: float = 1.0
@@ -63,9 +69,16 @@ class CrawlerConfig:
     render: str = "never"
     archive: str = "all"
     compression: str = "gzip"
+    sitemaps: bool = True
+    obey: tuple[str, ...] = ("nofollow",)
     max_pages_per_host: int | None = None
     max_pages_per_domain: int | None = None
     max_hosts_per_domain: int = 4096
+    verify_tls: bool = True
+    nameservers: tuple[str, ...] = ()
+    proxy: str = field(default="", repr=False)
+    cookies: bool = False
+    auth: Tables = field(default_factory=dict, repr=False)
 
     @property
     def ip_delay(self) -> float:
@@ -85,10 +98,11 @@ class CrawlerConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiltersConfig:
-    """`[filters]`: what is kept."""
+    """`[filters]`: what is kept. `obey` names what pages say of their use for which they are dropped."""
 
     preset: str = "fineweb"
     languages: tuple[str, ...] = ("en",)
+    obey: tuple[str, ...] = ("noai", "tdm-reservation")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,11 +202,19 @@ def _typed(path: Path, key: str, value: Any, kind: Any) -> Any:
         return float(value)
     if kind in {int, int | None} and isinstance(value, int) and not isinstance(value, bool):
         return value
-    if kind is str and isinstance(value, str):
+    if kind in {str, bool} and isinstance(value, kind):
+        return value
+    if kind == Tables and isinstance(value, dict) and all(isinstance(item, dict) for item in value.values()):
         return value
     if kind == tuple[str, ...] and isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
-    words = {str: "a string", tuple[str, ...]: "a list of strings", int: "a whole number"}
+    words = {
+        str: "a string",
+        bool: "true or false",
+        Tables: 'tables such as [crawler.auth."example.org"]',
+        tuple[str, ...]: "a list of strings",
+        int: "a whole number",
+    }
     wanted = words.get(kind, "a whole number" if kind == int | None else "a number")
     raise InputError(f"{path}: {key} must be {wanted}, not {value!r}")
 
@@ -246,6 +268,16 @@ def _check(path: Path, config: Config) -> None:
             f"project.contact must be mailto:you@example.org or https://..., not {config.project.contact!r}",
         ),
     ]
+    checks += [
+        (
+            set(crawler.obey) <= {"nofollow", "noarchive"},
+            f"crawler.obey must name 'nofollow' and 'noarchive' at most, not {list(crawler.obey)}",
+        ),
+        (
+            set(config.filters.obey) <= set(OBEYABLE),
+            f"filters.obey must name some of {', '.join(OBEYABLE)}, not {list(config.filters.obey)}",
+        ),
+    ]
     limits = ("max_pages_per_host", "max_pages_per_domain", "max_hosts_per_domain")
     for key in limits:
         limit = getattr(crawler, key)
@@ -295,18 +327,26 @@ contact = ""                    # required to crawl: "mailto:you@example.org" or
 # min_delay = 1.0               # seconds between two requests to one host, whatever the number of workers
 #   min_ip_delay                # the same to one IP address, whatever the hosts; a quarter of min_delay where not set
 # max_body = "10MiB"            # longer bodies are cut there and marked WARC-Truncated
-# timeout = 30                  # seconds for one exchange
+# timeout = 30                  # seconds to the first byte; a whole exchange may take four times as long
 # max_backlog = "4GiB"          # a crawl that `thresher process --follow` follows waits above so many unprocessed bytes
 # archive = "all"               # or "kept": what the cheap filters drop leaves a note with its reason, no page
 # compression = "gzip"          # of archive files; or "zstd": smaller, but few tools read it yet
+# sitemaps = true               # reads the sitemaps that robots.txt files name, within the crawl's scope
+# obey = ["nofollow"]           # what pages ask of crawlers; and "noarchive", which leaves a note, no page
 # allow_networks = []           # CIDRs exempt from the block on private, loopback and link-local addresses
+# verify_tls = true             # false takes pages whose certificate is not trusted, and notes that
+# nameservers = []              # "192.0.2.53:53"; the system's where empty
+#   proxy                       # "http://user:password@host:port" or "socks5://host:port"; no environment variable sets it
+# cookies = false               # true sends back what hosts set, within their domain
 #   max_pages_per_host          # URLs let in of one host at most; any number where not set
 #   max_pages_per_domain        # the same of one registered domain
 # max_hosts_per_domain = 4096   # host names let in of one registered domain
+#   [crawler.auth."example.org"] has what that host and those under it are told: user and password, or headers; see the docs
 
 [filters]
 # preset = "fineweb"            # none | gopher | c4 | fineweb
 # languages = ["en"]            # [] keeps all
+# obey = ["noai", "tdm-reservation"] # pages that say so are dropped; also noindex, noarchive, unavailable_after, ...
 
 [dedup]
 # near = "14x8"                 # bands x rows of MinHash over 5-word shingles; "off" for exact only

@@ -144,6 +144,7 @@ class Archive:
             status=capture.status,
             etag=capture.header("etag"),
             last_modified=capture.header("last-modified"),
+            revisit=revisit,
         )
         self._index(row)
         if revisit is None:

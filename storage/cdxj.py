@@ -2,14 +2,15 @@
 
 A line is `surt timestamp {json}`, as pywb and the Common Crawl write it: the timestamp of 14 digits is UTC,
 the values of the JSON are all texts. `filename` is the name of the WARC file in the storage. A revisit has the type
-`warc/revisit`. `etag` and `last-modified` are ours: what a server is to be told to answer only what has changed.
+`warc/revisit`. Ours are `etag` and `last-modified`, what a server is to be told to answer only what has changed; `ms`,
+the milliseconds behind the timestamp; and, of a revisit, `original-url` and `original-ms`, what it refers to.
 """
 
 import gzip
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from json.encoder import encode_basestring_ascii as quoted
 from pathlib import Path
 from typing import BinaryIO
@@ -17,7 +18,7 @@ from urllib.parse import urlsplit
 
 from core import CorruptData, RecordRef, Url
 from storage.records import ArchivedRecord
-from storage.revisit import REVISIT, REVISIT_MIME
+from storage.revisit import REVISIT, REVISIT_MIME, Revisit
 from storage.warc import EPOCH, target_uri
 
 LEVEL = 6
@@ -45,6 +46,20 @@ class Row:
     filename: str
     etag: str = ""
     last_modified: str = ""
+    ms: int = 0
+    """Milliseconds behind the timestamp."""
+    original_url: str = ""
+    """WARC-Refers-To-Target-URI of a revisit."""
+    original_date_ms: int = 0
+    """WARC-Refers-To-Date of a revisit."""
+
+    @property
+    def date_ms(self) -> int:
+        """WARC-Date, milliseconds since the epoch, UTC. Raises `ValueError` where the timestamp is no time."""
+        digits = f"{self.timestamp}{'00000101000000'[len(self.timestamp) :]}"  # others write fewer
+        month, day, hour, minute, second = (int(digits[at : at + 2]) for at in range(4, 14, 2))
+        moment = datetime(int(digits[:4]), month, day, hour, minute, second, tzinfo=UTC)
+        return (moment - EPOCH) // timedelta(milliseconds=1) + self.ms
 
 
 def row(
@@ -56,6 +71,7 @@ def row(
     status: int | None,
     etag: str | None = None,
     last_modified: str | None = None,
+    revisit: Revisit | None = None,
 ) -> Row:
     """The row of a record. Validators that are too long are left out."""
     return Row(
@@ -70,6 +86,9 @@ def row(
         filename=ref.file,
         etag=_validator(etag),
         last_modified=_validator(last_modified),
+        ms=date_ms % 1000,
+        original_url=revisit.uri if revisit else "",
+        original_date_ms=revisit.date_ms if revisit else 0,
     )
 
 
@@ -85,6 +104,7 @@ def row_of(record: ArchivedRecord, ref: RecordRef) -> Row | None:
         status=record.status,
         etag=record.header("etag"),
         last_modified=record.header("last-modified"),
+        revisit=record.revisit,
     )
 
 
@@ -93,6 +113,10 @@ def line(row: Row) -> str:
     more = f', "etag": {quoted(row.etag)}' if row.etag else ""
     if row.last_modified:
         more += f', "last-modified": {quoted(row.last_modified)}'
+    if row.ms:
+        more += f', "ms": "{row.ms}"'
+    if row.original_url:
+        more += f', "original-url": {quoted(row.original_url)}, "original-ms": "{row.original_date_ms}"'
     return (
         f'{row.surt} {row.timestamp} {{"url": {quoted(row.url)}, "mime": {quoted(row.mime)}, '
         f'"status": "{row.status}", "digest": {quoted(row.digest)}, "length": "{row.length}", '
@@ -112,7 +136,7 @@ def read(file: BinaryIO, *, name: str) -> Iterator[Row]:
     try:
         with gzip.open(file, "rt", encoding="ascii", newline="\n") as lines:
             for text in lines:
-                yield _parsed(text)
+                yield parse(text)
                 number += 1
     except (ValueError, KeyError, TypeError, EOFError, OSError) as error:
         raise CorruptData(
@@ -135,7 +159,8 @@ def timestamp(date_ms: int) -> str:
     return f"{EPOCH + timedelta(milliseconds=date_ms):%Y%m%d%H%M%S}"
 
 
-def _parsed(text: str) -> Row:
+def parse(text: str) -> Row:
+    """The row of a line. Raises `ValueError`, `KeyError` or `TypeError` for what is none."""
     key, moment, fields = text.split(" ", 2)
     found = json.loads(fields)
     return Row(
@@ -150,6 +175,9 @@ def _parsed(text: str) -> Row:
         filename=found["filename"],
         etag=found.get("etag", ""),
         last_modified=found.get("last-modified", ""),
+        ms=int(found.get("ms", 0)),
+        original_url=found.get("original-url", ""),
+        original_date_ms=int(found.get("original-ms", 0)),
     )
 
 

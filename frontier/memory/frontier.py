@@ -127,7 +127,15 @@ class MemoryFrontier:
         return sum(settle(self._crawl, settlement, now) for settlement in settlements)
 
     async def settle_robots(
-        self, lease: Lease, *, rule: Rule, body: bytes, ttl_ms: int, delay_ms: int | None
+        self,
+        lease: Lease,
+        *,
+        rule: Rule,
+        body: bytes,
+        ttl_ms: int,
+        delay_ms: int | None,
+        fault: Fault | None = None,
+        hold_ms: int = 0,
     ) -> None:
         """As `Frontier.settle_robots`."""
         now, delay = self._clock(), delay_ms or 0
@@ -137,7 +145,9 @@ class MemoryFrontier:
         _, host = self._crawl.finish(lease.token, now + 1)
         self._crawl.origins[promise.origin].store(rule, body, now + ttl_ms)
         if rule != "disallow":
-            self._crawl.judge(host, None, 0, promise.granted, now)
+            rest = hold_ms if fault is Fault.BUSY else 0
+            self._crawl.judge(host, fault, rest, promise.granted, now)
+        host.hold(hold_ms, now)
         if delay > host.delay or promise.origin == host.slowest:
             host.delay, host.slowest = delay, promise.origin
         host.place(now)
@@ -233,11 +243,14 @@ class MemoryFrontier:
         """As `Frontier.holders`."""
         return {promise.worker for promise in self._crawl.promises.values()}
 
-    async def reclaim(self, worker: str) -> int:
+    async def reclaim(self, worker: str, *, died: bool = False) -> int:
         """As `Frontier.reclaim`."""
         now = self._clock()
         held = [token for token, held in self._crawl.promises.items() if held.worker == worker]
         for token in sorted(held, reverse=True):  # each goes before those that are there
+            page = self._crawl.promises[token].page
+            if page is not None:
+                page.died = page.died or died
             self._crawl.abandon(token, now + 1, 0, now)
         return len(held)
 
@@ -298,4 +311,5 @@ class MemoryFrontier:
             attempt=attempt,
             robots_version=origin.version,
             slot_ms=slot,
+            orphan=promise.page is not None and (promise.page.died or promise.page.expiries > 0),
         )

@@ -1,9 +1,9 @@
 """A worker dies between the commit of a revisit record and the settlement of its lease: nothing of the page is lost."""
 
 import pytest
+from crawler.address import networks
 
 from crawler import recover, run_worker
-from crawler.address import networks
 from crawler.identity import record_id
 from crawler.wire import Client
 from frontier import Outcome

@@ -4,10 +4,13 @@
    reserved, unspecified (IANA's special-purpose registries, as the `ipaddress` module knows them).
 2. An IPv6 address that stands for an IPv4 address is judged as that one: mapped (RFC 4291, section 2.5.5.2)
    and NAT64 (RFC 6052, section 2.1). One that tunnels to it is judged as both: 6to4 (RFC 3056).
-3. The networks that the user allows are exempt, and nothing else is. What is no address is blocked.
+3. Where clouds answer questions about a machine (its keys, its user data) is blocked, also where that address looks public:
+   most of them are link-local, shared or private anyway.
+4. The networks that the user allows are exempt, and nothing else is. What is no address is blocked.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from ipaddress import (
     IPv4Address,
     IPv4Network,
@@ -22,6 +25,8 @@ from core import InputError
 Network = IPv4Network | IPv6Network
 
 _NAT64 = IPv6Network("64:ff9b::/96")
+_METADATA = frozenset({IPv4Address("168.63.129.16"), IPv4Address("192.0.0.192")})  # Azure, Oracle
+_REMEMBERED = 16_384  # every page of a host asks the same
 _LOW_32_BITS = 0xFFFFFFFF
 
 
@@ -40,6 +45,11 @@ def networks(texts: Iterable[str]) -> tuple[Network, ...]:
 
 def blocked(text: str, allowed: Sequence[Network] = ()) -> bool:
     """Whether the address must not be contacted. A zone (`%eth0`) is passed over."""
+    return _judged(text, tuple(allowed))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _judged(text: str, allowed: tuple[Network, ...]) -> bool:
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:
@@ -51,6 +61,7 @@ def blocked(text: str, allowed: Sequence[Network] = ()) -> bool:
     return not (_is_public(meant) and (tunnelled is None or _is_public(tunnelled)))
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def meant(text: str) -> str:
     """The address that a text stands for, always written the same way; what is no address as it is."""
     try:
@@ -60,6 +71,8 @@ def meant(text: str) -> str:
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    if address in _METADATA:
+        return False
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
 
 
