@@ -77,7 +77,9 @@ def test_a_text_has_a_url_on_each_line():
         urlset("http://a.org/1?x=1&y=2", "http://a.org/2"),
         urlset("http://a.org/1?x=1&amp;y=2", "<![CDATA[http://a.org/2]]>"),
         urlset("http://a.org/1?x=1&#38;y=2", "http://a.org/2").replace("</url>", ""),
-        urlset("http://a.org/1?x=1&#x26;y=2", "http://a.org/2").replace("</urlset>", "<url><loc>http://a.org/3"),
+        urlset("http://a.org/1?x=1&#x26;y=2", "http://a.org/2").replace(
+            "</urlset>", "<url><loc>http://a.org/3"
+        ),
         urlset("http://a.org/1?x=1&y=2", "http://a.org/2").replace("url", "s:url").replace("loc", "s:LOC"),
         f"<urlset {NS}><loc>http://a.org/1?x=1&y=2</loc><loc>http://a.org/2</loc>",
         "\n\n" + urlset("http://a.org/1?x=1&y=2", "http://a.org/2"),
@@ -135,7 +137,9 @@ def test_a_url_that_is_too_long_is_none():
     assert urls("http://a.org/" + "x" * LONGEST + "\nhttp://a.org/2") == ["http://a.org/2"]
 
 
-@pytest.mark.parametrize("piece", [b"<", b"<!--", b"<![CDATA[", b"<a ", b"&", b"<loc>", b"<url a='", b"<?", b"]]>"])
+@pytest.mark.parametrize(
+    "piece", [b"<", b"<!--", b"<![CDATA[", b"<a ", b"&", b"<loc>", b"<url a='", b"<?", b"]]>"]
+)
 def test_megabytes_of_what_never_ends_are_read_once(piece):
     found = listing(b"<url><loc>http://a.org/1</loc></url>" + piece * (2_000_000 // len(piece)))
     assert [entry.url for entry in found.entries] == ["http://a.org/1"]
@@ -166,7 +170,14 @@ def test_dates_are_those_of_the_w3c_or_of_mail(written, expected):
     assert listing(text.encode()).entries[0].modified_ms == expected
 
 
-@given(st.lists(st.sampled_from([b"<url>", b"</url>", b"<loc>", b"http://a", b"</loc>", b"<!--", b"-->", b"<![CDATA["]) | st.binary(max_size=9)))
+@given(
+    st.lists(
+        st.sampled_from(
+            [b"<url>", b"</url>", b"<loc>", b"http://a", b"</loc>", b"<!--", b"-->", b"<![CDATA["]
+        )
+        | st.binary(max_size=9)
+    )
+)
 def test_no_bytes_break_it(pieces):
     listing(b"<" + b"".join(pieces))
     list(entries(pieces))
