@@ -14,7 +14,7 @@ from uuid import UUID
 from core import Capture
 from core.capture import Truncation
 from crawler.outcome import REDIRECTS
-from crawler.page import answer, settlement
+from crawler.page import Answer, answer, settlement
 from crawler.settle import Finished
 from crawler.wire import Headers, field
 from extract.suspicion import SUSPICIONS
@@ -52,10 +52,19 @@ Screen = Callable[[Page], str | None]
 
 
 def finished(
-    lease: Lease, capture: Capture, record_id: UUID, *, screen: Screen | None, known: Container[str]
+    lease: Lease,
+    capture: Capture,
+    record_id: UUID,
+    *,
+    screen: Screen | None,
+    known: Container[str],
+    found: Answer | None = None,
 ) -> Finished:
-    """How the lease of a page that was answered ends. URLs whose text is in `known` are not told again."""
-    found = answer(capture)
+    """How the lease of a page that was answered ends; `found` is the capture's answer, where it was made already.
+
+    URLs whose text is in `known` are not told again.
+    """
+    found = found or answer(capture)
     records = ((capture, record_id),)
     if screen is None or capture.status in REDIRECTS:
         return Finished(lease=lease, records=records, answer=settlement(lease, found, known))

@@ -20,7 +20,7 @@ from crawler.handler import WireHandler
 from crawler.identity import record_id
 from crawler.loop import Loop
 from crawler.outcome import of_failure
-from crawler.page import settled
+from crawler.page import answer, settled
 from crawler.robots import Event
 from crawler.screen import Screen, ends, untold
 from crawler.screen import finished as answered
@@ -99,10 +99,13 @@ class LeaseSpider(Spider):
                 records = tuple((capture, name(hop)) for hop, capture in enumerate(captures))
                 made = Finished(lease=lease, records=records, answer=found.answer)
             case Capture():
-                if lease.orphan or is_heavy(len(found.payload), found.header("content-encoding")):
+                said = answer(found)
+                if lease.orphan or is_heavy(said.body):
                     made = await self._read_aside(lease, found, name())
                 else:
-                    made = answered(lease, found, name(), screen=self.screen, known=self.settler.known)
+                    made = answered(
+                        lease, found, name(), screen=self.screen, known=self.settler.known, found=said
+                    )
             case Failure(reason=reason):
                 made = Finished(lease=lease, answer=settled(lease, of_failure(reason)))
         self.settler.add(made)
