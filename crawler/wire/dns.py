@@ -95,7 +95,9 @@ class Resolver:
         done, waiting = await asyncio.wait(asked, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         if waiting:
             some = any(one.result().addresses for one in done)
-            more, waiting = await asyncio.wait(waiting, timeout=GRACE_S if some else until - self._loop.time())
+            more, waiting = await asyncio.wait(
+                waiting, timeout=GRACE_S if some else until - self._loop.time()
+            )
             done |= more
         for one in waiting:
             one.cancel()
