@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -21,7 +21,7 @@ from frontier.server import embedded
 from tests.hostile import warc
 from tests.hostile.command import LEDGER
 from tests.hostile.host import Host
-from tests.hostile.rows.row import ABSENT, GOOD, Row
+from tests.hostile.rows.row import ABSENT, GOOD, NAMED, Row
 from tests.hostile.web import Web
 
 ROOT = Path(__file__).parents[2]
@@ -171,23 +171,29 @@ class Played:
 
 
 def play(
-    web: Web, directory: Path, *, min_delay: float = 0.01, timeout: float = 1.5, hurry: bool = True
+    web: Web,
+    directory: Path,
+    *,
+    min_delay: float = 0.01,
+    min_ip_delay: float = 0,
+    timeout: float = 3.0,
+    hurry: bool = True,
+    limit_s: float = 300,
 ) -> Played:
     """Crawl a web until its frontier is drained. Raises where the crawl does not end by itself."""
-    toml = TOML.format(min_delay=min_delay, min_ip_delay=0, timeout=timeout, most=400)
+    toml = TOML.format(min_delay=min_delay, min_ip_delay=min_ip_delay, timeout=timeout, most=400)
+    if NAMED:
+        toml += f"nameservers = {json.dumps(web.names.servers)}\n"
     project = Project(directory, web, toml=toml)
     begun = time.time()
     with project.frontier() as address:
-        for scope in ("host", "any"):
+        for scope in ("host", "any", "domain"):
             urls = [web.url(row) + path for row in web.rows if row.scope == scope for path in row.seeds]
             if urls:
                 project.seed(urls, scope=scope)
         moving = Hurry(address)
-        if hurry:
-            with moving:
-                project.run("crawl", limit_s=280)
-        else:
-            project.run("crawl", limit_s=3600)
+        with moving if hurry else nullcontext():
+            project.run("crawl", limit_s=limit_s)
         stats = next(one for one in project.run("status")["sources"] if one["name"] == "main")["frontier"]
     return Played(
         web=web,
@@ -267,6 +273,10 @@ class Seen:
         reasons |= {one["reason"] for one in self._played.settled if one["url"].startswith(f"{self.url}/")}
         assert any(word in reason for reason in reasons), reasons
 
+    def unconnected(self) -> None:
+        """Nobody ever came to the host."""
+        assert not self.host.connected, "somebody connected"
+
     def fetched(self, *paths: str) -> None:
         """These were fetched, once, and are archived with the bytes that were sent."""
         for path in paths:
@@ -303,6 +313,18 @@ class Seen:
                 check()
             except (AssertionError, StopIteration, ValueError, IndexError) as error:
                 wrong.append(str(error) or type(error).__name__)
+        return wrong
+
+    def judge_by_log(self) -> list[str]:
+        """What the host alone can tell, of any crawler: the good pages were had, nothing was asked for too often."""
+        paths = self.host.paths
+        wrong = [f"{path} was not asked for" for path in GOOD if self.row.good and not paths[path]]
+        if self.row.number == 35 and self.canary:
+            wrong.append("the canary was asked")
+        try:
+            self._asked()
+        except AssertionError as error:
+            wrong.append(str(error))
         return wrong
 
     def _good(self) -> None:

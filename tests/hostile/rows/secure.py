@@ -5,7 +5,7 @@ import asyncio
 from tests.crawler.server import page
 from tests.hostile import h2
 from tests.hostile.host import Host
-from tests.hostile.rows.row import Row, There
+from tests.hostile.rows.row import NAMED, Row, There
 
 
 def untrusted(name, tls, ended):
@@ -112,4 +112,7 @@ def streams() -> list[Row]:
 
 
 def rows(_: There) -> list[Row]:
-    return [*tls(), *(streams() if h2.AVAILABLE else [])]
+    sni = Row(
+        number=32, name="TLS that wants a name", tls="sni", host="sni.test", answers={"/fine": page("fine")}
+    )
+    return [*tls(), *([sni] if NAMED else []), *(streams() if h2.AVAILABLE else [])]
