@@ -7,6 +7,7 @@ from scrapy.http import Response
 
 from crawler import note
 from crawler.guest.visit import Visit, ended, is_for_spider, left_out
+from crawler.page import OBEY
 from crawler.wire import Failure, Wait
 from frontier import Outcome
 from tests.crawler.leases import lease
@@ -23,7 +24,7 @@ NOTE = note.encode(note.Note(errand=ERRAND))
 
 def end(found, result=RESPONSE, request=REQUEST, known=(), *, failed=False, **changes):
     visit = Visit(lease=lease(URL, note=NOTE, **changes), found=found, failed=failed)
-    return ended(visit, result, request, SPIDER, record_id=RECORD_ID, screen=None, known=known)
+    return ended(visit, result, request, SPIDER, record_id=RECORD_ID, screen=None, known=known, obey=OBEY)
 
 
 def test_the_next_visit_and_the_target_of_a_redirect_keep_the_errand():
