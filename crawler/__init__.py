@@ -18,6 +18,9 @@ after the crawl is behind (`gate`, `rotation`). If it is killed, its last batch 
 leases are open. `replay` seals the file, settles every lease whose record is in it, because a lease and a worker
 determine the record's id (`identity`), and gives the others back. So nothing archived is fetched again, and
 nothing is lost.
+
+**A guest** (`guest`) is a user's own Scrapy spider: its callbacks read what comes and say what is fetched next, in place of
+all links; its middlewares and pipelines are in the engine. The life of an exchange is the same.
 """
 
 from crawler.replay import recover
