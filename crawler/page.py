@@ -4,11 +4,13 @@ The same function reads an answer that has just come and one that a dead worker 
 page comes to the same either way.
 
 1. Links are followed on HTML pages only, as deep as the lease says, within its scope, and not where the page
-   (meta robots) or the server (X-Robots-Tag) says nofollow.
+   (meta robots) or the server (X-Robots-Tag) says nofollow and that is obeyed.
 2. A redirect's target is one discovery, of the same depth, within the scope, ten hops at most. What it leads
    to is fetched under its own lease, its own robots rules, its own delay.
 3. A URL that a trap would make (`frontier.trap`) is no discovery; like one out of scope it is left out and not counted.
 4. An HTML page is sketched, so that the frontier can tell who says nothing new.
+5. A page that is as it was when it came last (`crawler.conditional`) leads to nothing that it did not lead to then.
+6. What the next visit is to know of a page is noted, where there is to be one.
 5. A sitemap (`listed`) is no page: it leads to what it lists, and what it redirects to is a sitemap. Its note goes on.
 """
 
@@ -17,71 +19,70 @@ from collections.abc import Container
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from core import Capture, Url
-from core.capture import Truncation
-from crawler.identity import PRODUCT
-from crawler.listed import is_in_reach, is_sitemap, listed
-from crawler.outcome import Judgement, of_response
+from core import Url
+from crawler.answer import HTML, Answer
+from crawler.conditional import note_of, unchanged
+from crawler.listed import is_in_reach, is_sitemap, leads_on, listed
+from crawler.note import decode, encode
+from crawler.outcome import Judgement, as_browsers_read, of_response
 from crawler.sitemap import listing
 from crawler.sketch import sketch
-from crawler.wire import Headers, field
 from extract.charset import utf8
-from extract.links import links
+from extract.links import Page, links
+from extract.rights import Rights, rights
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
 from frontier.canonical import MAX_LENGTH
 from frontier.trap import pitfall
 from storage.dropped import Dropped
-from storage.payload import content_decoded
-from storage.records import PAYLOAD_LIMIT, mime_of
+from storage.records import mime_of
 
 HOPS = 10
 """Redirects followed from one URL: half of what browsers follow (Fetch standard: 20)."""
 
-_HTML = frozenset({"text/html", "application/xhtml+xml"})
+NOTHING_SAID = Rights()
+UNCHANGED = Judgement(outcome=Outcome.UNCHANGED, reason="")
 _LOOKS_LIKE_HTML = re.compile(
     rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 _SNIFFED = 1_445  # bytes: the resource header of the MIME Sniffing standard
-_FOR_ONE_AGENT = re.compile(r"\s*([\w-]+)\s*:\s*(.*)", re.DOTALL)
-_DIRECTIVES_WITH_VALUE = frozenset(
-    {"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"}
-)
+OBEY = ("nofollow",)
+"""What pages ask of crawlers that is done where nobody says otherwise (`extract.rights`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What was answered, as far as links and outcome need it."""
+class Reading:
+    """What an answer comes to."""
 
-    status: int
-    headers: Headers
-    body: bytes
-    """Without transfer and content encoding; may be empty where the answer is no HTML."""
-    truncated: Truncation | None
-    received_ms: int
-
-    def header(self, name: str) -> str | None:
-        """Value of the first header of that name, in any case."""
-        wanted = name.lower()
-        return next((value for key, value in self.headers if key.lower() == wanted), None)
+    settlement: Settlement
+    outlinks: tuple[str, ...] = ()
+    """All that it leads to, in the form to be requested, whoever knows of it and whatever the scope."""
+    rights: Rights = NOTHING_SAID
+    """What it says of how it may be used."""
 
 
-def answer(capture: Capture, *, whatever: bool = False) -> Answer:
-    """Return what a capture answers, decoded where that is of use: where it may be HTML, or `whatever` it is."""
-    body = b""
-    html = mime_of(capture.header("content-type")) in {*_HTML, ""}
-    if 200 <= capture.status < 300 and (html or whatever):
-        body, _ = content_decoded(capture.payload, field(capture.headers, "content-encoding"), PAYLOAD_LIMIT)
-    return Answer(
-        status=capture.status,
-        headers=capture.headers,
-        body=body,
-        truncated=capture.truncated,
-        received_ms=capture.started_ms + capture.elapsed_ms,
-    )
-
-
-def settlement(lease: Lease, found: Answer, known: Container[str] = frozenset()) -> Settlement:
+def settlement(
+    lease: Lease, found: Answer, known: Container[str] = frozenset(), obey: Container[str] = OBEY
+) -> Settlement:
     """Return how the lease ends. URLs whose text is in `known` are not worth telling the frontier again."""
+    return read(lease, found, known, obey).settlement
+
+
+def read(
+    lease: Lease, found: Answer, known: Container[str] = frozenset(), obey: Container[str] = OBEY
+) -> Reading:
+    """Return what an answer comes to: `settlement`, and what goes into the archive with it."""
+    before = decode(lease.note)
+    if before.kind == "page" and unchanged(before, found.status, found.digest, whole=found.truncated is None):
+        reading = Reading(settlement=settled(lease, UNCHANGED))
+    else:
+        reading = _read(lease, found, known, obey)
+    if lease.interval_s and before.kind == "page":
+        noted = replace(reading.settlement, note=encode(note_of(before, found)))
+        return replace(reading, settlement=noted)
+    return reading
+
+
+def _read(lease: Lease, found: Answer, known: Container[str], obey: Container[str]) -> Reading:
     judgement = of_response(
         found.status,
         truncated=found.truncated,
@@ -91,10 +92,23 @@ def settlement(lease: Lease, found: Answer, known: Container[str] = frozenset())
     if judgement.outcome is Outcome.REDIRECTED:
         return _redirected(lease, found)
     if is_sitemap(lease):
-        return _of_sitemap(lease, found, judgement, known)
+        return Reading(settlement=_of_sitemap(lease, found, judgement, known))
     if not (200 <= found.status < 300 and found.body and _is_html(found)):
-        return settled(lease, judgement)
-    return settled(lease, judgement, _links(lease, found, known), sketch(found.body, lease.url.text))
+        return Reading(
+            settlement=settled(lease, judgement), rights=rights(found.headers, at_ms=found.received_ms)
+        )
+    page = links(utf8(found.body, found.header("content-type")), lease.url.wire)
+    urls = _targets(page)
+    said = rights(found.headers, page.metas, at_ms=found.received_ms)
+    followed: tuple[Discovery, ...] = ()
+    if leads_on(lease) and not ("nofollow" in obey and "nofollow" in said.robots):
+        new = {url.text: url for url in urls if url.text not in known and lease.scope.admits(url)}
+        followed = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in new.values())
+    return Reading(
+        settlement=settled(lease, judgement, followed, sketch(found.body, lease.url.text)),
+        outlinks=tuple(url.wire for url in urls),
+        rights=said,
+    )
 
 
 def settlement_of_dropped(lease: Lease, found: Dropped, received_ms: int) -> Settlement:
@@ -109,11 +123,15 @@ def settlement_of_dropped(lease: Lease, found: Dropped, received_ms: int) -> Set
 
 def forbids_following(found: Answer, base: str) -> bool:
     """Whether the page, or its server, asks that its links not be followed. `base` is its URL."""
-    if _says_nofollow(found.headers):
-        return True
-    if not (200 <= found.status < 300 and found.body and _is_html(found)):
-        return False
-    return links(decode(found.body, found.header("content-type")).text, base).nofollow
+    return "nofollow" in rights_of(found, base).robots
+
+
+def rights_of(found: Answer, base: str) -> Rights:
+    """What the page, and its server, say of how it may be used."""
+    metas: tuple[tuple[str, str], ...] = ()
+    if 200 <= found.status < 300 and found.body and _is_html(found):
+        metas = links(utf8(found.body, found.header("content-type")), base).metas
+    return rights(found.headers, metas, at_ms=found.received_ms)
 
 
 def settled(
@@ -142,14 +160,15 @@ def _of_sitemap(lease: Lease, found: Answer, judgement: Judgement, known: Contai
     return replace(settled(lease, judgement, discoveries), note=lease.note)
 
 
-def _redirected(lease: Lease, found: Answer) -> Settlement:
+def _redirected(lease: Lease, found: Answer) -> Reading:
     reason = ""
     discoveries: tuple[Discovery, ...] = ()
+    location = as_browsers_read(found.header("location") or "")
     try:
-        url = canonical(found.header("location") or "", lease.url.text)
+        url = canonical(location, lease.url.text)
     except NotAUrl:
         url = None
-    if not found.header("location"):
+    if not location:
         reason = "no_location"
     elif url is None:
         reason = "bad_location"
@@ -164,24 +183,15 @@ def _redirected(lease: Lease, found: Answer) -> Settlement:
     else:
         target = _discovery(lease, url, depth=lease.depth, hops=lease.hops + 1)
         discoveries = (replace(target, note=lease.note) if is_sitemap(lease) else target,)
-    return Settlement(lease=lease, outcome=Outcome.REDIRECTED, reason=reason, discoveries=discoveries)
+    ended = Settlement(lease=lease, outcome=Outcome.REDIRECTED, reason=reason, discoveries=discoveries)
+    return Reading(settlement=ended, outlinks=() if url is None else (url.wire,))
 
 
-def _links(lease: Lease, found: Answer, known: Container[str]) -> tuple[Discovery, ...]:
-    if lease.max_depth is not None and lease.depth >= lease.max_depth:
-        return ()
-    if _says_nofollow(found.headers):
-        return ()
-    page = links(utf8(found.body, found.header("content-type")), lease.url.wire)
-    if page.nofollow:
-        return ()
+def _targets(page: Page) -> list[Url]:
+    """All that a page leads to, each once, but for what no crawl follows."""
     folder, base = _bases(page.base)
-    urls: dict[str, Url] = {}
-    for href in page.hrefs:
-        url = _link(href, base if href[0] == "?" else folder)
-        if url is not None and url.text not in known and lease.scope.admits(url):
-            urls[url.text] = url
-    return tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in urls.values())
+    targets = (_link(href, base if href[0] == "?" else folder) for href in page.hrefs)
+    return list(dict.fromkeys(url for url in targets if url is not None))
 
 
 def _bases(address: str) -> tuple[str | None, str | None]:
@@ -203,7 +213,6 @@ def _discovery(lease: Lease, url: Url, *, depth: int, hops: int) -> Discovery:
         depth=depth,
         max_depth=lease.max_depth,
         hops=hops,
-        generation=lease.generation,
         interval_s=lease.interval_s,
     )
 
@@ -219,19 +228,4 @@ def _link(href: str, base: str | None = None) -> Url | None:
 
 def _is_html(found: Answer) -> bool:
     mime = mime_of(found.header("content-type"))
-    return mime in _HTML or (mime == "" and _LOOKS_LIKE_HTML.match(found.body[:_SNIFFED]) is not None)
-
-
-def _says_nofollow(headers: Headers) -> bool:
-    """X-Robots-Tag: what is said to all, and what is said to us by name."""
-    for name, value in headers:
-        if name.lower() != "x-robots-tag":
-            continue
-        named = _FOR_ONE_AGENT.fullmatch(value)
-        if named and named[1].lower() not in _DIRECTIVES_WITH_VALUE:
-            if named[1].lower() != PRODUCT:
-                continue
-            value = named[2]  # noqa: PLW2901 - the directives behind the name
-        if {directive.strip().lower() for directive in value.split(",")} & {"nofollow", "none"}:
-            return True
-    return False
+    return mime in HTML or (mime == "" and _LOOKS_LIKE_HTML.match(found.body[:_SNIFFED]) is not None)

@@ -18,9 +18,10 @@ from dataclasses import replace
 from typing import cast
 
 from core.capture import Truncation
+from crawler.answer import Answer
 from crawler.identity import record_id
 from crawler.outcome import wait_ms
-from crawler.page import Answer, settlement, settlement_of_dropped
+from crawler.page import OBEY, settlement, settlement_of_dropped
 from crawler.recent import Recent
 from crawler.robots import HOPS, redirect, ruling
 from crawler.settle import BATCH, Finished, end
@@ -41,10 +42,12 @@ Records = dict[str, ArchivedRecord]
 ANSWERS = frozenset({"response", REVISIT, DROPPED})
 
 
-async def recover(store: Store, frontier: Frontier, dead: Dead, *, crawl: str) -> int:
+async def recover(
+    store: Store, frontier: Frontier, dead: Dead, *, crawl: str, obey: tuple[str, ...] = OBEY
+) -> int:
     """Take up what the dead workers of a crawl left; returns how many leases were settled from the archive.
 
-    Workers are known by their open archive files and by the leases that they hold. A worker is asked after only
+    `obey` is what the crawl does of what pages ask for. Workers are known by their open archive files and by the leases that they hold. A worker is asked after only
     when it is known by one of these, so one that says that it lives before it has either is never taken for dead.
     """
     left = await asyncio.to_thread(_writers, store, crawl)
@@ -54,7 +57,7 @@ async def recover(store: Store, frontier: Frontier, dead: Dead, *, crawl: str) -
     sealed = await asyncio.to_thread(_sealed, store, crawl) if gone & holders else {}
     settled = 0
     for writer in sorted(gone & holders):
-        settled += await _replay(store, frontier, crawl, writer, sealed)
+        settled += await _replay(store, frontier, crawl, writer, sealed, obey)
         await frontier.reclaim(writer)
     return settled
 
@@ -65,7 +68,12 @@ def _writers(store: Store, crawl: str) -> set[str]:
 
 
 async def _replay(
-    store: Store, frontier: Frontier, crawl: str, writer: str, sealed: Mapping[str, list[str]]
+    store: Store,
+    frontier: Frontier,
+    crawl: str,
+    writer: str,
+    sealed: Mapping[str, list[str]],
+    obey: tuple[str, ...],
 ) -> int:
     leases = await frontier.leases(writer)
     wanted = {
@@ -80,7 +88,7 @@ async def _replay(
     batch: list[Finished] = []
     settled = 0
     for lease in leases:
-        finished = _finished(crawl, lease, records)
+        finished = _finished(crawl, lease, records, obey)
         if finished is not None:
             batch.append(finished)
             settled += 1
@@ -124,11 +132,13 @@ def _fill(store: Store, names: list[str], found: Records) -> None:
     whole = originals(store, names, [revisit for revisit in same.values() if revisit])
     for urn, revisit in same.items():
         original = whole.get(revisit.refers_to) if revisit else None
-        if original is None:
-            del found[urn]
-        else:
-            # A revisit is always marked as cut: for what was left out, not for what did not come.
+        # A revisit is always marked as cut: for what was left out, not for what did not come.
+        if original is not None:
             found[urn] = replace(found[urn], payload=original.payload, truncated=None)
+        elif revisit and not revisit.refers_to:  # of the page's own last capture: nothing is read of it again
+            found[urn] = replace(found[urn], truncated=None)
+        else:
+            del found[urn]
 
 
 def _answers(store: Store, name: str) -> Iterator[ArchivedRecord]:
@@ -136,7 +146,7 @@ def _answers(store: Store, name: str) -> Iterator[ArchivedRecord]:
         yield from (record for record in read(file, name=name) if record.type in ANSWERS)
 
 
-def _finished(crawl: str, lease: Lease, records: Records) -> Finished | None:
+def _finished(crawl: str, lease: Lease, records: Records, obey: tuple[str, ...]) -> Finished | None:
     if lease.kind is Kind.ROBOTS:
         return _robots(crawl, lease, records)
     record = records.get(record_id(crawl, lease.worker, lease.token).urn)
@@ -154,9 +164,12 @@ def _finished(crawl: str, lease: Lease, records: Records) -> Finished | None:
         headers=record.headers,
         body=record.payload,
         truncated=cast("Truncation | None", record.truncated),
+        digest=record.ref.digest,
+        record_id=record.record_id,
+        started_ms=record.date_ms,
         received_ms=record.date_ms,
     )
-    return Finished(lease=lease, answer=settlement(lease, answer))
+    return Finished(lease=lease, answer=settlement(lease, answer, obey=obey))
 
 
 def _robots(crawl: str, lease: Lease, records: Records) -> Finished | None:

@@ -20,9 +20,17 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from core import Capture, Url
+from core.product import PRODUCT
 from crawler.entrance import Entrance
-from crawler.identity import PRODUCT
-from crawler.outcome import FAULTS, REDIRECTS, SHORTEST_WAIT_MS, Judgement, fault_of, wait_ms
+from crawler.outcome import (
+    FAULTS,
+    REDIRECTS,
+    SHORTEST_WAIT_MS,
+    Judgement,
+    as_browsers_read,
+    fault_of,
+    wait_ms,
+)
 from crawler.rules import LONGEST, Rules, parse, target, whole_lines
 from crawler.wire import Client, Failure, Wait, field
 from frontier import Fault, Lease, NotAUrl, Outcome, RobotsRecord, canonical
@@ -86,7 +94,7 @@ async def ask(client: Client, lease: Lease, entrance: Entrance) -> Event | Wait:
     captures: list[Capture] = []
     url, patience_ms = lease.url, PATIENCE_MS
     while True:
-        found = await client.get(url, entrance.of(lease))
+        found = await client.get(url, entrance.of(lease), max_body=LONGEST)
         if isinstance(found, Wait):
             if not captures:
                 return found
@@ -110,7 +118,7 @@ def redirect(status: int, location: str | None, base: str) -> Url | None:
     if status not in REDIRECTS or not location:
         return None
     try:
-        return canonical(location, base)
+        return canonical(as_browsers_read(location), base)
     except NotAUrl:
         return None
 

@@ -28,6 +28,8 @@ from crawler.wire import utc_ms
 from frontier import Frontier, Lease, Settlement
 from storage.archive import Archive
 from storage.dropped import Dropped
+from storage.notes import Notes
+from storage.revisit import Revisit
 
 INTERVAL_S = 0.1
 BATCH = 32
@@ -43,6 +45,10 @@ class Finished:
     records: tuple[tuple[Capture, UUID], ...] = ()
     dropped: Dropped | None = None
     """What is archived in place of the records, where the page is not."""
+    notes: Notes | None = None
+    """What is archived beside the records."""
+    revisit: Revisit | None = None
+    """What the exchange came to again."""
     answer: Settlement | Ruling | AskAgain
     """A page's settlement; or what a robots.txt came to."""
 
@@ -125,7 +131,7 @@ class Settler:
         for finished in batch:
             for capture, record_id in finished.records:
                 if finished.dropped is None:
-                    self._archive.append(capture, record_id)
+                    self._archive.append(capture, record_id, notes=finished.notes, revisit=finished.revisit)
                 else:
                     self._archive.drop(capture, record_id, finished.dropped)
         self._archive.commit()

@@ -18,7 +18,7 @@ from crawler.handler import WireHandler
 from crawler.identity import record_id
 from crawler.loop import Loop
 from crawler.outcome import of_failure
-from crawler.page import settled
+from crawler.page import OBEY, settled
 from crawler.robots import Event
 from crawler.screen import Screen
 from crawler.screen import finished as answered
@@ -45,12 +45,13 @@ class LeaseSpider(Spider):
         loop: Loop,
         settler: Settler,
         screen: Screen | None,
+        obey: tuple[str, ...] = OBEY,
         **options: Any,
     ) -> None:
         super().__init__(**options)
         self.crawl, self.worker = crawl, worker
         self.client, self.entrance, self.loop, self.settler = client, entrance, loop, settler
-        self.screen = screen
+        self.screen, self.obey = screen, obey
         self.handler = WireHandler(self)
         self.error: BaseException | None = None
 
@@ -96,7 +97,14 @@ class LeaseSpider(Spider):
                 records = tuple((capture, name(hop)) for hop, capture in enumerate(captures))
                 made = Finished(lease=lease, records=records, answer=found.answer)
             case Capture():
-                made = answered(lease, found, name(), screen=self.screen, known=self.settler.known)
+                made = answered(
+                    lease,
+                    found,
+                    name(),
+                    screen=self.screen,
+                    known=self.settler.known,
+                    obey=self.obey,
+                )
             case Failure(reason=reason):
                 made = Finished(lease=lease, answer=settled(lease, of_failure(reason)))
         self.settler.add(made)

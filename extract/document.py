@@ -8,6 +8,7 @@ from typing import Protocol
 from core import Document, RecordRef
 from extract.charset import decode
 from extract.html import extract
+from extract.rights import Rights, rights
 from extract.skip import Skip
 
 EXTRACTOR = f"trafilatura@{version('trafilatura')}"
@@ -34,6 +35,8 @@ class Record(Protocol):
     def mime(self) -> str: ...
     @property
     def payload(self) -> bytes: ...
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]: ...
     @property
     def ref(self) -> RecordRef: ...
     def header(self, name: str) -> str | None: ...
@@ -65,6 +68,7 @@ def document(record: Record, source: str) -> Document | Skip:
     found = extract(decoded.text, record.url)
     if isinstance(found, Skip):
         return found
+    said = rights(record.headers, found.metas, at_ms=record.date_ms)
     return Document(
         id=document_id(source, record.ref),
         url=record.url,
@@ -74,6 +78,9 @@ def document(record: Record, source: str) -> Document | Skip:
         language="",
         declared_language=found.declared_language,
         license=found.license,
+        robots=",".join(said.robots),
+        tdm_reservation=said.tdm_reservation,
+        tdm_policy=said.tdm_policy,
         mime=record.mime,
         charset=decoded.charset,
         extractor=EXTRACTOR,
@@ -81,6 +88,15 @@ def document(record: Record, source: str) -> Document | Skip:
         external_id="",
         fetched_at_ms=record.date_ms,
         record=record.ref,
+    )
+
+
+def rights_of(document: Document) -> Rights:
+    """What a document's page said of its use."""
+    return Rights(
+        robots=tuple(filter(None, document.robots.split(","))),
+        tdm_reservation=document.tdm_reservation,
+        tdm_policy=document.tdm_policy,
     )
 
 

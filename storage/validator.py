@@ -38,7 +38,10 @@ FORMS: Mapping[bytes, re.Pattern[bytes]] = {
     b"warc-date": re.compile(rb"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d(?:\.\d{1,9})?Z"),
     b"content-length": re.compile(rb"0|[1-9]\d{0,17}"),
 }
-BODY_AS_IT_IS = re.compile(rb"HTTP/1\.[01] (?!1\d\d|204|304)\d{3}[ \r]")
+HTTP_HEAD = re.compile(
+    rb"HTTP/1\.[01] (?!1\d\d|204|205|304)\d{3}(?: [^\r\n]*)?\r\n(?:[A-Za-z0-9!#$%&'*+.^_`|~-]+:[^\r\n]*\r\n)*\r\n"
+)
+"""A head that all understand alike, of a response with a body. Of any other it is a guess where the payload begins."""
 FRAMED = re.compile(rb"^(?:transfer-encoding|content-length)[ \t]*:", re.IGNORECASE | re.MULTILINE)
 
 INFLATE_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub calls the class an instance
@@ -65,13 +68,20 @@ def validator(compression: Compression) -> Callable[[Sequence[bytes]], None]:
 
     def check(members: Sequence[bytes]) -> None:
         hashed = sys.maxsize if next(turns) == 0 else SMALL
-        _pair([_record(decompress(member), hashed) for member in members])
+        try:
+            _pair([check_record(decompress(member), hashed) for member in members])
+        except CorruptData as error:
+            raise CorruptData(
+                f"a record was to be archived that {error}; nothing of it was written"
+            ) from None
 
     return check
 
 
-def _record(data: bytes, hashed: int) -> Head:
-    """Its head; its digests are made again where its block has no more than `hashed` bytes."""
+def check_record(data: bytes, hashed: int = sys.maxsize) -> Head:
+    """Return the head of a record that keeps rules 2 to 5. Its digests are made again where its block has no more than
+    `hashed` bytes. Raises `CorruptData` that names the rule.
+    """
     begin = HEAD.match(data)
     if begin is None:
         _refuse("head", f"it begins with {data[:40]!r}")
@@ -100,10 +110,10 @@ def _payload(head: Head, block: bytes) -> None:
     """Only where nothing but the head's end says what the payload is: what a server sends that lies about its framing
     is read in more ways than one.
     """
-    end = block.find(b"\r\n\r\n")
-    if end < 0 or not BODY_AS_IT_IS.match(block) or not _unframed(block[: end + 2], len(block) - end - 4):
+    begin = HTTP_HEAD.match(block)
+    if begin is None or b"warc-truncated" in head or not _unframed(begin[0], len(block) - begin.end()):
         return
-    if head.get(b"warc-payload-digest") != _sha1(memoryview(block)[end + 4 :]):
+    if head.get(b"warc-payload-digest") != _sha1(memoryview(block)[begin.end() :]):
         _refuse("payload digest", _said(head, b"warc-payload-digest"))
 
 
@@ -175,6 +185,4 @@ def _said(head: Head, name: bytes) -> str:
 
 
 def _refuse(rule: str, what: str) -> NoReturn:
-    raise CorruptData(
-        f"a record that was to be archived breaks the rule {rule!r}: {what}; nothing of it was written"
-    )
+    raise CorruptData(f"breaks the rule {rule!r}: {what}")
