@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 from redis import Redis
 
@@ -56,7 +57,7 @@ class Hurry:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> "Hurry":
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -105,6 +106,7 @@ class Project:
             self.command(*words, "--json"),
             cwd=self.directory,
             env=self.environment,
+            check=False,
             capture_output=True,
             text=True,
             timeout=limit_s,
