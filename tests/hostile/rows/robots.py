@@ -282,14 +282,14 @@ def delays() -> list[Row]:
 
     return [
         row("3600", 290, 3700),
-        row("7", 7, 25),
+        row("7", 7, 60),
         row("1.5", 1.5),
         row("0.001", 0.01),
         row("-5", 0.01),
         row("abc", 0.01),
         row("1e400", 0.01, 3700),
         row("0", 0.01),
-        row("7", 7, 25, "User-agent: otherbot\nCrawl-delay: 1\nDisallow: /\n\n"),
+        row("7", 7, 60, "User-agent: otherbot\nCrawl-delay: 1\nDisallow: /\n\n"),
     ]
 
 
