@@ -9,6 +9,8 @@
 | any other 5xx                   | RETRY `status_<nnn>`                                | SERVER               |
 | 408 425                         | RETRY `status_<nnn>`                                |                      |
 | any other status                | FETCHED, with `status_<nnn>` where it is not 200     |                      |
+| a page that kills its reader    | FAILED `parser_crash` (`crawler.aside`)             |                      |
+| a page of a guard (any status)  | RETRY `block_page`                                  | BUSY                 |
 | a response that is not whole    | FETCHED `truncated_<why>`                           |                      |
 | dns dns_timeout                 | RETRY                                               | DNS                  |
 | refused unreachable             | RETRY                                               | CONNECT              |
@@ -88,6 +90,14 @@ class Judgement:
     hold_ms: int = 0
     """How long the whole host is asked nothing; 0 where it did not say."""
     fault: Fault | None = None
+
+
+BLOCKED = Judgement(outcome=Outcome.RETRY, reason="block_page", fault=Fault.BUSY)
+"""Something between us and the host answered that we are to stay away, or to prove that we are human."""
+
+
+CRASHED = Judgement(outcome=Outcome.FAILED, reason="parser_crash")
+"""Whatever reads the page does not survive it."""
 
 
 def of_failure(reason: Reason) -> Judgement:

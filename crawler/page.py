@@ -11,7 +11,9 @@ page comes to the same either way.
 4. An HTML page is sketched, so that the frontier can tell who says nothing new.
 5. A page that is as it was when it came last (`crawler.conditional`) leads to nothing that it did not lead to then.
 6. What the next visit is to know of a page is noted, where there is to be one.
-5. A sitemap (`listed`) is no page: it leads to what it lists, and what it redirects to is a sitemap. Its note goes on.
+7. A sitemap (`listed`) is no page: it leads to what it lists, and what it redirects to is a sitemap. Its note goes on.
+8. What stands in the place of a page (`extract.suspicion`) says nothing new, whatever it says. A block is the host's way
+   to say that it is busy: the page is asked for again, later.
 """
 
 import re
@@ -20,16 +22,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from core import Url
-from crawler.answer import HTML, Answer
+from crawler.answer import DENIED, HTML, Answer, is_read
 from crawler.conditional import note_of, unchanged
 from crawler.listed import is_in_reach, is_sitemap, leads_on, listed
 from crawler.note import decode, encode
-from crawler.outcome import Judgement, as_browsers_read, of_response
+from crawler.outcome import BLOCKED, Judgement, as_browsers_read, of_response
 from crawler.sitemap import listing
-from crawler.sketch import sketch
+from crawler.sketch import NOTHING, sketch
 from extract.charset import utf8
 from extract.links import Page, links
 from extract.rights import Rights, rights
+from extract.suspicion import suspicion
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
 from frontier.canonical import MAX_LENGTH
 from frontier.trap import pitfall
@@ -47,6 +50,8 @@ _LOOKS_LIKE_HTML = re.compile(
 _SNIFFED = 1_445  # bytes: the resource header of the MIME Sniffing standard
 OBEY = ("nofollow",)
 """What pages ask of crawlers that is done where nobody says otherwise (`extract.rights`)."""
+_SHORT = 256
+"""Characters of a link that is remembered: 65,536 take some 30 MB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,21 +98,31 @@ def _read(lease: Lease, found: Answer, known: Container[str], obey: Container[st
         return _redirected(lease, found)
     if is_sitemap(lease):
         return Reading(settlement=_of_sitemap(lease, found, judgement, known))
-    if not (200 <= found.status < 300 and found.body and _is_html(found)):
+    if not (is_read(found.status) and found.body and _is_html(found)):
         return Reading(
             settlement=settled(lease, judgement), rights=rights(found.headers, at_ms=found.received_ms)
         )
-    page = links(utf8(found.body, found.header("content-type")), lease.url.wire)
+    html, said = utf8(found.body, found.header("content-type")), NOTHING
+    match suspicion(found.header, html):
+        case "block_page":
+            return Reading(settlement=settled(lease, BLOCKED))
+        case _ if found.status == DENIED:
+            return Reading(settlement=settled(lease, judgement))
+        case None:
+            said = sketch(html, lease.url.text)
+        case why:
+            judgement = replace(judgement, reason=why)
+    page = links(html, lease.url.wire)
     urls = _targets(page)
-    said = rights(found.headers, page.metas, at_ms=found.received_ms)
+    told = rights(found.headers, page.metas, at_ms=found.received_ms)
     followed: tuple[Discovery, ...] = ()
-    if leads_on(lease) and not ("nofollow" in obey and "nofollow" in said.robots):
+    if leads_on(lease) and not ("nofollow" in obey and "nofollow" in told.robots):
         new = {url.text: url for url in urls if url.text not in known and lease.scope.admits(url)}
         followed = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in new.values())
     return Reading(
-        settlement=settled(lease, judgement, followed, sketch(found.body, lease.url.text)),
+        settlement=settled(lease, judgement, followed, said),
         outlinks=tuple(url.wire for url in urls),
-        rights=said,
+        rights=told,
     )
 
 
@@ -190,8 +205,13 @@ def _redirected(lease: Lease, found: Answer) -> Reading:
 def _targets(page: Page) -> list[Url]:
     """All that a page leads to, each once, but for what no crawl follows."""
     folder, base = _bases(page.base)
-    targets = (_link(href, base if href[0] == "?" else folder) for href in page.hrefs)
-    return list(dict.fromkeys(url for url in targets if url is not None))
+    found: dict[Url, None] = {}
+    for href in page.hrefs:
+        link = _link if len(href) <= _SHORT else _link.__wrapped__
+        url = link(href, base if href[0] == "?" else folder)
+        if url is not None:
+            found[url] = None
+    return list(found)
 
 
 def _bases(address: str) -> tuple[str | None, str | None]:

@@ -4,7 +4,9 @@
 2. A lease that a dead worker still holds names the record it would have made (`identity.record_id`). Where that
    record is in the archive, it is read, understood by the same rules as a fresh answer, and settled. A revisit record
    has the payload of the record that it refers to; where that is not to be had, the page is fetched again.
-3. The leases that are left were never archived: they go back to the frontier at once.
+   It is read aside (`crawler.aside`), for it may be what its worker died of.
+3. The leases that are left were never archived: they go back to the frontier at once, as orphans: whoever gets them reads
+   their pages aside. So a page that kills what reads it kills one worker, and has failed.
 
 May be killed at any moment and run again, also by several at a time: a record is there or not, and settling twice
 changes nothing. Sealed files are looked through as well, the newest first: a file may have been sealed, by its
@@ -15,10 +17,12 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from core.capture import Truncation
 from crawler.answer import Answer
+from crawler.aside import Aside, crashed
 from crawler.identity import record_id
 from crawler.outcome import wait_ms
 from crawler.page import OBEY, settlement, settlement_of_dropped
@@ -58,7 +62,7 @@ async def recover(
     settled = 0
     for writer in sorted(gone & holders):
         settled += await _replay(store, frontier, crawl, writer, sealed, obey)
-        await frontier.reclaim(writer)
+        await frontier.reclaim(writer, died=True)
     return settled
 
 
@@ -87,15 +91,19 @@ async def _replay(
     await asyncio.to_thread(_fill, store, [*own, *others], records)
     batch: list[Finished] = []
     settled = 0
-    for lease in leases:
-        finished = _finished(crawl, lease, records, obey)
-        if finished is not None:
-            batch.append(finished)
-            settled += 1
-        if len(batch) >= BATCH:
-            await end(frontier, batch, Recent(0))
-            batch.clear()
-    await end(frontier, batch, Recent(0))
+    aside = Aside()
+    try:
+        for lease in leases:
+            finished = await _finished(crawl, lease, records, obey, aside)
+            if finished is not None:
+                batch.append(finished)
+                settled += 1
+            if len(batch) >= BATCH:
+                await end(frontier, batch, Recent(0))
+                batch.clear()
+        await end(frontier, batch, Recent(0))
+    finally:
+        aside.close()
     return settled
 
 
@@ -146,7 +154,9 @@ def _answers(store: Store, name: str) -> Iterator[ArchivedRecord]:
         yield from (record for record in read(file, name=name) if record.type in ANSWERS)
 
 
-def _finished(crawl: str, lease: Lease, records: Records, obey: tuple[str, ...]) -> Finished | None:
+async def _finished(
+    crawl: str, lease: Lease, records: Records, obey: tuple[str, ...], aside: Aside
+) -> Finished | None:
     if lease.kind is Kind.ROBOTS:
         return _robots(crawl, lease, records)
     record = records.get(record_id(crawl, lease.worker, lease.token).urn)
@@ -169,7 +179,8 @@ def _finished(crawl: str, lease: Lease, records: Records, obey: tuple[str, ...])
         started_ms=record.date_ms,
         received_ms=record.date_ms,
     )
-    return Finished(lease=lease, answer=settlement(lease, answer, obey=obey))
+    ended = await aside.call(partial(settlement, obey=obey), lease, answer)
+    return Finished(lease=lease, answer=crashed(lease) if ended is None else ended)
 
 
 def _robots(crawl: str, lease: Lease, records: Records) -> Finished | None:

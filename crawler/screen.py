@@ -22,6 +22,7 @@ from crawler.page import OBEY, Reading, read, rights_of
 from crawler.settle import Finished
 from crawler.wire import Headers, field
 from extract.rights import Rights
+from extract.suspicion import SUSPICIONS
 from frontier import Lease, Settlement
 from storage.dropped import Dropped
 from storage.notes import LINK, REDIRECT, Notes
@@ -95,19 +96,31 @@ def finished(
     reading = read(lease, found, obey=obey)
     whole = reading.settlement
     reason = "noarchive" if private else screen(page) if screen is not None else None
-    dropped = _dropped(capture, page, whole, reason)
-    told = tuple(link for link in whole.discoveries if link.url.text not in known)
+    # What was judged to be no page can be judged so again from its record alone.
+    dropped = None if whole.reason in SUSPICIONS else _dropped(capture, page, whole, reason)
     if dropped is not None:  # there is no record that a next visit could refer to
-        return Finished(
-            lease=lease, records=records, dropped=dropped, answer=replace(whole, discoveries=told, note=b"")
-        )
+        whole = replace(whole, note=b"")
+        return Finished(lease=lease, records=records, dropped=dropped, answer=untold(whole, known))
     return Finished(
         lease=lease,
         records=records,
         notes=_notes(lease, capture, reading),
         revisit=revisit(decode(lease.note), capture),
-        answer=replace(whole, discoveries=told),
+        answer=untold(whole, known),
     )
+
+
+def ends(
+    lease: Lease, capture: Capture, record_id: UUID, screen: Screen | None, obey: tuple[str, ...]
+) -> Finished:
+    """What `finished` says, with all links, but without the records."""
+    made = finished(lease, capture, record_id, screen=screen, known=frozenset(), obey=obey)
+    return replace(made, records=())
+
+
+def untold(whole: Settlement, known: Container[str]) -> Settlement:
+    """The settlement without what the frontier was told before."""
+    return replace(whole, discoveries=tuple(link for link in whole.discoveries if link.url.text not in known))
 
 
 def _notes(lease: Lease, capture: Capture, reading: Reading) -> Notes:

@@ -181,7 +181,7 @@ async def _crawl(
         min_delay_ms=round(config.min_delay_s * 1000),
         max_pages=config.max_pages,
         until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,
-        sitemaps=config.sitemaps,
+        sitemaps=config.sitemaps and config.guest is None,
     )
     rotation = Rotation(max_bytes=config.max_file_bytes, max_age_ms=config.max_file_age_s * 1000)
     feeds = Feeds()
@@ -219,8 +219,10 @@ async def _crawl(
         enough = await entertain(config.guest, spider, feeds, concurrency=config.concurrency)
     settler.close()
     await settling
-    if isinstance(spider, LeaseSpider) and spider.error is not None:
-        raise spider.error
+    if isinstance(spider, LeaseSpider):
+        spider.aside.close()
+        if spider.error is not None:
+            raise spider.error
     return enough
 
 

@@ -10,6 +10,7 @@ from extract.charset import decode
 from extract.html import extract
 from extract.rights import Rights, rights
 from extract.skip import Skip
+from extract.suspicion import suspicion
 
 EXTRACTOR = f"trafilatura@{version('trafilatura')}"
 HTML = frozenset({"text/html", "application/xhtml+xml"})
@@ -63,8 +64,13 @@ def document(record: Record, source: str) -> Document | Skip:
     if not record.payload.strip():
         return Skip(reason="empty_body")
     decoded = decode(record.payload, record.header("content-type"))
-    if _is_binary(decoded.text):
-        return Skip(reason="undecodable")
+    why = (
+        "undecodable"
+        if _is_binary(decoded.text)
+        else suspicion(record.header, decoded.text.encode(errors="replace"))
+    )
+    if why is not None:
+        return Skip(reason=why)
     found = extract(decoded.text, record.url)
     if isinstance(found, Skip):
         return found
