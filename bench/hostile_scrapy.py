@@ -69,7 +69,7 @@ class Everything(scrapy.Spider):
         request = self.writer.create_warc_record(response.url, "request", http_headers=line)
         self.writer.write_request_response_pair(request, made)
 
-    def closed(self, reason: str) -> None:
+    def closed(self, reason: str) -> None:  # noqa: ARG002 - Scrapy's
         self.file.close()
 
 

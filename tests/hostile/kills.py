@@ -9,6 +9,7 @@ What must be true of it:
 """
 
 import asyncio
+import itertools
 import random
 import time
 from collections import Counter
@@ -158,7 +159,7 @@ def _judge(
             f"{url}{path} was asked for" for path in paths if path.startswith(row.never or ("\0",))
         ]
         times = sorted(one.begun for one in log)
-        for one, two in zip(times, times[1:], strict=False):
+        for one, two in itertools.pairwise(times):
             apart = two - one + sum(by for at, by in leaps if one < at <= two)
             if apart < DELAY_S * GRACE:
                 found.bursts.append(f"{url} was asked again after {apart:.3f} s")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 from redis import Redis
 
@@ -56,7 +57,7 @@ class Hurry:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> "Hurry":
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -67,9 +68,14 @@ class Hurry:
 
     def _run(self) -> None:
         idle = 0
+        before: list[bytes | None] = []
         while not self._stop.wait(LOOK_S):
             keys = [key for key in self._redis.scan_iter("*count") if self._redis.hexists(key, "steady")]
             open_ = sum(self._redis.hlen(key[: -len(b"count")] + b"leases") for key in keys)
+            walls = [self._redis.hget(key, "wall") for key in keys]
+            if walls == before:
+                continue  # nobody has asked since: the worker is busy with itself
+            before = walls
             idle = idle + 1 if keys and not open_ else 0
             if idle % 2:
                 continue
@@ -100,6 +106,7 @@ class Project:
             self.command(*words, "--json"),
             cwd=self.directory,
             env=self.environment,
+            check=False,
             capture_output=True,
             text=True,
             timeout=limit_s,
@@ -391,7 +398,8 @@ class Seen:
 
 
 def final(sent: bytes) -> bytes:
-    """What was sent without the interim responses before the response."""
+    """What was sent without the interim responses before the response, and without empty lines before its status line."""
+    sent = sent.lstrip(b"\r\n")
     while sent.startswith((b"HTTP/1.1 100", b"HTTP/1.1 102", b"HTTP/1.1 103")):
         sent = sent.partition(b"\r\n\r\n")[2]
     return sent

@@ -4,6 +4,7 @@ Each is a row as those of the hostile web are. What is measured is measured at t
 """
 
 import gzip
+import itertools
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from urllib.parse import quote
@@ -26,13 +27,14 @@ SITE = 60
 def gaps(exchanges) -> list[float]:
     """Seconds from the end of each exchange to the beginning of the next."""
     found = sorted(exchanges, key=lambda one: one.begun)
-    return [two.begun - one.ended for one, two in zip(found, found[1:], strict=False)]
+    return [two.begun - one.ended for one, two in itertools.pairwise(found)]
 
 
 def spaced(seconds):
     def judge(seen):
         found = gaps(seen.host.log)
-        assert found and min(found) >= seconds * GRACE, sorted(found)[:3]
+        assert found
+        assert min(found) >= seconds * GRACE, sorted(found)[:3]
 
     return judge
 
@@ -284,7 +286,7 @@ def shared(there: There) -> list[Row]:
 
     def apart(seen):
         found = sorted(one.begun for one in seen.host.log)
-        gaps = [two - one for one, two in zip(found, found[1:], strict=False)]
+        gaps = [two - one for one, two in itertools.pairwise(found)]
         assert len(found) >= 6 * 5, len(found)
         assert min(gaps) >= MIN_IP_DELAY * GRACE, sorted(gaps)[:5]
 
@@ -294,7 +296,7 @@ def shared(there: There) -> list[Row]:
             number=108,
             name="names of one address",
             host=names[0],
-            names=dict.fromkeys(names, ["@"]),
+            names={name: ["@"] for name in names},
             scope="domain",
             seeds=("/",),
             links=tuple(f"http://{name}:{there.port}/" for name in names[1:]),
