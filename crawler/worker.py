@@ -32,6 +32,7 @@ from crawler.guest.feeds import Feeds
 from crawler.handler import WireHandler
 from crawler.identity import user_agent
 from crawler.loop import Loop
+from crawler.page import OBEY
 from crawler.pulse import Pulse
 from crawler.robots import PATIENCE_MS
 from crawler.rotation import Rotation
@@ -44,6 +45,7 @@ from crawler.wire.limits import TOTAL
 from frontier import Budget, Frontier
 from frontier.connect import connect
 from storage.archive import Archive
+from storage.compression import Compression
 from storage.store import Store
 
 STOPPED_AT_ONCE = 130
@@ -92,8 +94,12 @@ class WorkerConfig:
     max_file_bytes: int = 1 << 30
     """At which an archive file is sealed; sooner where the crawl is followed (`crawler.rotation`)."""
     max_file_age_s: int = 3600
+    compression: Compression = "gzip"
+    """Of the archive files."""
     screen: Screen | None = None
     """Names the reason for which a page is not archived; None archives all."""
+    obey: tuple[str, ...] = OBEY
+    """What pages ask of crawlers that is done: `nofollow`, `noarchive`."""
     sitemaps: bool = True
     """Whether the sitemaps that robots.txt files name are read."""
     guest: Guest | None = None
@@ -122,6 +128,7 @@ async def _run(config: WorkerConfig) -> bool:
         user_agent=name,
         max_bytes=config.max_file_bytes,
         max_age_s=config.max_file_age_s,
+        compression=config.compression,
     )
     link = await connect(config.redis)
     try:
@@ -174,7 +181,7 @@ async def _crawl(
         min_delay_ms=round(config.min_delay_s * 1000),
         max_pages=config.max_pages,
         until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,
-        sitemaps=config.sitemaps,
+        sitemaps=config.sitemaps and config.guest is None,
     )
     rotation = Rotation(max_bytes=config.max_file_bytes, max_age_ms=config.max_file_age_s * 1000)
     feeds = Feeds()
@@ -194,10 +201,11 @@ async def _crawl(
         "crawl": config.crawl,
         "worker": config.worker,
         "client": client,
-        "entrance": Entrance(frontier, round(config.min_ip_delay_s * 1000)),
+        "entrance": Entrance(frontier, round(config.min_ip_delay_s * 1000), round(config.min_delay_s * 1000)),
         "loop": loop,
         "settler": settler,
         "screen": config.screen,
+        "obey": config.obey,
     }
     spider: Spider | None
     enough = False
@@ -211,8 +219,10 @@ async def _crawl(
         enough = await entertain(config.guest, spider, feeds, concurrency=config.concurrency)
     settler.close()
     await settling
-    if isinstance(spider, LeaseSpider) and spider.error is not None:
-        raise spider.error
+    if isinstance(spider, LeaseSpider):
+        spider.aside.close()
+        if spider.error is not None:
+            raise spider.error
     return enough
 
 

@@ -42,6 +42,7 @@ from pipeline.progress import Progress
 from pipeline.project import Project
 from pipeline.screen import Screen
 from pipeline.sow import sow
+from storage.compression import checked
 
 POLL_S = 0.5
 REPLACEMENTS = 5
@@ -222,7 +223,7 @@ async def _take_up(
     async def dead(workers: set[str]) -> set[str]:
         return await lives.dead(frontier, project.state, name, workers, ended)
 
-    await recover(project.store, frontier, dead, crawl=name)
+    await recover(project.store, frontier, dead, crawl=name, obey=project.config.crawler.obey)
     lives.sweep(project.state, name)
 
 
@@ -269,7 +270,10 @@ def _worker_config(
             max_pages=goal,
             max_time_s=max_time_s,
             screen=screen,
+            sitemaps=settings.sitemaps,
+            obey=settings.obey,
             guest=guest,
+            compression=checked(settings.compression),
             ttl_s=lives.TTL_S,
         )
 
