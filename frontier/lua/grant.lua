@@ -44,6 +44,7 @@ end
 local function instead(c, found)
   local h, known, soonest = found.h, {}, nil
   put_back(c, h, found.entry)
+  widen(c, h)
   for _, entry in ipairs(call('LRANGE', queue(c, h), 0, h.head - 1)) do
     local origin = origin_of(h.name, entry)
     local r = known[origin] or read_robots(c, origin)

@@ -83,6 +83,15 @@ local function promote(c, h)
   end
 end
 
+-- The head becomes as long as it may be.
+local function widen(c, h)
+  local n = min(2 * HEAD - h.head, h.back)
+  if n <= 0 then return end
+  local entries = call('LRANGE', queue(c, h), 0, h.head + n - 1)
+  cut_back(c, h, n)
+  new_head(c, h, by_level(entries))
+end
+
 -- An entry finds its place among the head's, behind those of its level.
 local function insert(c, h, entry)
   local key, level = queue(c, h), level_of(entry)
