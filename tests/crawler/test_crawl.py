@@ -160,6 +160,7 @@ def test_trouble_of_every_kind_is_counted_and_what_came_is_archived(crawl, site)
         "failed:protocol": 1,
     }
     assert site.paths["/busy"] == pages(crawl)["/busy"] == 3
+    assert site.paths["/half"] == pages(crawl)["/half"] == 2
     truncated = {record.truncated for record in archived(crawl) if record.type == "response"}
     assert truncated == {None, "disconnect", "length"}
 

@@ -174,6 +174,35 @@ def test_a_dead_host_with_many_pages_costs_a_handful_of_tries(crawl, site, names
     assert (site.connections > 0, len(names.asked) > 0) == (kind == "reset", kind == "dns")
 
 
+def test_a_port_that_is_closed_does_not_bury_another_of_its_host(crawl, site):
+    noting(site, few(20))
+    gone = [f"http://127.0.0.1:{port}/{n}" for port in (1, 9) for n in range(3)]
+    crawl.seed(*gone, f"{site.url}/")
+    with hurry(crawl.redis, crawl):
+        run_worker(crawl.config("w"))
+    stats = crawl.stats
+    assert stats.outcomes["fetched"] == 21
+    assert stats.reasons == {"failed:robots_unreachable": 6}
+    assert stats.dead == 0
+
+
+def test_what_robots_rules_forbid_costs_no_delay(crawl, site):
+    site.answers["/robots.txt"] = page("User-agent: *\nDisallow: /x", kind="text/plain")
+    site.fallback = few(0)
+    crawl.seed(f"{site.url}/", *(f"{site.url}/x/{spelled(n)}" for n in range(50)))
+    run_worker(crawl.config("w", min_delay_s=2.0, max_time_s=60))
+    assert crawl.stats.reasons == {"refused:robots": 50}
+    assert crawl.stats.outcomes["fetched"] == 1
+
+
+def test_a_site_that_refuses_again_and_again_is_left_alone(crawl, site):
+    times = noting(site, lambda path: page("no", status="403 Forbidden"))
+    crawl.seed(*(f"{site.url}/{spelled(n)}" for n in range(100)))
+    run_worker(crawl.config("w", min_delay_s=0.01, max_time_s=4.0))
+    assert len(times) == 9
+    assert crawl.stats.held == 1
+
+
 def test_a_host_that_fails_and_comes_back_is_crawled_whole(crawl, site):
     site.fallback = web(30)
     broken = iter(range(4))
