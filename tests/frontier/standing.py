@@ -1,7 +1,7 @@
 """A server whose clock stands where a test wants it.
 
 Before every call the partition's steady clock is set to the test's time, and the moment of its last call is put into
-the future, so that the call advances it by nothing. What runs on the server's TIME (visits) is brought nearer instead.
+the future, so that the call advances it by nothing. What runs on the server's TIME (visits, robots records) is brought nearer instead.
 """
 
 from collections import defaultdict
@@ -78,6 +78,11 @@ class Crawl:
                 (visits,) = call.keys
                 for member in await self.link.redis.zrange(visits, 0, -1):
                     await self.link.redis.zincrby(visits, -ms, member)
+            for call in self.frontier._partitions.calls("", key="robots"):
+                (robots,) = call.keys
+                for origin, state in (await self.link.redis.hgetall(robots)).items():
+                    expires = max(int.from_bytes(state[4:10], "big") - ms, 0).to_bytes(6, "big")
+                    await self.link.redis.hset(robots, origin, state[:4] + expires + state[10:])
 
     async def places(self) -> dict[str, list[tuple[int, str]]]:
         """Where the server keeps URLs that are not settled for good, as generation and text."""
