@@ -1,11 +1,10 @@
 """A worker dies between the commit of a revisit record and the settlement of its lease: nothing of the page is lost."""
 
 import pytest
-from crawler.address import networks
 
 from crawler import recover, run_worker
 from crawler.identity import record_id
-from crawler.wire import Client
+from crawler.wire import Client, networks
 from frontier import Outcome
 from storage.archive import Archive, Notes, Revisit
 from storage.files import Files
