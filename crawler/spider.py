@@ -53,7 +53,7 @@ class LeaseSpider(Spider):
         self.crawl, self.worker = crawl, worker
         self.client, self.entrance, self.loop, self.settler = client, entrance, loop, settler
         self.screen = screen
-        self.handler = WireHandler(self)
+        self.handler = WireHandler(client, entrance, loop)
         self.aside = Aside()
         self.error: BaseException | None = None
 
