@@ -27,9 +27,9 @@ from frontier import Lease, Settlement
 T = TypeVar("T")
 
 HEAVY = 512 << 10
-"""Bytes of a body, as it came, that are not read within some 50 ms whatever they are."""
-HEAVY_COMPRESSED = 32 << 10
-"""The same of one that swells when it is decoded."""
+"""Bytes of a page, decoded, beyond which it may take longer to read than the event loop can wait."""
+MOST_TAGS = 20_000
+"""Tags, closing ones too, of which the same holds: each may be a link."""
 LONGEST_S = 60.0
 """For one page; the slowest 10 MiB take 5 s."""
 MOST_MEMORY = 4 << 30
@@ -94,9 +94,9 @@ def crashed(lease: Lease) -> Settlement:
     return settled(lease, CRASHED)
 
 
-def is_heavy(length: int, encoding: str | None) -> bool:
-    """Whether a body of so many bytes may take long to read."""
-    return length > (HEAVY_COMPRESSED if encoding else HEAVY)
+def is_heavy(html: bytes) -> bool:
+    """Whether a page may take long to read."""
+    return len(html) > HEAVY or html.count(b"<") > MOST_TAGS
 
 
 def _serve(pipe: Connection) -> None:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from core import Capture
 from core.capture import Truncation
-from crawler.answer import answer
+from crawler.answer import Answer, answer
 from crawler.conditional import revisit
 from crawler.listed import is_sitemap
 from crawler.note import decode
@@ -65,10 +65,14 @@ def finished(
     screen: Screen | None,
     known: Container[str],
     obey: Container[str] = OBEY,
+    found: Answer | None = None,
 ) -> Finished:
-    """How the lease of a page that was answered ends. URLs whose text is in `known` are not told again."""
+    """How the lease of a page that was answered ends; `found` is the capture's answer, where it was made already.
+
+    URLs whose text is in `known` are not told again.
+    """
     listing = is_sitemap(lease)
-    found = answer(capture, record_id, whatever=listing)
+    found = found or answer(capture, record_id, whatever=listing)
     records = ((capture, record_id),)
     private = "noarchive" in obey and "noarchive" in rights_of(found, lease.url.wire).robots
     if (screen is None and not private) or listing or capture.status in REDIRECTS:

@@ -15,10 +15,12 @@ from scrapy.http import Response
 from twisted.python.failure import Failure as Trouble
 
 from core import Capture, ThresherError
+from crawler.answer import answer
 from crawler.aside import Aside, crashed, is_heavy
 from crawler.entrance import Entrance
 from crawler.handler import WireHandler
 from crawler.identity import record_id
+from crawler.listed import is_sitemap
 from crawler.loop import Loop
 from crawler.outcome import of_failure
 from crawler.page import OBEY, settled
@@ -55,7 +57,7 @@ class LeaseSpider(Spider):
         self.crawl, self.worker = crawl, worker
         self.client, self.entrance, self.loop, self.settler = client, entrance, loop, settler
         self.screen, self.obey = screen, obey
-        self.handler = WireHandler(self)
+        self.handler = WireHandler(client, entrance, loop)
         self.aside = Aside()
         self.error: BaseException | None = None
 
@@ -101,7 +103,8 @@ class LeaseSpider(Spider):
                 records = tuple((capture, name(hop)) for hop, capture in enumerate(captures))
                 made = Finished(lease=lease, records=records, answer=found.answer)
             case Capture():
-                if lease.orphan or is_heavy(len(found.payload), found.header("content-encoding")):
+                said = answer(found, name(), whatever=is_sitemap(lease))
+                if lease.orphan or is_heavy(said.body):
                     made = await self._read_aside(lease, found, name())
                 else:
                     made = answered(
@@ -111,6 +114,7 @@ class LeaseSpider(Spider):
                         screen=self.screen,
                         known=self.settler.known,
                         obey=self.obey,
+                        found=said,
                     )
             case Failure(reason=reason):
                 made = Finished(lease=lease, answer=settled(lease, of_failure(reason)))

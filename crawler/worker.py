@@ -201,7 +201,7 @@ async def _crawl(
         "crawl": config.crawl,
         "worker": config.worker,
         "client": client,
-        "entrance": Entrance(frontier, round(config.min_ip_delay_s * 1000)),
+        "entrance": Entrance(frontier, round(config.min_ip_delay_s * 1000), round(config.min_delay_s * 1000)),
         "loop": loop,
         "settler": settler,
         "screen": config.screen,

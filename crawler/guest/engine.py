@@ -227,6 +227,7 @@ class GuestEngine(ExecutionEngine):
                 record_id=read_by_guest(steward.crawl, steward.worker, lease.token),
                 screen=steward.screen,
                 known=steward.settler.known,
+                obey=steward.obey,
             )
         except Exception as error:  # noqa: BLE001 - nobody else would hear of it
             steward.stop(error)

@@ -134,6 +134,7 @@ def ended(
     record_id: UUID,
     screen: Screen | None,
     known: Container[str],
+    obey: Container[str],
 ) -> Finished | None:
     """Return how the lease ends; None for one that is given back. Raises `InputError` as `discovery` does.
 
@@ -152,9 +153,9 @@ def ended(
         case Capture() as capture:
             # Its links are the spider's to choose: none is looked for.
             blind = replace(lease, max_depth=lease.depth)
-            made = answered(blind, capture, record_id, screen=screen, known=())
+            made = answered(blind, capture, record_id, screen=screen, known=(), obey=obey)
     assert isinstance(made.answer, Settlement)
-    if told and forbids_following(answer(capture, record_id), lease.url.wire):
+    if told and "nofollow" in obey and forbids_following(answer(capture, record_id), lease.url.wire):
         told = ()
     followed: tuple[Discovery, ...] = ()
     if not _wants_redirect(capture, request, spider):

@@ -1,6 +1,7 @@
 """A page that kills what reads it costs that page: one worker at most, and none after it."""
 
 import asyncio
+import gzip
 import os
 import signal
 import time
@@ -61,10 +62,10 @@ async def test_calls_at_the_same_time_are_answered_each_with_its_own(aside):
     assert await asyncio.gather(*(aside.call(abs, -n) for n in range(20))) == list(range(20))
 
 
-def test_what_swells_is_heavy_sooner():
-    assert is_heavy(HEAVY + 1, None)
-    assert not is_heavy(HEAVY, None)
-    assert is_heavy(HEAVY, "gzip")
+def test_long_pages_and_those_of_many_tags_are_heavy():
+    assert is_heavy(b"x" * (HEAVY + 1))
+    assert is_heavy(b"<a>" * 20_001)
+    assert not is_heavy(b"x" * HEAVY)
 
 
 @pytest.fixture
@@ -116,7 +117,8 @@ def test_a_heavy_page_that_is_deadly_kills_no_worker(crawl, site, deadly):
 
 
 def test_a_heavy_page_is_read_like_another(crawl, site):
-    site.answers["/"] = page("<a href=/a>" + " " * HEAVY)
+    swollen = gzip.compress(b"<a href=/a>" + b" " * HEAVY)
+    site.answers["/"] = page(swollen, "Content-Encoding: gzip")
     site.answers["/a"] = page("the end")
     crawl.seed(f"{site.url}/")
     run_worker(crawl.config("w1"))

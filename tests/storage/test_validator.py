@@ -1,6 +1,7 @@
 """Whatever a writer does wrong is refused by name, before a byte of it is written."""
 
 import gzip
+import random
 
 import pytest
 from hypothesis import given
@@ -133,10 +134,11 @@ def test_a_member_is_one_and_whole(kind):
             check([broken])
 
 
-def test_large_blocks_are_hashed_by_turns():
-    records = edited(made(capture(b"x" * 10_000), notes=False), 1, b"xxx", b"xyx")
-    check, compress = validator("gzip"), compressor("gzip")
-    members = list(map(compress, records))
+@pytest.mark.parametrize("kind", KINDS)
+def test_large_members_are_looked_at_as_a_whole_by_turns(kind):
+    body = random.Random(1).randbytes(10_000)
+    records = edited(made(capture(body), notes=False), 1, body[-10:], bytes(10))
+    check, members = validator(kind), list(map(compressor(kind), records))
     refused = 0
     for _ in range(EVERY * 3):
         try:
@@ -144,3 +146,30 @@ def test_large_blocks_are_hashed_by_turns():
         except CorruptData:
             refused += 1
     assert refused == 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        (b"WARC-Type: response", b"WARC-Type: answer", "head"),
+        (b"Content-Length: 100", b"Content-Length: 10", "length"),
+        (b"WARC-Date: 2026", b"WARC-Date: 2027", "pair"),
+        (b"page\r\n", b"page" + b"x" * 10_000 + b"\r\n", "pair"),
+    ],
+)
+def test_heads_lengths_and_pairs_of_large_members_are_always_looked_at(kind, old, new, rule):
+    records = edited(made(capture(random.Random(1).randbytes(10_000)), notes=False), 1, old, new)
+    check = validator(kind)
+    for _ in range(3):
+        assert refusal(records, kind, check) == rule
+
+
+def test_what_lies_behind_a_large_member_is_seen():
+    request, response = map(
+        compressor("gzip"), made(capture(random.Random(1).randbytes(10_000)), notes=False)
+    )
+    check = validator("gzip")
+    for _ in range(3):
+        with pytest.raises(CorruptData):
+            check([request, response + b"\0junk"])
