@@ -21,8 +21,9 @@ import psutil
 
 from frontier import Frontier, canonical
 from frontier.connect import connect
-from tests.hostile.play import TOML, Hurry, Project
+from tests.hostile.play import TOML
 from tests.hostile.polite import rows as polite
+from tests.hostile.project import Hurry, Project
 from tests.hostile.rows import bodies, documents, framing, heads
 from tests.hostile.rows.row import GOOD, Row, There
 from tests.hostile.web import Web
@@ -36,7 +37,9 @@ SLOW = ("Retry-After", "Crawl-delay")
 def rows(there: There) -> list[Row]:
     """The polite web, but for what waits on purpose, and much of the hostile one."""
     hostile = [row for module in (framing, heads, bodies, documents) for row in module.rows(there)]
-    return [row for row in (*polite(there), *hostile) if not any(word in row.name for word in SLOW)]
+    return [
+        row for row in (*polite(there), *hostile) if not (row.host or any(word in row.name for word in SLOW))
+    ]
 
 
 @dataclass(slots=True, kw_only=True)
