@@ -93,12 +93,14 @@ def _read(lease: Lease, found: Answer, known: Container[str], obey: Container[st
         truncated=found.truncated,
         retry_after=found.header("retry-after"),
         now_ms=found.received_ms,
+        attempt=lease.attempt,
     )
     if judgement.outcome is Outcome.REDIRECTED:
         return _redirected(lease, found)
     if is_sitemap(lease):
         return Reading(settlement=_of_sitemap(lease, found, judgement, known))
-    if not (is_read(found.status) and found.body and _is_html(found)):
+    again = judgement.outcome is Outcome.RETRY  # nothing is read of what is to come once more
+    if again or not (is_read(found.status) and found.body and _is_html(found)):
         return Reading(
             settlement=settled(lease, judgement), rights=rights(found.headers, at_ms=found.received_ms)
         )
@@ -129,7 +131,11 @@ def _read(lease: Lease, found: Answer, known: Container[str], obey: Container[st
 def settlement_of_dropped(lease: Lease, found: Dropped, received_ms: int) -> Settlement:
     """Return how the lease of a page ends that was not archived: as `settlement` had it."""
     judgement = of_response(
-        found.status, truncated=found.truncated, retry_after=found.retry_after, now_ms=received_ms
+        found.status,
+        truncated=found.truncated,
+        retry_after=found.retry_after,
+        now_ms=received_ms,
+        attempt=lease.attempt,
     )
     urls = (_link(outlink) for outlink in found.outlinks)
     links = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in urls if url is not None)
@@ -166,7 +172,7 @@ def settled(
 
 
 def _of_sitemap(lease: Lease, found: Answer, judgement: Judgement, known: Container[str]) -> Settlement:
-    if not 200 <= found.status < 300:
+    if not 200 <= found.status < 300 or judgement.outcome is Outcome.RETRY:
         return replace(settled(lease, judgement), note=lease.note)
     lists = listing(found.body)
     if (lists.left or lists.cut) and not judgement.reason:

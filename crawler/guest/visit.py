@@ -115,7 +115,7 @@ def is_for_spider(visit: Visit, result: object, request: Request, spider: Spider
     """Whether the spider is to see what came of a visit."""
     if isinstance(result, Request) or isinstance(visit.found, Wait) or visit.broken:
         return False
-    judgement = _judgement(visit.found)
+    judgement = _judgement(visit)
     if judgement is None:
         return True
     if judgement.outcome is Outcome.RETRY:
@@ -213,12 +213,14 @@ def _inherited(found: Discovery, lease: Lease) -> Discovery:
     return replace(found, max_depth=lease.max_depth, priority=lease.priority, note=said)
 
 
-def _judgement(found: Capture | Failure | Wait | None) -> Judgement | None:
-    match found:
+def _judgement(visit: Visit) -> Judgement | None:
+    match visit.found:
         case Failure(reason=reason):
             return of_failure(reason)
         case Capture(status=status, truncated=truncated):
-            return of_response(status, truncated=truncated, retry_after=None, now_ms=0)
+            return of_response(
+                status, truncated=truncated, retry_after=None, now_ms=0, attempt=visit.lease.attempt
+            )
     return None
 
 
