@@ -129,7 +129,16 @@ class Client:
         )
         self._session._retry_connection = False  # noqa: SLF001 - it would ask again at once whatever broke
 
-    async def get(self, url: Url, enter: Enter = at_once) -> Capture | Failure | Wait:
+    async def get(
+        self,
+        url: Url,
+        enter: Enter = at_once,
+        *,
+        headers: Sequence[tuple[str, str]] = (),
+        method: str = "GET",
+        max_body: int | None = None,
+        timeout_s: float | None = None,
+    ) -> Capture | Failure | Wait:
         """Ask for `url.wire`; never raises for anything that a server or the network does, only what `enter` raises.
 
         The time-out counts the look-up of the name and the exchange, not the time for which `enter` is waited for.
@@ -138,14 +147,15 @@ class Client:
         found = await self._addresses(url)
         if isinstance(found, Failure):
             return found
-        left = self._timeout_s - (time.monotonic() - begun)
+        left = min(self._timeout_s, timeout_s or self._timeout_s) - (time.monotonic() - begun)
+        most = self._max_body if max_body is None else min(max_body, self._max_body)
         last = Failure(reason="address_blocked", detail="address blocked")
         for address in found:
             if wait := await enter(meant(address)):
                 return Wait(ms=wait)
             begun = time.monotonic()
-            exchange = Exchange(limit=HEAD_LIMIT + self._max_body, address=address)
-            came = await self._exchange(url, exchange, left)
+            exchange = Exchange(limit=HEAD_LIMIT + most, address=address)
+            came = await self._exchange(url, exchange, left, method, headers)
             if (
                 isinstance(came, Failure)
                 and came.reason == "reset"
@@ -153,7 +163,9 @@ class Client:
                 and not exchange.received
             ):
                 exchange = Exchange(limit=exchange.limit, address=address, fresh=True)
-                came = await self._exchange(url, exchange, left - (time.monotonic() - begun))
+                came = await self._exchange(
+                    url, exchange, left - (time.monotonic() - begun), method, headers
+                )
             left -= time.monotonic() - begun
             if isinstance(came, Capture) or exchange.peer or came.reason not in _UNREACHED:
                 return came
@@ -178,15 +190,17 @@ class Client:
         chosen = _chosen([one for one in found if not blocked(one, self._allow)], url.host)
         return chosen[::-1] if url.host in self._unreached else chosen
 
-    async def _exchange(self, url: Url, exchange: Exchange, left: float) -> Capture | Failure:
+    async def _exchange(
+        self, url: Url, exchange: Exchange, left: float, method: str, headers: Sequence[tuple[str, str]]
+    ) -> Capture | Failure:
         started_ms, begun = self._clock_ms(), time.monotonic()
         before = CURRENT.set(exchange)
         try:
-            trouble = await self._converse(url, left)
+            trouble = await self._converse(url, left, method, headers)
         finally:
             exchange.end()
             CURRENT.reset(before)
-        found = message(bytes(exchange.received), self._max_body)
+        found = message(bytes(exchange.received), exchange.limit - HEAD_LIMIT)
         if found is None:
             if exchange.overflown:
                 return Failure(reason="protocol", detail="no end of the head")
@@ -205,12 +219,16 @@ class Client:
             truncated=_truncation(found, trouble, overflown=exchange.overflown),
         )
 
-    async def _converse(self, url: Url, left: float) -> Exception | None:
+    async def _converse(
+        self, url: Url, left: float, method: str, headers: Sequence[tuple[str, str]]
+    ) -> Exception | None:
         """Let the exchange happen; returns what ended it early."""
         try:
             async with (
                 asyncio.timeout(left),
-                self._session.get(URL(url.wire, encoded=True), allow_redirects=False) as response,
+                self._session.request(
+                    method, URL(url.wire, encoded=True), allow_redirects=False, headers=list(headers)
+                ) as response,
             ):
                 async for _ in response.content.iter_any():
                     pass  # taken down by the tee; read here so that the connection flows
