@@ -29,6 +29,7 @@ class WireHandler:
 
     def __init__(self, spider: LeaseSpider) -> None:
         self._client, self._entrance, self._loop = spider.client, spider.entrance, spider.loop
+        self._renderer = spider.renderer
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> "WireHandler":
@@ -43,6 +44,11 @@ class WireHandler:
             found = await ask(self._client, lease, self._entrance)
         else:
             found = await self._client.get(lease.url, self._entrance.of(lease))
+        # The host is held until its page is rendered: what that asks for is asked of it too.
+        rendered = (
+            isinstance(found, Capture) and self._renderer and await self._renderer.rendered(lease, found)
+        )
+        request.meta["rendered"] = rendered or None
         if isinstance(found, Wait):
             self._loop.postponed(lease, found.ms)
         elif not _is_trouble(found):

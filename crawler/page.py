@@ -9,11 +9,12 @@ page comes to the same either way.
    to is fetched under its own lease, its own robots rules, its own delay.
 3. A URL that a trap would make (`frontier.trap`) is no discovery; like one out of scope it is left out and not counted.
 4. An HTML page is sketched, so that the frontier can tell who says nothing new.
+5. Of a page that was rendered counts what its browser saw; where its scripts would have gone is a link of it.
 """
 
 import re
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from core import Capture, Url
@@ -21,6 +22,7 @@ from core.capture import Truncation
 from crawler.identity import PRODUCT
 from crawler.message import Headers, field
 from crawler.outcome import Judgement, of_response
+from crawler.render.rendered import CONTENT_TYPE, Note
 from crawler.sketch import sketch
 from extract.charset import decode
 from extract.links import links
@@ -54,6 +56,8 @@ class Answer:
     """Without transfer and content encoding; may be empty where the answer is no HTML."""
     truncated: Truncation | None
     received_ms: int
+    note: Note | None = None
+    """How its rendering went; None where it was not rendered."""
 
     def header(self, name: str) -> str | None:
         """Value of the first header of that name, in any case."""
@@ -75,6 +79,14 @@ def answer(capture: Capture) -> Answer:
     )
 
 
+def seen(found: Answer, html: bytes, note: Note) -> Answer:
+    """Return an answer as the reader saw it whose browser made this DOM of it; as it was, where it made none."""
+    if not html:
+        return replace(found, note=note)
+    headers = [(name, value) for name, value in found.headers if name.lower() != "content-type"]
+    return replace(found, headers=(("content-type", CONTENT_TYPE), *headers), body=html, note=note)
+
+
 def settlement(lease: Lease, found: Answer, known: Container[str] = frozenset()) -> Settlement:
     """Return how the lease ends. URLs whose text is in `known` are not worth telling the frontier again."""
     judgement = of_response(
@@ -85,6 +97,8 @@ def settlement(lease: Lease, found: Answer, known: Container[str] = frozenset())
     )
     if judgement.outcome is Outcome.REDIRECTED:
         return _redirected(lease, found)
+    if found.note is not None and found.note.problem:
+        judgement = replace(judgement, reason=found.note.problem)
     if not (200 <= found.status < 300 and found.body and _is_html(found)):
         return settled(lease, judgement)
     return settled(lease, judgement, _links(lease, found, known), sketch(found.body, lease.url.text))
@@ -149,7 +163,7 @@ def _links(lease: Lease, found: Answer, known: Container[str]) -> tuple[Discover
     if page.nofollow:
         return ()
     urls: dict[str, Url] = {}
-    for href in page.hrefs:
+    for href in (*page.hrefs, *(found.note.went if found.note else ())):
         url = _link(href)
         if url is not None and url.text not in urls and url.text not in known and lease.scope.admits(url):
             urls[url.text] = url

@@ -14,12 +14,15 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import cast
+from uuid import UUID
 
 from core.capture import Truncation
 from crawler.identity import record_id
 from crawler.outcome import wait_ms
-from crawler.page import Answer, settlement, settlement_of_dropped
+from crawler.page import Answer, seen, settlement, settlement_of_dropped
 from crawler.recent import Recent
+from crawler.render.rendered import decode as read_note
+from crawler.render.rendered import dom_id, note_id
 from crawler.robots import HOPS, ruling, target
 from crawler.settle import BATCH, Finished, end
 from frontier import Frontier, Kind, Lease
@@ -33,6 +36,7 @@ from storage.unfinished import left as open_files
 Dead = Callable[[set[str]], Awaitable[set[str]]]
 """Those of some workers that are dead."""
 Records = dict[str, ArchivedRecord]
+ANSWERS = frozenset({"response", "conversion", "metadata", DROPPED})
 
 
 async def recover(store: Store, frontier: Frontier, dead: Dead, *, crawl: str) -> int:
@@ -61,11 +65,12 @@ def _writers(store: Store, crawl: str) -> set[str]:
 async def _replay(store: Store, frontier: Frontier, crawl: str, writer: str, names: list[str]) -> int:
     leases = await frontier.leases(writer)
     wanted = {
-        record_id(crawl, writer, lease.token, hop).urn
+        record_id(crawl, writer, lease.token, hop)
         for lease in leases
         for hop in range(1 if lease.kind is Kind.PAGE else HOPS + 1)
     }
-    records = await asyncio.to_thread(_find, store, names, wanted)
+    wanted |= {made(page) for page in wanted for made in (note_id, dom_id)}
+    records = await asyncio.to_thread(_find, store, names, {identity.urn for identity in wanted})
     batch: list[Finished] = []
     settled = 0
     for lease in leases:
@@ -102,13 +107,14 @@ def _find(store: Store, names: list[str], wanted: set[str]) -> Records:
 
 def _answers(store: Store, name: str) -> Iterator[ArchivedRecord]:
     with store.open(name) as file:
-        yield from (record for record in read(file, name=name) if record.type in {"response", DROPPED})
+        yield from (record for record in read(file, name=name) if record.type in ANSWERS)
 
 
 def _finished(crawl: str, lease: Lease, records: Records) -> Finished | None:
     if lease.kind is Kind.ROBOTS:
         return _robots(crawl, lease, records)
-    record = records.get(record_id(crawl, lease.worker, lease.token).urn)
+    identity = record_id(crawl, lease.worker, lease.token)
+    record = records.get(identity.urn)
     if record is None:
         return None
     if record.type == DROPPED:
@@ -125,7 +131,14 @@ def _finished(crawl: str, lease: Lease, records: Records) -> Finished | None:
         truncated=cast("Truncation | None", record.truncated),
         received_ms=record.date_ms,
     )
-    return Finished(lease=lease, answer=settlement(lease, answer))
+    return Finished(lease=lease, answer=settlement(lease, _seen(answer, identity, records)))
+
+
+def _seen(answer: Answer, page: UUID, records: Records) -> Answer:
+    """As the page was seen when it was rendered: note and DOM lie in front of its response (`crawler.render.keep`)."""
+    note, dom = records.get(note_id(page).urn), records.get(dom_id(page).urn)
+    said = None if note is None else read_note(note.payload)
+    return answer if said is None else seen(answer, b"" if dom is None else dom.payload, said)
 
 
 def _robots(crawl: str, lease: Lease, records: Records) -> Finished | None:

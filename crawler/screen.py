@@ -14,7 +14,8 @@ from core import Capture
 from core.capture import Truncation
 from crawler.message import Headers, field
 from crawler.outcome import REDIRECTS
-from crawler.page import answer, settlement
+from crawler.page import answer, seen, settlement
+from crawler.render.rendered import Rendered
 from crawler.settle import Finished
 from frontier import Lease, Settlement
 from storage.dropped import Dropped
@@ -50,13 +51,24 @@ Screen = Callable[[Page], str | None]
 
 
 def finished(
-    lease: Lease, capture: Capture, record_id: UUID, *, screen: Screen | None, known: Container[str]
+    lease: Lease,
+    capture: Capture,
+    record_id: UUID,
+    *,
+    screen: Screen | None,
+    known: Container[str],
+    rendered: Rendered | None = None,
 ) -> Finished:
     """How the lease of a page that was answered ends. URLs whose text is in `known` are not told again."""
     found = answer(capture)
+    if rendered is not None:
+        found = seen(found, rendered.html, rendered.note)
     records = ((capture, record_id),)
-    if screen is None or capture.status in REDIRECTS:
-        return Finished(lease=lease, records=records, answer=settlement(lease, found, known))
+    # A page of which its browser did not see all is not judged by what it saw.
+    if screen is None or capture.status in REDIRECTS or (found.note is not None and found.note.problem):
+        return Finished(
+            lease=lease, records=records, rendered=rendered, answer=settlement(lease, found, known)
+        )
     body = (
         found.body
         or content_decoded(capture.payload, field(capture.headers, "content-encoding"), PAYLOAD_LIMIT)[0]
@@ -73,7 +85,13 @@ def finished(
     whole = settlement(lease, found)
     dropped = _dropped(capture, page, whole, screen(page))
     told = tuple(link for link in whole.discoveries if link.url.text not in known)
-    return Finished(lease=lease, records=records, dropped=dropped, answer=replace(whole, discoveries=told))
+    return Finished(
+        lease=lease,
+        records=records,
+        dropped=dropped,
+        rendered=rendered,
+        answer=replace(whole, discoveries=told),
+    )
 
 
 def _dropped(capture: Capture, page: Page, whole: Settlement, reason: str | None) -> Dropped | None:

@@ -21,6 +21,8 @@ from core import Capture
 from crawler.gate import Gate
 from crawler.pulse import Pulse
 from crawler.recent import Recent
+from crawler.render.keep import keep
+from crawler.render.rendered import Rendered
 from crawler.robots import AskAgain, Ruling
 from crawler.rotation import Rotation
 from crawler.wire import utc_ms
@@ -42,6 +44,8 @@ class Finished:
     records: tuple[tuple[Capture, UUID], ...] = ()
     dropped: Dropped | None = None
     """What is archived in place of the records, where the page is not."""
+    rendered: Rendered | None = None
+    """What a browser made of the page, where one did."""
     answer: Settlement | Ruling | AskAgain
     """A page's settlement; or what a robots.txt came to."""
 
@@ -117,10 +121,12 @@ class Settler:
     def _store(self, batch: Sequence[Finished]) -> None:
         for finished in batch:
             for capture, record_id in finished.records:
-                if finished.dropped is None:
-                    self._archive.append(capture, record_id)
-                else:
+                if finished.dropped is not None:
                     self._archive.drop(capture, record_id, finished.dropped)
+                    continue
+                if finished.rendered is not None:
+                    keep(self._archive, finished.rendered, capture, record_id)
+                self._archive.append(capture, record_id)
         self._archive.commit()
 
     async def _in_thread(self, work: Callable[[], object]) -> None:

@@ -5,7 +5,7 @@ It is handed the worker's live parts when it is made; Scrapy's other components 
 
 from collections.abc import AsyncIterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
 from scrapy.http import Response
@@ -23,6 +23,9 @@ from crawler.screen import finished as answered
 from crawler.settle import Finished, Settler
 from crawler.wire import Client, Failure, Wait
 from frontier import Lease
+
+if TYPE_CHECKING:
+    from crawler.render.renderer import Renderer  # Playwright is there only where pages are rendered
 
 SLOT = "frontier"
 """One download slot for all hosts: the frontier keeps them apart."""
@@ -43,12 +46,13 @@ class LeaseSpider(Spider):
         loop: Loop,
         settler: Settler,
         screen: Screen | None,
+        renderer: "Renderer | None",
         **options: Any,
     ) -> None:
         super().__init__(**options)
         self.crawl, self.worker = crawl, worker
         self.client, self.entrance, self.loop, self.settler = client, entrance, loop, settler
-        self.screen = screen
+        self.screen, self.renderer = screen, renderer
         self.error: BaseException | None = None
 
     async def start(self) -> AsyncIterator[Request]:
@@ -77,7 +81,14 @@ class LeaseSpider(Spider):
                 records = tuple((capture, name(hop)) for hop, capture in enumerate(captures))
                 made = Finished(lease=lease, records=records, answer=found.answer)
             case Capture():
-                made = answered(lease, found, name(), screen=self.screen, known=self.settler.known)
+                made = answered(
+                    lease,
+                    found,
+                    name(),
+                    screen=self.screen,
+                    known=self.settler.known,
+                    rendered=response.meta["rendered"],
+                )
             case Failure(reason=reason):
                 made = Finished(lease=lease, answer=settled(lease, of_failure(reason)))
         self.settler.add(made)

@@ -163,9 +163,7 @@ class Client:
                 and not exchange.received
             ):
                 exchange = Exchange(limit=exchange.limit, address=address, fresh=True)
-                came = await self._exchange(
-                    url, exchange, left - (time.monotonic() - begun), method, headers
-                )
+                came = await self._exchange(url, exchange, left - (time.monotonic() - begun), method, headers)
             left -= time.monotonic() - begun
             if isinstance(came, Capture) or exchange.peer or came.reason not in _UNREACHED:
                 return came

@@ -24,10 +24,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Literal, cast
 from uuid import uuid4
 
 from core import InputError, ThresherError
 from crawler.pulse import GivenUp
+from crawler.render.program import program
 from crawler.replay import recover
 from crawler.worker import WorkerConfig, run_worker
 from frontier import Flow, Frontier, Stats
@@ -223,6 +225,8 @@ def _worker_config(
     project: Project, name: str, contact: str, address: str, goal: int | None, max_time_s: float | None
 ) -> Callable[[str], WorkerConfig]:
     settings = project.config.crawler
+    if settings.render != "never" and project.config.project.cluster is None:
+        program(settings.browser)  # says at once what is missing on this machine
     screen = Screen(languages=project.config.filters.languages) if settings.archive == "kept" else None
 
     def config(worker: str) -> WorkerConfig:
@@ -241,6 +245,8 @@ def _worker_config(
             max_pages=goal,
             max_time_s=max_time_s,
             screen=screen,
+            render=cast("Literal['never', 'auto', 'always']", settings.render),
+            browser=settings.browser,
             ttl_s=lives.TTL_S,
         )
 

@@ -20,7 +20,16 @@ from storage.records import mime_of
 from storage.recovery import Recovered, Survivor, recover
 from storage.store import Store
 from storage.unfinished import SUFFIX, Unfinished, begin, left, publish, writer_and_serial
-from storage.warc import capture_records, dropped_record, member, payload_digest, target_uri, warcinfo
+from storage.warc import (
+    Attachment,
+    attached_record,
+    capture_records,
+    dropped_record,
+    member,
+    payload_digest,
+    target_uri,
+    warcinfo,
+)
 
 __all__ = ["Archive", "Recovered", "Survivor", "recover"]
 
@@ -91,13 +100,47 @@ class Archive:
         """The open file; None where the next capture begins one."""
         return None if self._open is None else Growing(self._open.size, self._open.since_ms)
 
-    def append(self, capture: Capture, record_id: UUID) -> RecordRef:
+    def room(self, size: int, date_ms: int) -> None:
+        """What is appended next, up to `size` bytes and dated no later than this, lies in one file."""
+        self._room(date_ms, size)
+
+    def attach(
+        self,
+        kind: Attachment,
+        block: bytes,
+        *,
+        uri: str,
+        mime: str,
+        date_ms: int,
+        record_id: UUID,
+        response_id: UUID,
+    ) -> None:
+        """Add what was made of a response; `record_id` becomes its own. It is in no index. Not durable before `commit`."""
+        record = member(
+            attached_record(
+                kind,
+                block,
+                uri=uri,
+                mime=mime,
+                date_ms=date_ms,
+                record_id=record_id,
+                response_id=response_id,
+            )
+        )
+        self._room(date_ms, len(record)).add(kind, record)
+        self.appended += len(record)
+
+    def append(self, capture: Capture, record_id: UUID, *, resource_type: str = "") -> RecordRef:
         """Add the exchange; `record_id` becomes the response record's. Not durable before `commit`.
+
+        `resource_type` is what a page wanted it for, where it is a part of one.
 
         Where it raises, nothing of this capture was added, and it may be appended again.
         """
-        request, response = map(member, capture_records(capture, record_id=record_id))
-        into = self._room(capture, len(request) + len(response))
+        request, response = map(
+            member, capture_records(capture, record_id=record_id, resource_type=resource_type)
+        )
+        into = self._room(capture.started_ms, len(request) + len(response))
         offset = into.size + len(request)
         ref = RecordRef(file=into.name, offset=offset, length=len(response), digest=payload_digest(capture))
         row = cdxj.row(
@@ -119,7 +162,7 @@ class Archive:
         Not durable before `commit`. It is in no index: there is nothing to look up.
         """
         record = member(dropped_record(capture, dropped, record_id=record_id))
-        self._room(capture, len(record)).add(DROPPED, record)
+        self._room(capture.started_ms, len(record)).add(DROPPED, record)
         self.appended += len(record)
 
     def commit(self) -> None:
@@ -156,15 +199,14 @@ class Archive:
             self._open.unfinished.close()
             self._open = None
 
-    def _room(self, capture: Capture, size: int) -> "_OpenFile":
+    def _room(self, date_ms: int, size: int) -> "_OpenFile":
         """The file that takes `size` bytes more: the open one, or the next where that is full or old."""
         if self._open is not None and (
-            self._open.size + size > self._max_bytes
-            or capture.started_ms - self._open.since_ms > self._max_age_ms
+            self._open.size + size > self._max_bytes or date_ms - self._open.since_ms > self._max_age_ms
         ):
             self.seal()
         if self._open is None:
-            self._open = self._begin(capture.started_ms)
+            self._open = self._begin(date_ms)
             self.appended += self._open.size
         self._open.make_room()
         return self._open

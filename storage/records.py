@@ -68,6 +68,8 @@ class ArchivedRecord:
     ref: RecordRef
     problem: str | None
     """Reason code of what is wrong with the record, or None."""
+    resource_type: str = ""
+    """WARC-Resource-Type: what a page wanted it for, where it is a part of one (`script`, `xhr`, ...)."""
 
     @property
     def offset(self) -> int:
@@ -162,6 +164,7 @@ def _record(member: Member, file: str, limit: int) -> ArchivedRecord:
             digest=_value(head, "WARC-Payload-Digest"),
         ),
         problem=problem or found.problem,
+        resource_type=_value(head, "WARC-Resource-Type"),
     )
 
 

@@ -16,7 +16,7 @@ import hashlib
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
-from typing import get_args
+from typing import Literal, get_args
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, UUID, uuid5
 
@@ -29,6 +29,8 @@ from storage.records import ArchivedRecord, read
 
 __all__ = [
     "ArchivedRecord",
+    "Attachment",
+    "attached_record",
     "capture_records",
     "dropped_record",
     "member",
@@ -38,18 +40,21 @@ __all__ = [
     "warcinfo",
 ]
 
+Attachment = Literal["resource", "conversion", "metadata"]
+
 LEVEL = 1
 """isal compresses some 2.5 times as fast as zlib's level 1, to about the size of its level 3."""
 KEPT_IN_URI = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "<>")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def capture_records(capture: Capture, *, record_id: UUID) -> tuple[bytes, bytes]:
+def capture_records(capture: Capture, *, record_id: UUID, resource_type: str = "") -> tuple[bytes, bytes]:
     """The request record and the response record, uncompressed. `record_id` becomes the response's.
 
     Raises `InputError` where the peer is no IP address or the truncation no word of the standard.
     """
     uri, date, peer = target_uri(capture.url.wire), warc_date(capture.started_ms), _address(capture.peer)
+    peer += [("WARC-Resource-Type", resource_type)] if resource_type else []
     response_id, request_id = record_id.urn, uuid5(record_id, "request").urn
     request = _record(
         [
@@ -80,6 +85,30 @@ def capture_records(capture: Capture, *, record_id: UUID) -> tuple[bytes, bytes]
         capture.response,
     )
     return request, response
+
+
+def attached_record(
+    kind: Attachment,
+    block: bytes,
+    *,
+    uri: str,
+    mime: str,
+    date_ms: int,
+    record_id: UUID,
+    response_id: UUID,
+) -> bytes:
+    """What was made of a response, uncompressed: a `conversion` refers to it, other kinds came with it."""
+    head = [
+        ("WARC-Type", kind),
+        ("WARC-Record-ID", f"<{record_id.urn}>"),
+        ("WARC-Refers-To" if kind == "conversion" else "WARC-Concurrent-To", f"<{response_id.urn}>"),
+        ("WARC-Target-URI", target_uri(uri)),
+        ("WARC-Date", warc_date(date_ms)),
+        ("WARC-Payload-Digest", _sha1(block)),
+        ("WARC-Block-Digest", _sha1(block)),
+        ("Content-Type", mime),
+    ]
+    return _record(head, block)
 
 
 def dropped_record(capture: Capture, dropped: Dropped, *, record_id: UUID) -> bytes:

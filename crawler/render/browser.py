@@ -10,21 +10,18 @@
 
 import asyncio
 import os
-import shutil
 import socket
 import time
 from collections.abc import Awaitable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from playwright.async_api import Browser as Chromium
 from playwright.async_api import Error, Playwright, async_playwright
 
-from core import InputError, Unavailable
+from core import Unavailable
 from crawler.render.processes import kill, tree
 
-NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 TAB_BYTES = 1 << 30
 BROWSER_BYTES = 3 << 30
 """All processes together, shared memory counted in each; a browser that has more gets no further pages."""
@@ -72,7 +69,7 @@ class Browser:
     @property
     def alive(self) -> bool:
         """Whether it can be spoken with."""
-        return self.chromium.is_connected()
+        return bool(self.chromium.is_connected())
 
     @property
     def name(self) -> str:
@@ -106,20 +103,6 @@ class Browser:
         return f"<{self.name}: process {self.pid}, {self.open} of {self.pages} pages open>"
 
 
-def executable(named: str) -> str:
-    """Path of the program; `InputError` says what to do where there is none. `named` is the user's, or empty."""
-    if named:
-        if os.access(named, os.X_OK) and Path(named).is_file():
-            return named
-        raise InputError(f"crawler.browser = {named!r}: no program is there; give the path of Chromium or Chrome")
-    for name in NAMES:
-        if path := shutil.which(name):
-            return path
-    raise InputError(
-        "crawler.render needs Chromium and none is installed; run `apt install chromium`, or set crawler.browser to its path"
-    )
-
-
 async def start(path: str) -> Browser:
     """Start the program at `path`. Raises `Unavailable` where it does not come up."""
     nowhere = socket.socket()
@@ -141,7 +124,9 @@ async def start(path: str) -> Browser:
         await _at_most(STOP_S, playwright.stop())
         nowhere.close()
         said = str(error).strip().splitlines() or ["no answer"]
-        raise Unavailable(f"{path} does not start: {said[0]}; run it by hand with --headless to see why") from None
+        raise Unavailable(
+            f"{path} does not start: {said[0]}; run it by hand with --headless to see why"
+        ) from None
 
 
 async def _pid(chromium: Chromium) -> int:

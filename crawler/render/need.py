@@ -55,7 +55,9 @@ _ASKS = re.compile(
 )
 _SCRIPT = re.compile(rb"<script\b([^>]*)>(.*?)(?:</script|\Z)", re.IGNORECASE | re.DOTALL)
 _REFRESH = re.compile(rb"<meta\b[^>]*http-equiv\s*=\s*[\"']?refresh", re.IGNORECASE)
-_NO_SCRIPT_TYPES = re.compile(rb"\btype\s*=\s*[\"']?(?!module|text/javascript|application/javascript)", re.IGNORECASE)
+_NO_SCRIPT_TYPES = re.compile(
+    rb"\btype\s*=\s*[\"']?(?!module|text/javascript|application/javascript)", re.IGNORECASE
+)
 
 
 def need(body: bytes) -> Need | None:
@@ -66,15 +68,16 @@ def need(body: bytes) -> Need | None:
     if sum(map(html.count, _BLOCKS)) >= MANY_BLOCKS:
         return None
     text = _text(html)
-    if text >= ENOUGH:
-        return None
+    return _evidence(html, text) if text < ENOUGH else None
+
+
+def _evidence(html: bytes, text: int) -> Need | None:
     if _has_empty_root(html):
         return "empty_root"
     if any(_ASKS.search(said[1]) for said in _NOSCRIPT.finditer(html)):
         return "noscript"
-    if text >= LITTLE or b"<iframe" in html or b"<frame" in html or _REFRESH.search(html):
-        return None
-    return "little_text" if _can_build(html) else None
+    leads_on = b"<iframe" in html or b"<frame" in html or _REFRESH.search(html)
+    return "little_text" if text < LITTLE and not leads_on and _can_build(html) else None
 
 
 def _text(html: bytes) -> int:

@@ -49,14 +49,14 @@ def kill(pid: int) -> None:
 
 def _every() -> Iterator[Process]:
     try:
-        names = [name for name in os.listdir(PROC) if name.isdecimal()]
+        places = [place for place in PROC.iterdir() if place.name.isdecimal()]
     except OSError:
         return
-    for name in names:
+    for place in places:
         try:
-            stat = (PROC / name / "stat").read_bytes()
+            stat = (place / "stat").read_bytes()
         except OSError:
             continue  # it ended meanwhile
         # The name of the program, in brackets, may hold anything (proc_pid_stat(5)).
         fields = stat[stat.rfind(b")") + 2 :].split()
-        yield Process(pid=int(name), parent=int(fields[1]), resident=int(fields[21]) * PAGE)
+        yield Process(pid=int(place.name), parent=int(fields[1]), resident=int(fields[21]) * PAGE)

@@ -14,10 +14,11 @@ from typing import Literal
 
 from core import Capture, Url
 from crawler.entrance import Entrance
-from crawler.render.browser import Browser, executable, start
+from crawler.render.browser import Browser, start
 from crawler.render.kept import Kept
 from crawler.render.need import need
 from crawler.render.parts import Hosts, Parts
+from crawler.render.program import TABS, program
 from crawler.render.rendered import Note, Rendered
 from crawler.render.tab import BrowserGoneError, render
 from crawler.robots import Rulebook
@@ -26,7 +27,6 @@ from frontier import Lease
 from storage.payload import content_decoded
 from storage.records import mime_of
 
-TABS = 4
 PAGES_A_BROWSER = 200
 LOOKED_AT = 512 << 10
 """Bytes of a page that are decoded to see whether it needs a browser."""
@@ -53,12 +53,13 @@ class Renderer:
         Raises `InputError` where there is no browser.
         """
         self._client, self._entrance, self._rulebook = client, entrance, rulebook
-        self._mode, self._program, self._user_agent = mode, executable(browser), user_agent
+        self._mode, self._program, self._user_agent = mode, program(browser), user_agent
         self._timeout_s, self._most_bytes = timeout_s, most_bytes
         self._tabs = asyncio.Semaphore(TABS)
         self._starting = asyncio.Lock()
         self._browser: Browser | None = None
         self._old: set[Browser] = set()
+        self._stopping: set[asyncio.Task[None]] = set()
         self._hosts = Hosts()
         self._kept = Kept(utc_ms)
 
@@ -79,8 +80,7 @@ class Renderer:
         every = {*self._old, *([self._browser] if self._browser else [])}
         self._browser = None
         self._old.clear()
-        for browser in every:
-            await browser.stop()
+        await asyncio.gather(*(browser.stop() for browser in every), *self._stopping)
 
     def _wants(self, capture: Capture) -> bool:
         if capture.status != 200 or capture.truncated or mime_of(capture.header("content-type")) not in HTML:
@@ -113,7 +113,7 @@ class Renderer:
             )
         finally:
             browser.open -= 1
-            await self._clear()
+            self._clear()
 
     async def _ready(self) -> Browser:
         async with self._starting:
@@ -127,11 +127,13 @@ class Renderer:
             now.open += 1
             return now
 
-    async def _clear(self) -> None:
+    def _clear(self) -> None:
         """End the old browsers that nobody uses."""
         for browser in [one for one in self._old if not one.open]:
             self._old.discard(browser)
-            await browser.stop()
+            stopping = asyncio.create_task(browser.stop())
+            self._stopping.add(stopping)
+            stopping.add_done_callback(self._stopping.discard)
 
     def _enter(self, lease: Lease, *, waited: bool) -> Enter:
         # A part has no place in the line of an address until it was told to wait.

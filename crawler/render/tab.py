@@ -16,6 +16,7 @@
 import asyncio
 import time
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 from playwright.async_api import BrowserContext, CDPSession, Dialog, Download, Error, Page, Request, Route
@@ -31,21 +32,27 @@ from storage.records import PAYLOAD_LIMIT
 ROUND_MS = 5_000
 """Of the page's own clock."""
 ROUNDS = 4
+MOST_ASKED = 300
+"""Requests, refused ones included, after which a page is taken for one that never rests."""
 FRAMES_S = 0.1
 """Some frames: they come in real time."""
 GRACE_S = 3.0
 """Beyond its deadline a tab has so long to give its DOM, and again so long to close."""
 MOST_WENT = 100
 """Places to which the scripts of a page would go that are remembered."""
+LOST_S = 1.0
+"""How long it is waited for the news that a browser has ended."""
 KILLED_S = 2.0
 """A tab that crashed within so long after one was killed for its memory is taken for that one."""
 
 CALM = """
-window.open = () => null; window.print = () => {};
+window.open = () => null; window.print = window.close = () => {};
 for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "WebTransport"]) delete window[name];
 """
 """Runs in each page before its own scripts: what would be refused anyway, refused sooner."""
-SIZE = "document.getElementsByTagName('*').length + ' ' + (document.body ? document.body.textContent.length : 0)"
+SIZE = (
+    "document.getElementsByTagName('*').length + ' ' + (document.body ? document.body.textContent.length : 0)"
+)
 DOM = """(() => {
   const type = document.doctype ? new XMLSerializer().serializeToString(document.doctype) : "";
   const root = document.documentElement ? document.documentElement.outerHTML : "";
@@ -88,14 +95,22 @@ class _Tab:
         self._until, self._most_bytes = until, most_bytes
         self._page: Page | None = None
         self._given = False
-        self._under_way = 0
-        self._crashed = asyncio.Event()
+        self._asked = self._under_way = 0
+        self._asking: set[asyncio.Task[Capture | str]] = set()
+        self._trouble: Exception | None = None
+        self._crashed, self._closed = asyncio.Event(), asyncio.Event()
         self.blocked: Counter[str] = Counter()
         self.went: dict[str, None] = {}
         self.html, self.title = b"", ""
 
     async def run(self, user_agent: str) -> Problem:
-        """Fill `html` and `title`, as far as the page lets it."""
+        """Fill `html` and `title`, as far as the page lets it. Raises what its parts raise: trouble of ours."""
+        problem = await self._problem(user_agent)
+        if self._trouble is not None:
+            raise self._trouble
+        return problem
+
+    async def _problem(self, user_agent: str) -> Problem:
         context: BrowserContext | None = None
         try:
             async with asyncio.timeout_at(self._until + GRACE_S):
@@ -106,10 +121,10 @@ class _Tab:
         except TimeoutError:
             return "render_timeout"
         except Error as error:
-            if not self._browser.alive:
-                raise BrowserGoneError from error
-            return self._crash()
+            return await self._lost(error)
         finally:
+            for task in self._asking:
+                task.cancel()
             if context is not None:
                 await self._close(context)
 
@@ -119,19 +134,21 @@ class _Tab:
         context.on("page", self._on_page)
         page = self._page = await context.new_page()
         page.on("crash", lambda _: self._crashed.set())
+        page.on("close", lambda _: self._closed.set())
         page.on("dialog", self._on_dialog)
         page.on("download", self._on_download)
         page.on("websocket", lambda _: self._refuse("websocket"))
         session = await context.new_cdp_session(page)
         working = asyncio.create_task(self._work(page, session))
-        crashing = asyncio.create_task(self._crashed.wait())
+        ends = [asyncio.create_task(event.wait()) for event in (self._crashed, self._closed)]
         try:
-            await asyncio.wait({working, crashing}, return_when=asyncio.FIRST_COMPLETED)
-            return self._crash() if self._crashed.is_set() else working.result()
+            await asyncio.wait({working, *ends}, return_when=asyncio.FIRST_COMPLETED)
+            is_lost = self._crashed.is_set() or self._closed.is_set()
+            return await self._lost() if is_lost else working.result()
         finally:
-            for task in (working, crashing):
+            for task in (working, *ends):
                 task.cancel()
-            await asyncio.gather(working, crashing, return_exceptions=True)
+            await asyncio.gather(working, *ends, return_exceptions=True)
 
     async def _work(self, page: Page, session: CDPSession) -> Problem:
         problem: Problem = ""
@@ -163,16 +180,17 @@ class _Tab:
             await expired.wait()
             before = await _evaluated(session, world, SIZE)
             await asyncio.sleep(FRAMES_S)
+            if self._asked >= MOST_ASKED:
+                return
             if not self._under_way and await _evaluated(session, world, SIZE) == before:
                 return
 
     async def _on_route(self, route: Route, request: Request) -> None:
+        self._asked += 1
         try:
             if request.is_navigation_request():
                 await self._navigate(route, request)
-            elif reason := rules.refusal(
-                method=request.method, kind=request.resource_type, url=request.url
-            ):
+            elif reason := rules.refusal(method=request.method, kind=request.resource_type, url=request.url):
                 self._refuse(reason)
                 await route.abort("blockedbyclient")
             else:
@@ -199,12 +217,21 @@ class _Tab:
     async def _fetch(self, route: Route, request: Request) -> None:
         self._under_way += 1
         try:
-            found = await self._parts.fetch(
+            asking = self._parts.fetch(
                 request.url,
                 method=request.method,
                 headers=rules.sent(request.headers),
                 kind=request.resource_type,
             )
+            task = asyncio.create_task(asking)
+            self._asking.add(task)
+            task.add_done_callback(self._asking.discard)
+            found = await task
+        except asyncio.CancelledError:
+            return  # the tab is closed
+        except Exception as error:  # noqa: BLE001 - ours, not the page's: whoever renders it raises it
+            self._trouble = self._trouble or error
+            return
         finally:
             self._under_way -= 1
         if isinstance(found, str):
@@ -217,9 +244,7 @@ class _Tab:
         if not 200 <= capture.status <= 599:
             await route.abort("failed")
             return
-        encodings = ",".join(
-            value for name, value in capture.headers if name.lower() == "content-encoding"
-        )
+        encodings = ",".join(value for name, value in capture.headers if name.lower() == "content-encoding")
         body, _ = content_decoded(capture.payload, encodings, PAYLOAD_LIMIT)
         headers = rules.given(capture.headers, without=without)
         headers.setdefault("content-type", "text/html" if capture is self._capture else "text/plain")
@@ -227,32 +252,32 @@ class _Tab:
 
     async def _on_dialog(self, dialog: Dialog) -> None:
         self._refuse("dialog")
-        try:
-            # Who is asked whether to leave the page leaves it: the place is blocked, and known as a link.
+        # Who is asked whether to leave the page leaves it: the place is blocked, and known as a link.
+        with suppress(Error):
             await (dialog.accept() if dialog.type == "beforeunload" else dialog.dismiss())
-        except Error:
-            pass
 
     async def _on_download(self, download: Download) -> None:
         self._refuse("download")
-        try:
+        with suppress(Error):
             await download.cancel()
-        except Error:
-            pass
 
     async def _on_page(self, page: Page) -> None:
         if page is self._page or self._page is None:
             return
         self._refuse("window")
-        try:
+        with suppress(Error):
             await page.close()
-        except Error:
-            pass
 
     def _refuse(self, reason: str) -> None:
         self.blocked[reason] += 1
 
-    def _crash(self) -> Problem:
+    async def _lost(self, error: Error | None = None) -> Problem:
+        """Why there is no tab any more. One that was closed may be the first that is known of its browser's end."""
+        begun = time.monotonic()
+        while self._browser.alive and not self._crashed.is_set() and time.monotonic() - begun < LOST_S:
+            await asyncio.sleep(LOST_S / 20)
+        if not self._browser.alive:
+            raise BrowserGoneError from error
         is_memory = time.monotonic() - self._browser.killed_at < KILLED_S
         return "render_memory" if is_memory else "render_crash"
 
