@@ -10,11 +10,12 @@
 | 408 425                         | RETRY `status_<nnn>`                                |                      |
 | any other status                | FETCHED, with `status_<nnn>` where it is not 200     |                      |
 | a response that is not whole    | FETCHED `truncated_<why>`                           |                      |
-| dns                             | RETRY                                               | DNS                  |
+| dns dns_timeout                 | RETRY                                               | DNS                  |
 | refused unreachable             | RETRY                                               | CONNECT              |
 | reset                           | RETRY                                               | RESET                |
-| timeout                         | RETRY                                               | TIMEOUT              |
-| tls                             | FAILED: asking again changes nothing                | TLS                  |
+| timeout timeout_...             | RETRY                                               | TIMEOUT              |
+| tls tls_...                     | FAILED: asking again changes nothing                | TLS                  |
+| proxy                           | RETRY; it says nothing of the host                  |                      |
 | protocol                        | FAILED: the same; but it is an answer               |                      |
 | address_blocked                 | REFUSED                                             |                      |
 
@@ -42,10 +43,17 @@ SHORTEST_WAIT_MS = 1_000
 """How long a host rests at least that says 429 or 503: also one that names a moment that is past, or now."""
 FAULTS: Mapping[Reason, Fault] = {
     "dns": Fault.DNS,
+    "dns_timeout": Fault.DNS,
     "refused": Fault.CONNECT,
     "reset": Fault.RESET,
     "timeout": Fault.TIMEOUT,
+    "timeout_connect": Fault.TIMEOUT,
+    "timeout_first_byte": Fault.TIMEOUT,
+    "timeout_tls": Fault.TIMEOUT,
     "tls": Fault.TLS,
+    "tls_expired": Fault.TLS,
+    "tls_self_signed": Fault.TLS,
+    "tls_wrong_host": Fault.TLS,
     "unreachable": Fault.CONNECT,
 }
 """What the lack of an answer says of the host."""
@@ -53,11 +61,19 @@ FAULTS: Mapping[Reason, Fault] = {
 _FAILURES: Mapping[Reason, Outcome] = {
     "address_blocked": Outcome.REFUSED,
     "dns": Outcome.RETRY,
+    "dns_timeout": Outcome.RETRY,
     "protocol": Outcome.FAILED,
+    "proxy": Outcome.RETRY,
     "refused": Outcome.RETRY,
     "reset": Outcome.RETRY,
     "timeout": Outcome.RETRY,
+    "timeout_connect": Outcome.RETRY,
+    "timeout_first_byte": Outcome.RETRY,
+    "timeout_tls": Outcome.RETRY,
     "tls": Outcome.FAILED,
+    "tls_expired": Outcome.FAILED,
+    "tls_self_signed": Outcome.FAILED,
+    "tls_wrong_host": Outcome.FAILED,
     "unreachable": Outcome.RETRY,
 }
 

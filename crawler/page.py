@@ -20,10 +20,10 @@ from functools import lru_cache
 from core import Capture, Url
 from core.capture import Truncation
 from crawler.identity import PRODUCT
-from crawler.message import Headers, field
 from crawler.outcome import Judgement, of_response
 from crawler.render.rendered import CONTENT_TYPE, Note
 from crawler.sketch import sketch
+from crawler.wire import Headers, field
 from extract.charset import decode
 from extract.links import links
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical

@@ -22,9 +22,8 @@ from protego import Protego
 from core import Capture, Url
 from crawler.entrance import Entrance
 from crawler.identity import PRODUCT
-from crawler.message import field
 from crawler.outcome import FAULTS, REDIRECTS, SHORTEST_WAIT_MS, Judgement, fault_of, wait_ms
-from crawler.wire import Client, Failure, Wait
+from crawler.wire import Client, Failure, Wait, field
 from frontier import Fault, Lease, NotAUrl, Outcome, RobotsRecord, canonical
 from storage.payload import content_decoded
 

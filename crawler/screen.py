@@ -12,11 +12,11 @@ from uuid import UUID
 
 from core import Capture
 from core.capture import Truncation
-from crawler.message import Headers, field
 from crawler.outcome import REDIRECTS
 from crawler.page import answer, seen, settlement
 from crawler.render.rendered import Rendered
 from crawler.settle import Finished
+from crawler.wire import Headers, field
 from frontier import Lease, Settlement
 from storage.dropped import Dropped
 from storage.payload import content_decoded

@@ -14,7 +14,7 @@ import logging
 import os
 import signal
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,7 +24,6 @@ from scrapy.http import Response
 from scrapy.logformatter import LogFormatter
 from scrapy.statscollectors import DummyStatsCollector
 
-from crawler.address import networks
 from crawler.entrance import Entrance
 from crawler.gate import Gate
 from crawler.handler import WireHandler
@@ -38,7 +37,8 @@ from crawler.scheduler import LeaseScheduler
 from crawler.screen import Screen
 from crawler.settle import Settler
 from crawler.spider import LeaseSpider
-from crawler.wire import Client
+from crawler.wire import Client, networks
+from crawler.wire.limits import TOTAL
 from frontier import Budget, Frontier
 from frontier.connect import connect
 from storage.archive import Archive
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
 STOPPED_AT_ONCE = 130
 """Exit code after the second signal, as a shell gives for SIGINT."""
-DNS_THREADS = 32
 SETTLING_MS = 60_000
 """How long a lease lives beyond its exchange: time to settle it."""
 HOPS = 6
@@ -76,8 +75,17 @@ class WorkerConfig:
     budget: Budget = field(default_factory=Budget)
     max_body: int = 10 << 20
     timeout_s: float = 30.0
-    """For one exchange, from the look-up of the host name to the last byte."""
+    """For the first byte of an answer; the limits of the other parts follow from it (`crawler.wire.limits`)."""
     allow_networks: tuple[str, ...] = ()
+    verify_tls: bool = True
+    """Whether a page is not had of a server whose certificate is not trusted. If not, its capture says so."""
+    nameservers: tuple[str, ...] = ()
+    """`ADDRESS:PORT`; the system's where empty."""
+    proxy: str = field(default="", repr=False)
+    """`http://...` or `socks5://...`; none where empty."""
+    cookies: bool = False
+    auth: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    """What the servers of a domain are told (`crawler.wire.credentials`)."""
     concurrency: int = 64
     max_pages: int | None = None
     """Pages fetched by the whole crawl, those of earlier runs included, at which this run ends."""
@@ -105,7 +113,6 @@ def run_worker(config: WorkerConfig) -> None:
 
 
 async def _run(config: WorkerConfig) -> None:
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(DNS_THREADS, "dns"))
     allow = networks(config.allow_networks)
     name = config.user_agent or user_agent(config.contact)
     archive = Archive(
@@ -129,7 +136,17 @@ async def _run(config: WorkerConfig) -> None:
         pulse = Pulse(beat, worker=config.worker, ttl_s=config.ttl_s)
         await pulse.begin()
         beating = asyncio.create_task(pulse.run())
-        client = Client(user_agent=name, max_body=config.max_body, timeout_s=config.timeout_s, allow=allow)
+        client = Client(
+            user_agent=name,
+            max_body=config.max_body,
+            timeout_s=config.timeout_s,
+            allow=allow,
+            verify_tls=config.verify_tls,
+            nameservers=config.nameservers,
+            proxy=config.proxy,
+            cookies=config.cookies,
+            auth=config.auth,
+        )
         try:
             await _crawl(config, frontier, archive, client, pulse)
         finally:
@@ -152,7 +169,9 @@ async def _crawl(
         pulse=pulse,
         worker=config.worker,
         concurrency=config.concurrency,
-        lease_ms=round(config.timeout_s * 1000) * (HOPS + _renderings(config)) + PATIENCE_MS + SETTLING_MS,
+        lease_ms=round(config.timeout_s * 1000) * (TOTAL * HOPS + _renderings(config))
+        + PATIENCE_MS
+        + SETTLING_MS,
         min_delay_ms=round(config.min_delay_s * 1000),
         max_pages=config.max_pages,
         until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,

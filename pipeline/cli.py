@@ -18,6 +18,7 @@ from pipeline import config
 from pipeline.terminal import Refusals, console, print_json, run_command, say
 
 if TYPE_CHECKING:
+    from crawler.guest import Guest
     from pipeline.project import Project
 
 ScopeKind = Literal["any", "domain", "host", "prefix"]
@@ -127,6 +128,15 @@ def crawl(
     workers: WorkersOption = 1,
     max_pages: MaxPagesOption = None,
     max_time: MaxTimeOption = None,
+    spider: Annotated[
+        str, typer.Option("--spider", help="A Scrapy spider of your own, as package.module:Class.")
+    ] = "",
+    argument: Annotated[
+        list[str] | None, typer.Option("-a", help="NAME=VALUE for the spider; may be given again.")
+    ] = None,
+    settings: Annotated[
+        str, typer.Option("--settings", help="The spider's Scrapy settings, as package.module.")
+    ] = "",
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
@@ -134,9 +144,13 @@ def crawl(
 
     Ctrl-C drains: what is in flight is archived. A second one stops at once. Run again to go on.
 
+    With --spider its callbacks read the pages and say which are fetched next, in place of all links
+    (docs/guides/spiders.md).
+
     \b
     Example:
       thresher crawl docs --workers 2 --max-pages 10000
+      thresher crawl shop --spider shop.spiders:Prices -a country=de --settings shop.settings
     """
     from pipeline.crawl import Limits
     from pipeline.crawl import crawl as run_crawl
@@ -144,7 +158,9 @@ def crawl(
     from pipeline.project import Project
 
     limits = Limits(workers=workers, max_pages=max_pages, max_time_s=max_time)
-    stats = run_crawl(Project.at(project), _name(name), limits, stderr_progress()).stats
+    opened = Project.at(project)
+    guest = _guest(opened, spider, argument or [], settings)
+    stats = run_crawl(opened, _name(name), limits, stderr_progress(), guest).stats
     outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(stats.outcomes.items()) if count)
     left = stats.waiting + stats.later + stats.leased
     rest = "the frontier is drained" if stats.drained else f"{left:,} URLs wait; run again to go on"
@@ -152,6 +168,74 @@ def crawl(
         as_json,
         {**asdict(stats), "drained": stats.drained},
         f"{name}: {outcomes or 'nothing fetched'}; {rest}",
+    )
+
+
+@app.command()
+def rescrape(
+    name: Annotated[str, typer.Argument(help="The crawl.")],
+    domains: Annotated[
+        list[str] | None, typer.Argument(help="Domains, subdomains included; all of the crawl without any.")
+    ] = None,
+    max_age: Annotated[
+        str, typer.Option("--max-age", help="Leave pages that were captured within a time such as 12h or 7d.")
+    ] = "",
+    from_report: Annotated[
+        bool,
+        typer.Option(
+            "--from-report", help="Domains of which most was kept first, none of which nothing was."
+        ),
+    ] = False,
+    budget: Annotated[int | None, typer.Option("--budget", min=1, help="Pages to ask for at most.")] = None,
+    scope: ScopeOption = "host",
+    depth: DepthOption = None,
+    add_only: Annotated[
+        bool, typer.Option("--add-only", help="Let them wait for a crawl that runs, or is to run, elsewhere.")
+    ] = False,
+    workers: WorkersOption = 1,
+    max_time: MaxTimeOption = None,
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Fetch pages of a crawl again that its archive has, into the same archive, and what has become new on them.
+
+    Servers are asked whether a page has changed (ETag, Last-Modified); one that has not costs a revisit record.
+    Killed and typed again, it goes on where it was.
+
+    \b
+    Example:
+      thresher rescrape docs example.org --max-age 7d
+      thresher rescrape docs --from-report --budget 10000 --add-only
+    """
+    from pipeline.crawl import Limits
+    from pipeline.crawl import crawl as run_crawl
+    from pipeline.progress import stderr_progress
+    from pipeline.project import Project
+    from pipeline.rescrape import Plan
+    from pipeline.rescrape import rescrape as run_rescrape
+    from pipeline.steer import milliseconds
+
+    at = Project.at(project)
+    plan = Plan(
+        crawl=_name(name),
+        domains=tuple(domains or ()),
+        from_report=from_report,
+        budget=budget,
+        older_than_s=milliseconds(max_age) // 1000 if max_age else 0,
+        scope=scope,
+        max_depth=depth,
+    )
+    found = run_rescrape(at, plan)
+    line = f"{name}: {found.pages:,} pages to ask for again, {found.added:,} added, {found.known:,} known"
+    if add_only:
+        say(as_json, asdict(found), line)
+        return
+    stats = run_crawl(at, name, Limits(workers=workers, max_time_s=max_time), stderr_progress()).stats
+    outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(stats.outcomes.items()) if count)
+    say(
+        as_json,
+        {**asdict(found), "outcomes": stats.outcomes, "drained": stats.drained},
+        f"{line}; in all {outcomes}",
     )
 
 
@@ -568,6 +652,25 @@ def main() -> NoReturn:
 def _cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0))
+
+
+def _guest(project: Project, spider: str, arguments: list[str], settings: str) -> Guest | None:
+    from crawler.guest import Guest
+
+    if not spider:
+        if arguments or settings:
+            raise InputError("-a and --settings are for a spider; name it with --spider package.module:Class")
+        return None
+    pairs = [argument.partition("=") for argument in arguments]
+    for name, equals, _ in pairs:
+        if not name.isidentifier() or not equals:
+            raise InputError(f"-a {name}: give NAME=VALUE, as in -a country=de")
+    return Guest(
+        spider=spider,
+        arguments=tuple((name, value) for name, _, value in pairs),
+        settings=settings,
+        directory=project.directory,
+    )
 
 
 def _name(name: str) -> str:

@@ -30,6 +30,22 @@ _REMOVED = pa.schema([tables.REMOVED.field("id")])
 
 def ranks(project: Project, crawl: str) -> dict[str, Rank]:
     """The rank that each registered domain of a crawl has earned, as far as it is processed."""
+    documents, kept = _counted(project, crawl)
+    return {domain: rank(kept[domain], n) for domain, n in documents.items() if n >= ENOUGH}
+
+
+def shares(project: Project, crawl: str) -> dict[str, float]:
+    """The share of its documents that was kept, of each registered domain of a crawl that has any."""
+    documents, kept = _counted(project, crawl)
+    return {domain: kept[domain] / n for domain, n in documents.items()}
+
+
+def rank(kept: int, documents: int) -> Rank:
+    """What a yield earns."""
+    return next(earned for share, earned in STEPS if kept >= share * documents)
+
+
+def _counted(project: Project, crawl: str) -> tuple[Counter[str], Counter[str]]:
     removed = _removed(project, crawl)
     documents, kept = Counter[str](), Counter[str]()
     for manifest in manifests(project.store, "process", crawl):
@@ -40,12 +56,7 @@ def ranks(project: Project, crawl: str) -> dict[str, Rank]:
             domain = registered_domain(canonical(url).host)
             documents[domain] += 1
             kept[domain] += id_ in keep and id_ not in removed
-    return {domain: rank(kept[domain], n) for domain, n in documents.items() if n >= ENOUGH}
-
-
-def rank(kept: int, documents: int) -> Rank:
-    """What a yield earns."""
-    return next(earned for share, earned in STEPS if kept >= share * documents)
+    return documents, kept
 
 
 def _kept(store: Store, name: str) -> set[str]:

@@ -36,7 +36,7 @@ def dechunked(body: bytes, limit: int) -> Decoded:
     while True:
         end = body.find(b"\n", at)
         digits = body[at : max(end, at)].partition(b";")[0].strip()
-        length = _hexadecimal(digits)
+        length = hexadecimal(digits)
         if length is None:
             return (b"".join(pieces), CHUNKED) if pieces else (body[:limit], CHUNKED)
         if length == 0:
@@ -51,6 +51,16 @@ def dechunked(body: bytes, limit: int) -> Decoded:
             return b"".join(pieces), CHUNKED
         at = begin + length
         at += 2 if body.startswith(b"\r\n", at) else body.startswith(b"\n", at)
+
+
+def transfer_decoded(body: bytes, encodings: str, limit: int) -> Decoded:
+    """The entity in a body, of a `Transfer-Encoding`: chunks, and what else it names as far as it can be undone."""
+    names = [name for each in encodings.lower().split(",") if (name := each.strip()) not in ("", "identity")]
+    problem = None
+    if "chunked" in encodings.lower():
+        body, problem = dechunked(body, limit)
+    entity, undecoded = content_decoded(body, ",".join(name for name in names if name != "chunked"), limit)
+    return entity, problem or undecoded
 
 
 def content_decoded(entity: bytes, encodings: str, limit: int) -> Decoded:
@@ -72,7 +82,8 @@ def content_decoded(entity: bytes, encodings: str, limit: int) -> Decoded:
     return entity[:limit], problem
 
 
-def _hexadecimal(digits: bytes) -> int | None:
+def hexadecimal(digits: bytes) -> int | None:
+    """The number that the digits of a chunk size are; None where they are none."""
     if not 0 < len(digits) <= 16 or not all(digit in b"0123456789abcdefABCDEF" for digit in digits):
         return None
     return int(digits, 16)

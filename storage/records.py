@@ -19,7 +19,7 @@ from core import InputError, RecordRef
 from storage.dropped import DROPPED, WARC_FIELDS
 from storage.dropped import decode as dropped
 from storage.members import HEAD_END, NO_RECORD, PLAIN, Member, members
-from storage.payload import TOO_LONG, content_decoded, dechunked
+from storage.payload import TOO_LONG, content_decoded, transfer_decoded
 
 PAYLOAD_LIMIT = 64 << 20
 """Bytes of a payload, and of a record's block, at most."""
@@ -191,9 +191,7 @@ def _http(record: WarcRecord, block: bytes, limit: int, kind: str) -> _Found:
     if status is None and kind != "request":
         return _Found(block[:limit], NO_HEAD if block else None)
     transfer, encodings, types = (_values(headers, name) for name in HEADERS_OF_PAYLOAD)
-    problem = None
-    if "chunked" in transfer.lower():
-        entity, problem = dechunked(entity, limit)
+    entity, problem = transfer_decoded(entity, transfer, limit) if transfer else (entity, None)
     payload, undecoded = content_decoded(entity, encodings, limit)
     return _Found(payload, problem or undecoded, mime_of(types), status, headers)
 

@@ -64,6 +64,8 @@ class Browser:
         """Whether it has taken more memory than it should."""
         self.killed_at = -1.0
         """When a tab was killed for its memory last, by the monotonic clock."""
+        self.gone = asyncio.Event()
+        chromium.on("disconnected", lambda _: self.gone.set())
         self._watching = asyncio.create_task(self._watch())
 
     @property

@@ -273,9 +273,10 @@ class _Tab:
 
     async def _lost(self, error: Error | None = None) -> Problem:
         """Why there is no tab any more. One that was closed may be the first that is known of its browser's end."""
-        begun = time.monotonic()
-        while self._browser.alive and not self._crashed.is_set() and time.monotonic() - begun < LOST_S:
-            await asyncio.sleep(LOST_S / 20)
+        if not self._crashed.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOST_S):
+                    await self._browser.gone.wait()
         if not self._browser.alive:
             raise BrowserGoneError from error
         is_memory = time.monotonic() - self._browser.killed_at < KILLED_S

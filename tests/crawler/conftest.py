@@ -1,5 +1,4 @@
 import asyncio
-import socket
 
 import pytest
 
@@ -8,6 +7,7 @@ from frontier import Discovery, Frontier, Scope, canonical
 from frontier.connect import connect
 from frontier.server import embedded
 from storage.files import Files
+from tests.crawler.nameserver import Names
 from tests.crawler.server import Server
 
 LOOPBACK = ("127.0.0.0/8",)
@@ -30,6 +30,7 @@ class Crawl:
 
     def __init__(self, redis, name, root):
         self.redis, self.name, self.root = redis, name, root
+        self.nameservers = ()
 
     def config(self, worker, **changes):
         settings = {
@@ -42,6 +43,7 @@ class Crawl:
             "min_ip_delay_s": 0.0,
             "timeout_s": 3.0,
             "allow_networks": LOOPBACK,
+            "nameservers": self.nameservers,
         }
         return WorkerConfig(**{**settings, **changes})
 
@@ -74,28 +76,14 @@ class Crawl:
 
 @pytest.fixture
 def crawl(redis, tmp_path, request):
-    return Crawl(redis, f"crawl-{abs(hash(request.node.nodeid))}", tmp_path / "data")
+    made = Crawl(redis, f"crawl-{abs(hash(request.node.nodeid))}", tmp_path / "data")
+    if "names" in request.fixturenames:
+        made.nameservers = request.getfixturevalue("names").servers
+    return made
 
 
 @pytest.fixture
-def names(monkeypatch):
-    """Addresses of the names under .test, to be filled in; `names.asked` says which were looked up."""
-    known = Names()
-    real = socket.getaddrinfo
-
-    def look_up(host, port, *args, **options):
-        if not str(host).endswith(".test"):
-            return real(host, port, *args, **options)
-        known.asked.append(host)
-        if host not in known:
-            raise socket.gaierror(socket.EAI_NONAME, "no such name")
-        return [info for address in known[host] for info in real(address, port, *args, **options)]
-
-    monkeypatch.setattr(socket, "getaddrinfo", look_up)
-    return known
-
-
-class Names(dict):
-    def __init__(self):
-        super().__init__()
-        self.asked = []
+def names():
+    """Addresses of names, to be filled in; `names.asked` says which were looked up."""
+    with Names().served() as served:
+        yield served

@@ -12,7 +12,7 @@ import pytest
 
 from core import Unavailable
 from crawler import recover, run_worker
-from crawler.address import networks
+from crawler.wire import networks
 from crawler.identity import record_id
 from crawler.wire import Client
 from frontier import Kind, Outcome

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.address import networks
+from crawler.wire import networks
 from crawler.entrance import Entrance
 from crawler.robots import ATTEMPTS, LONGEST, AskAgain, Rulebook, Ruling, ask, crawl_delay_ms, parse, ruling
 from crawler.wire import Client, Wait

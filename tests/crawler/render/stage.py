@@ -4,13 +4,12 @@ import asyncio
 import threading
 from contextlib import asynccontextmanager
 
-from crawler.address import networks
 from crawler.render.browser import start
 from crawler.render.kept import Kept
 from crawler.render.parts import Hosts, Parts
 from crawler.render.program import program
 from crawler.render.tab import render
-from crawler.wire import Client, at_once, utc_ms
+from crawler.wire import Client, at_once, networks, utc_ms
 from frontier import canonical
 from tests.crawler.server import Server
 

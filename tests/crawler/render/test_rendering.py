@@ -21,7 +21,7 @@ from storage.files import Files
 from tests.crawler.conftest import Crawl, redis  # noqa: F401 - a fixture
 from tests.crawler.render.dying import die_before_settling
 from tests.crawler.render.test_tab import FROM_JSON, script, shell
-from tests.crawler.server import Server, page
+from tests.crawler.server import page
 from tests.storage.reading import read
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -31,7 +31,9 @@ APP = {
     "/": page("<!doctype html><div id=root></div><script src=/app.js></script>"),
     "/app.js": script(FROM_JSON),
     "/data.json": page('{"text": "said by a script"}', kind="application/json"),
-    "/deep": page("<p>" + "plain words that need no script at all " * 40 + "<script>document.title = 1</script>"),
+    "/deep": page(
+        "<p>" + "plain words that need no script at all " * 40 + "<script>document.title = 1</script>"
+    ),
 }
 
 
@@ -54,10 +56,16 @@ def test_links_that_scripts_make_are_followed_and_all_that_came_is_archived(craw
     dom = next(record for record in found if record.type == "conversion")
     assert b"<h1>said by a script</h1>" in dom.payload
     assert (dom.url, dom.mime) == (f"{site.url}/", "text/html")
-    assert [record.resource_type for record in found if record.type == "response"] == ["", "script", "fetch", "", ""]
-    assert sorted(record.payload for record in found if record.type == "response" and record.status == 200) == sorted(
-        answer.partition(b"\r\n\r\n")[2] for answer in APP.values()
-    )
+    assert [record.resource_type for record in found if record.type == "response"] == [
+        "",
+        "script",
+        "fetch",
+        "",
+        "",
+    ]
+    assert sorted(
+        record.payload for record in found if record.type == "response" and record.status == 200
+    ) == sorted(answer.partition(b"\r\n\r\n")[2] for answer in APP.values())
 
 
 def test_text_is_taken_from_the_dom_and_parts_are_no_documents(crawl, site):
@@ -66,7 +74,9 @@ def test_text_is_taken_from_the_dom_and_parts_are_no_documents(crawl, site):
     crawl.seed(f"{site.url}/", max_depth=0)
     run_worker(crawl.config("w", render="always"))
     store, filters = Files(crawl.root), FiltersConfig(preset="none", languages=())
-    made = [work(store, step(filters), part, Watch(lambda _: None)) for part in parts(store, crawl.name, filters)]
+    made = [
+        work(store, step(filters), part, Watch(lambda _: None)) for part in parts(store, crawl.name, filters)
+    ]
     rows = [
         row
         for one in made
@@ -76,7 +86,9 @@ def test_text_is_taken_from_the_dom_and_parts_are_no_documents(crawl, site):
     ]
     assert [row["url"] for row in rows] == [f"{site.url}/"]
     assert "that only a script can tell" in rows[0]["text"]
-    assert sum(sum(v for k, v in one.counts.items() if k.endswith(".documents")) for one in made) == 2  # and robots.txt
+    assert (
+        sum(sum(v for k, v in one.counts.items() if k.endswith(".documents")) for one in made) == 2
+    )  # and robots.txt
 
 
 def documents(store, name):
@@ -89,7 +101,7 @@ def documents(store, name):
 def test_a_page_that_hangs_is_settled_with_its_reason_and_its_own_links(crawl, site):
     site.answers |= {"/": shell("while (true) {}", "<a href=/plain>x</a>"), "/plain": page("plain")}
     crawl.seed(f"{site.url}/")
-    run_worker(crawl.config("w", render="always", timeout_s=1.5))
+    run_worker(crawl.config("w", render="always", timeout_s=3))
     assert crawl.stats.reasons == {"fetched:render_timeout": 1}
     assert crawl.stats.outcomes["fetched"] == 2
     assert site.paths["/plain"] == 1
@@ -125,7 +137,7 @@ def _until(condition, seconds=20.0):
 def test_a_browser_that_is_killed_is_replaced_and_its_page_rendered_again(crawl, site):
     site.answers |= {**APP, "/data.json": _slowly(APP["/data.json"], 1.0)}
     crawl.seed(f"{site.url}/")
-    worker = SPAWN.Process(target=run_worker, args=(crawl.config("w", render="auto", timeout_s=10),))
+    worker = SPAWN.Process(target=run_worker, args=(crawl.config("w", render="auto", timeout_s=30),))
     worker.start()
     _until(lambda: site.paths["/data.json"])
     browser = _children(worker.pid, b"--remote-debugging-pipe")[0]
@@ -140,7 +152,10 @@ def test_a_browser_that_is_killed_is_replaced_and_its_page_rendered_again(crawl,
 
 @pytest.mark.parametrize("code", ["fetch('/never')", "while (true) {}"])
 def test_nothing_of_the_browser_outlives_a_worker_that_is_killed(crawl, site, code):
-    site.answers |= {"/": shell(f"fetch('/begun'); setTimeout(() => {{ {code} }}, 300)"), "/never": _slowly(b"", 60)}
+    site.answers |= {
+        "/": shell(f"fetch('/begun'); setTimeout(() => {{ {code} }}, 300)"),
+        "/never": _slowly(b"", 60),
+    }
     crawl.seed(f"{site.url}/")
     worker = SPAWN.Process(target=run_worker, args=(crawl.config("w", render="always", timeout_s=30),))
     worker.start()
@@ -154,7 +169,11 @@ def test_nothing_of_the_browser_outlives_a_worker_that_is_killed(crawl, site, co
 
 
 def test_what_a_dead_worker_archived_of_a_rendered_page_is_settled_as_it_would_have_been(crawl, site):
-    site.answers |= {**APP, "/": shell(FROM_JSON + "; setTimeout(() => location = '/went', 2000)"), "/went": page("went")}
+    site.answers |= {
+        **APP,
+        "/": shell(FROM_JSON + "; setTimeout(() => location = '/went', 2000)"),
+        "/went": page("went"),
+    }
     crawl.seed(f"{site.url}/")
 
     worker = SPAWN.Process(target=die_before_settling, args=(crawl.config("w", render="auto"),))

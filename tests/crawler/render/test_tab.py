@@ -2,10 +2,10 @@
 
 import asyncio
 import socket
+from contextlib import suppress
 
 import pytest
 
-from crawler.render.processes import kill, tree
 from tests.crawler.server import Server, page, redirect
 
 
@@ -47,7 +47,9 @@ def test_what_scripts_make_of_a_page_is_its_dom(stage):
 
 
 def test_the_page_itself_is_not_asked_for_again_and_the_wire_says_who_we_are(stage):
-    found, server = stage.render({"/": shell("fetch('/x?' + navigator.userAgent.slice(0, 8))"), "/x?thresher": page("x")})
+    found, server = stage.render(
+        {"/": shell("fetch('/x?' + navigator.userAgent.slice(0, 8))"), "/x?thresher": page("x")}
+    )
     assert [part.capture.request for part in found.parts] == server.requests[1:]
     assert server.paths["/"] == 1
     for request in server.requests:
@@ -115,9 +117,6 @@ def test_a_script_without_end_is_stopped_at_the_deadline_and_the_page_is_taken_a
 
 
 def test_a_part_that_never_comes_ends_with_the_deadline(stage):
-    async def never(_, writer):
-        await asyncio.sleep(20)
-
     found, _ = stage.render({"/": shell("fetch('/never')", "before"), "/never": never}, seconds=1.5)
     assert (found.note.problem, "before" in said(found)) == ("render_timeout", True)
 
@@ -176,6 +175,10 @@ def test_nothing_of_one_page_is_there_for_the_next(stage):
     assert ["saw 0<" in said(found) for found in stage.run(twice())] == [True, True]
 
 
+async def never(_, writer):
+    await asyncio.sleep(20)
+
+
 REACH = """
 const to = location.hash ? '' : '%s';
 for (const kind of ['http', 'https']) fetch(kind + '://' + to + '/f').catch(() => 0);
@@ -231,7 +234,9 @@ def test_a_page_reaches_its_own_host_by_our_client_alone(stage):
 
 
 def test_the_metadata_service_of_a_cloud_is_out_of_reach(stage):
-    found, _ = stage.render({"/": shell("fetch('http://169.254.169.254/latest').catch(e => document.body.append('refused'))")})
+    found, _ = stage.render(
+        {"/": shell("fetch('http://169.254.169.254/latest').catch(e => document.body.append('refused'))")}
+    )
     assert (found.blocked["address_blocked"], "refused" in said(found)) == (1, True)
 
 
@@ -244,37 +249,39 @@ async def _beside(stage, code, *, seconds=6.0, harm=None):
         writer.write(page("arrived"))
 
     good = "fetch('/slow').then(answer => answer.text()).then(text => document.body.append(text))"
-    async with Server({"/bad": shell(code), "/good": shell(good), "/slow": slow}).serve() as server, client() as asking:
+    answers = {"/bad": shell(code), "/good": shell(good), "/slow": slow, "/never": never}
+    async with (
+        Server(answers).serve() as server,
+        client() as asking,
+    ):
         tabs = [
-            asyncio.create_task(stage.tab(asking, server.url + path, seconds=seconds)) for path in ("/bad", "/good")
+            asyncio.create_task(stage.tab(asking, server.url + path, seconds=seconds))
+            for path in ("/bad", "/good")
         ]
         if harm is not None:
-            await asyncio.sleep(0.7)
-            harm()
+            await harm()
         return await asyncio.gather(*tabs)
 
 
 def test_a_tab_that_crashes_costs_its_page_and_no_other(stage):
-    def renderers():
-        return {one.pid: _used(one.pid) for one in tree(stage.browser.pid) if one.is_renderer}
+    from playwright.async_api import Error
 
-    before = renderers()
+    async def crash():
+        while not (bad := _open(stage, "/bad")):
+            await asyncio.sleep(0.02)
+        session = await bad.context.new_cdp_session(bad)
+        with suppress(Error):
+            await session.send("Page.crash")
 
-    def crash():
-        # The one that turns in circles has used the most time since.
-        used = {pid: ticks - before.get(pid, 0) for pid, ticks in renderers().items()}
-        kill(max(used, key=used.__getitem__))
-
-    bad, good = stage.run(_beside(stage, "while (true) {}", harm=crash))
+    bad, good = stage.run(_beside(stage, "setTimeout(() => fetch('/never'), 100)", harm=crash))
     assert (bad.note.problem, bad.html) == ("render_crash", b"")
     assert (good.note.problem, "arrived" in said(good)) == ("", True)
     assert stage.browser.alive
 
 
-def _used(pid):
-    with open(f"/proc/{pid}/stat") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])
+def _open(stage, path):
+    pages = [page for context in stage.browser.chromium.contexts for page in context.pages]
+    return next((page for page in pages if page.url.endswith(path)), None)
 
 
 def test_a_tab_that_takes_all_memory_costs_its_page_and_no_other(stage, monkeypatch):

@@ -4,7 +4,9 @@
    reserved, unspecified (IANA's special-purpose registries, as the `ipaddress` module knows them).
 2. An IPv6 address that stands for an IPv4 address is judged as that one: mapped (RFC 4291, section 2.5.5.2)
    and NAT64 (RFC 6052, section 2.1). One that tunnels to it is judged as both: 6to4 (RFC 3056).
-3. The networks that the user allows are exempt, and nothing else is. What is no address is blocked.
+3. Where clouds answer questions about a machine (its keys, its user data) is blocked, also where that address looks public:
+   most of them are link-local, shared or private anyway.
+4. The networks that the user allows are exempt, and nothing else is. What is no address is blocked.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,6 +24,7 @@ from core import InputError
 Network = IPv4Network | IPv6Network
 
 _NAT64 = IPv6Network("64:ff9b::/96")
+_METADATA = frozenset({IPv4Address("168.63.129.16"), IPv4Address("192.0.0.192")})  # Azure, Oracle
 _LOW_32_BITS = 0xFFFFFFFF
 
 
@@ -60,6 +63,8 @@ def meant(text: str) -> str:
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    if address in _METADATA:
+        return False
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import InputError
-from crawler.address import blocked, meant, networks
+from crawler.wire.address import blocked, meant, networks
 
 OURS = [
     "127.0.0.1",
@@ -19,6 +19,11 @@ OURS = [
     "240.0.0.1",
     "255.255.255.255",
     "192.0.2.1",
+    "168.63.129.16",
+    "100.100.100.200",
+    "192.0.0.192",
+    "fd00:ec2::254",
+    "::ffff:0:7f00:1",
     "::",
     "::1",
     "fc00::1",

@@ -10,8 +10,7 @@ from ipaddress import ip_address
 import pytest
 
 from core import Capture
-from crawler.address import networks
-from crawler.wire import Client, Failure, Wait
+from crawler.wire import Client, Failure, Wait, networks
 from frontier import canonical
 from tests.crawler.server import Server, page
 
@@ -45,8 +44,8 @@ async def fetch(answer, *, max_body=1_000, timeout_s=0.5):
 
 
 @asynccontextmanager
-async def client(max_body=1_000, timeout_s=0.5, allow=("127.0.0.0/8",), tls=None):
-    made = Client(user_agent=AGENT, max_body=max_body, timeout_s=timeout_s, allow=networks(allow), tls=tls)
+async def client(max_body=1_000, timeout_s=0.5, allow=("127.0.0.0/8",), **options):
+    made = Client(user_agent=AGENT, max_body=max_body, timeout_s=timeout_s, allow=networks(allow), **options)
     try:
         yield made
     finally:
@@ -179,7 +178,7 @@ async def test_an_endless_body_costs_no_more_than_the_limit():
 
 
 SILENT = {
-    "nothing": (sends(then="hang"), "timeout"),
+    "nothing": (sends(then="hang"), "timeout_first_byte"),
     "half a head": (sends(b"HTTP/1.1 200 OK\r\nConte", then="hang"), "timeout"),
     "closed": (sends(), "reset"),
     "closed in the head": (sends(b"HTTP/1.1 200 OK\r\nConte"), "reset"),
@@ -282,7 +281,7 @@ async def test_under_tls_what_is_inside_is_taken_down(certificate):
             found = await asking.get(url)
         assert (found.request, found.response) == (server.requests[0], server.sent[0])
         async with client() as asking:
-            assert (await asking.get(url)).reason == "tls"
+            assert (await asking.get(url)).reason == "tls_self_signed"
 
 
 class Door:
@@ -321,7 +320,10 @@ async def test_who_was_connected_to_is_who_was_entered_last(names):
     for host in names:
         for there in names[host]:
             door = Door()
-            async with Server({"/": page("x")}, address=there).serve() as server, client() as asking:
+            async with (
+                Server({"/": page("x")}, address=there).serve() as server,
+                client(nameservers=names.servers) as asking,
+            ):
                 found = await asking.get(canonical(f"http://{host}:{server.port}/"), door.enter)
             assert len(door.entered) <= 2
             if isinstance(found, Capture):
@@ -334,7 +336,10 @@ async def test_who_was_connected_to_is_who_was_entered_last(names):
 async def test_an_address_where_nobody_was_reached_is_tried_last_from_then_on(names):
     names["two.test"] = ["127.0.0.8", "127.0.0.9"]
     for there in names["two.test"]:
-        async with Server({"/": page("x")}, address=there).serve() as server, client() as asking:
+        async with (
+            Server({"/": page("x")}, address=there).serve() as server,
+            client(nameservers=names.servers) as asking,
+        ):
             server.close_after.add("/")
             doors = [Door() for _ in range(3)]
             for door in doors:
@@ -343,14 +348,17 @@ async def test_an_address_where_nobody_was_reached_is_tried_last_from_then_on(na
 
 
 async def test_a_kept_connection_is_used_only_for_the_address_that_it_leads_to(names):
-    names["moves.test"] = ["127.0.0.8"]
-    async with Server({"/": page("old")}, address="127.0.0.8").serve() as old, client() as asking:
+    names.ttl, names["moves.test"] = 0, ["127.0.0.8"]
+    async with (
+        Server({"/": page("old")}, address="127.0.0.8").serve() as old,
+        client(nameservers=names.servers) as asking,
+    ):
         url = canonical(f"http://moves.test:{old.port}/")
         await asking.get(url)
         new = Server({"/": page("new")}, address="127.0.0.9")
         async with new.serve(port=old.port):
             names["moves.test"] = ["127.0.0.9"]
-            asking._connector.clear_dns_cache()
+            asking._resolver._known.clear()
             door = Door()
             found = await asking.get(url, door.enter)
     assert (found.payload, found.peer, door.entered) == (b"new", "127.0.0.9", ["127.0.0.9"])

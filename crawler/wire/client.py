@@ -1,0 +1,304 @@
+"""`Client`: one request, and exactly what it put on the wire. The rules are in `crawler.wire`."""
+
+import asyncio
+import ssl
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from zlib import crc32
+
+from core import Capture, Url
+from core.capture import Timing, Truncation
+from crawler.recent import Recent
+from crawler.wire import proxy as proxies
+from crawler.wire.address import Network, blocked, meant
+from crawler.wire.answer import Enter, Failure, Reason, Wait, at_once, utc_ms
+from crawler.wire.cookies import Cookies
+from crawler.wire.credentials import credentials, headers_for
+from crawler.wire.dial import BLOCKED, Dial, Dialled
+from crawler.wire.dns import HOSTS, Resolver
+from crawler.wire.heard import Heard
+from crawler.wire.limits import Limits
+from crawler.wire.pool import Connection, Pool
+from crawler.wire.request import HeaderList, Request, Target, common, request, target
+from crawler.wire.tls import Trust
+
+TRIED = 2
+"""Addresses of one host that one exchange tries."""
+PINNED = 10_000
+"""Origins that are remembered to break h2."""
+_SAFE = frozenset({"GET", "HEAD"})
+_BREAKS = frozenset({"protocol", "disconnect"})
+_UNREACHED: frozenset[Reason] = frozenset({"refused", "reset", "timeout_connect", "unreachable"})
+
+
+@dataclass(slots=True, kw_only=True)
+class _Exchange:
+    """One exchange on its way, and what it may still take."""
+
+    url: Url
+    asked: Request
+    limits: Limits
+    enter: Enter
+    left_s: float
+    dns_ms: int
+
+
+class Client:
+    """Asks servers; bounded in bytes, in time, and in the addresses that it contacts.
+
+    To be made inside a running event loop. `clock_ms` dates the captures. `verify_tls` false takes servers whose
+    certificate is not trusted, and notes that. `tls` verifies in place of the system's authorities.
+    """
+
+    def __init__(
+        self,
+        *,
+        user_agent: str,
+        max_body: int,
+        timeout_s: float,
+        allow: Sequence[Network] = (),
+        clock_ms: Callable[[], int] = utc_ms,
+        tls: ssl.SSLContext | None = None,
+        verify_tls: bool = True,
+        nameservers: Sequence[str] = (),
+        proxy: str = "",
+        cookies: bool = False,
+        auth: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        """`InputError` where a name server, the proxy or what is told to a domain is written wrong."""
+        self._limits, self._clock_ms, self._allow = (
+            Limits(max_body=max_body, timeout_s=timeout_s),
+            clock_ms,
+            tuple(allow),
+        )
+        self._common = common(user_agent)
+        self._credentials = credentials(auth or {})
+        self._cookies = Cookies(lambda: clock_ms() / 1000) if cookies else None
+        self._proxy = proxies.parse(proxy) if proxy else None
+        self._trust, self._record = Trust(tls), not verify_tls
+        self._resolver, self._pool = Resolver(nameservers), Pool()
+        self._unreached = Recent(HOSTS)  # hosts whose first address nobody could be reached at
+        self._http1_only = Recent(PINNED)
+
+    async def get(
+        self,
+        url: Url,
+        enter: Enter = at_once,
+        *,
+        headers: HeaderList = (),
+        method: str = "GET",
+        body: bytes = b"",
+        max_body: int | None = None,
+        timeout_s: float | None = None,
+    ) -> Capture | Failure | Wait:
+        """Ask for `url.wire`; never raises for anything that a server or the network does, only what `enter` raises.
+
+        `headers` take the place of ours of the same name. `timeout_s` is the patience for the first byte; the limits of
+        the other parts follow from it (`crawler.wire.limits`). The time for which `enter` is waited for does not count.
+        """
+        limits = self._limits
+        if max_body is not None or timeout_s is not None:
+            limits = Limits(
+                max_body=limits.max_body if max_body is None else max_body,
+                timeout_s=limits.timeout_s if timeout_s is None else timeout_s,
+            )
+        begun = time.monotonic()
+        place = target(url.wire)
+        found = await self._addresses(place, url.host, limits)
+        if isinstance(found, Failure):
+            return found
+        took = time.monotonic() - begun
+        exchange = _Exchange(
+            url=url,
+            asked=self._request(place, headers, method, body),
+            limits=limits,
+            enter=enter,
+            left_s=limits.total_s - took,
+            dns_ms=round(took * 1000),
+        )
+        if wait := await enter(meant(found[0])):
+            return Wait(ms=wait)
+        return await self._over_kept(exchange, found)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        self._pool.close()
+        self._resolver.close()
+        await asyncio.sleep(0)  # the transports say goodbye
+
+    async def _addresses(self, place: Target, host: str, limits: Limits) -> list[str] | Failure:
+        """Of the addresses of a host those to be tried: for the same answer of DNS the same, whoever asks."""
+        found = await self._resolver.addresses(place.host, limits.dns_s)
+        if isinstance(found, Failure):
+            by_proxy = self._proxy is not None and self._proxy.resolves
+            return [place.host] if by_proxy else found
+        chosen = _chosen([one for one in found if not blocked(one, self._allow)], host)
+        if not chosen:
+            return BLOCKED
+        if self._proxy is not None and self._proxy.resolves:
+            return chosen[:1]
+        return chosen[::-1] if host in self._unreached else chosen
+
+    def _request(self, place: Target, headers: HeaderList, method: str, body: bytes) -> Request:
+        ours: HeaderList = self._common
+        if self._cookies is not None and (told := self._cookies.header(place)):
+            ours = (*ours, ("Cookie", told))
+        secret = headers_for(place, self._credentials) if self._credentials else ()
+        return request(place, ours, headers, secret, method=method, body=body)
+
+    async def _over_kept(self, exchange: _Exchange, addresses: list[str]) -> Capture | Failure | Wait:
+        """Over a connection that is there; anew where there is none, or it closed before it had answered."""
+        kept = self._pool.take(self._key(exchange, addresses[0]))
+        if kept is not None:
+            timing = Timing(dns_ms=exchange.dns_ms)
+            came = await self._converse(exchange, kept, addresses[0], timing)
+            if not isinstance(came, Heard):
+                return came
+            closed = came.trouble == "disconnect" and came.first_byte_ms is None
+            broken = kept.protocol == "h2" and came.trouble in _BREAKS
+            if exchange.asked.method not in _SAFE or not (closed or broken):
+                return _failed(came)
+        return await self._over_new(exchange, addresses)
+
+    async def _over_new(self, exchange: _Exchange, addresses: list[str]) -> Capture | Failure | Wait:
+        host = exchange.url.host
+        rival = addresses[1] if len(addresses) > 1 else None
+        dialled = await self._dial(exchange, addresses[0], rival)
+        if not isinstance(dialled, Dialled):
+            if rival is not None and (isinstance(dialled, Wait) or dialled.reason in _UNREACHED):
+                self._unreached.turn(host)
+            return dialled
+        if dialled.address != addresses[0]:
+            self._unreached.turn(host)
+        came = await self._converse(exchange, dialled.connection, dialled.address, _timing(exchange, dialled))
+        if not isinstance(came, Heard):
+            return came
+        broken = dialled.connection.protocol == "h2" and came.trouble in _BREAKS
+        if broken and exchange.asked.method in _SAFE:
+            return await self._without_h2(exchange, dialled.address)
+        return _failed(came)
+
+    async def _without_h2(self, exchange: _Exchange, address: str) -> Capture | Failure | Wait:
+        """Once more in HTTP/1.1, as every time from now on: to the address that was entered."""
+        if exchange.url.origin not in self._http1_only:
+            self._http1_only.add(exchange.url.origin)
+        dialled = await self._dial(exchange, address, None)
+        if not isinstance(dialled, Dialled):
+            return dialled
+        came = await self._converse(exchange, dialled.connection, address, _timing(exchange, dialled))
+        return _failed(came) if isinstance(came, Heard) else came
+
+    async def _dial(self, exchange: _Exchange, address: str, rival: str | None) -> Dialled | Failure | Wait:
+        """Open a connection. The time that this takes counts, but for that of the rival's turn."""
+        place = exchange.asked.target
+        proxy = None
+        if self._proxy is not None:
+            where = await self._resolver.addresses(self._proxy.host, exchange.limits.dns_s)
+            if isinstance(where, Failure):
+                return Failure(reason="proxy", detail=f"the proxy: {where.detail}")
+            proxy = (self._proxy, where[0])
+        dial = Dial(
+            allow=self._allow, limits=exchange.limits, trust=self._trust, record=self._record, proxy=proxy
+        )
+        h2 = exchange.url.origin not in self._http1_only
+        begun, waited = time.monotonic(), 0.0
+
+        async def enter(where: str) -> int:
+            nonlocal waited
+            asked = time.monotonic()
+            try:
+                return await exchange.enter(where)
+            finally:
+                waited += time.monotonic() - asked
+
+        dialled = await dial.open(place, address, rival, enter, h2=h2)
+        exchange.left_s -= time.monotonic() - begun - waited
+        return dialled
+
+    async def _converse(
+        self, exchange: _Exchange, connection: Connection, address: str, timing: Timing
+    ) -> Capture | Heard:
+        """Have the exchange; what was heard where no response came of it."""
+        started_ms, begun = self._clock_ms(), time.monotonic()
+        try:
+            heard = await connection.converse(exchange.asked, exchange.limits, exchange.left_s)
+        except BaseException:
+            connection.close()
+            raise
+        elapsed = time.monotonic() - begun
+        exchange.left_s -= elapsed
+        if connection.usable:
+            self._pool.give(self._key(exchange, address), connection)
+        message = heard.message
+        if message is None:
+            return heard
+        if self._cookies is not None:
+            self._cookies.take(exchange.asked.target, message.headers)
+        return Capture(
+            url=exchange.url,
+            request=heard.sent,
+            response=message.response,
+            head_length=message.head_length,
+            status=message.status,
+            headers=message.headers,
+            payload=message.payload,
+            started_ms=started_ms,
+            elapsed_ms=round(elapsed * 1000),
+            peer=connection.peer,
+            truncated=_truncation(heard),
+            protocol=connection.protocol,
+            tls=connection.tls,
+            timing=replace(timing, first_byte_ms=heard.first_byte_ms),
+        )
+
+    def _key(self, exchange: _Exchange, address: str) -> Hashable:
+        place = exchange.asked.target
+        return (place.scheme, place.host, place.port, meant(address))
+
+
+def _timing(exchange: _Exchange, dialled: Dialled) -> Timing:
+    return Timing(dns_ms=exchange.dns_ms, connect_ms=dialled.connect_ms, tls_ms=dialled.tls_ms)
+
+
+def _chosen(addresses: list[str], host: str) -> list[str]:
+    """Two of some addresses, IPv4 first. Hosts that share many are spread over them, and one host keeps to its own."""
+    if len(addresses) == 1:
+        return addresses
+    families = ([one for one in addresses if ":" not in one], [one for one in addresses if ":" in one])
+    turn = crc32(host.encode())
+    for family in families:
+        family.sort()
+        first = turn % max(len(family), 1)
+        family[:] = family[first:] + family[:first]
+    four, six = families
+    return [*four[:1], *six[:1], *four[1:], *six[1:]][:TRIED]
+
+
+def _truncation(heard: Heard) -> Truncation | None:
+    message = heard.message
+    if message is None or message.ended:
+        return None
+    if message.cut:
+        return "length"
+    match heard.trouble:
+        case None:
+            return None
+        case "time" | "first_byte":
+            return "time"
+        case "disconnect":
+            return "disconnect"
+    return "unspecified"
+
+
+def _failed(heard: Heard) -> Failure:
+    reason: Reason = "protocol"
+    match heard.trouble:
+        case "first_byte":
+            reason = "timeout_first_byte"
+        case "time":
+            reason = "timeout"
+        case "disconnect":
+            reason = "reset"
+    return Failure(reason=reason, detail=heard.detail or "no response")

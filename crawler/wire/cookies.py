@@ -1,0 +1,155 @@
+"""`Cookies`: what servers asked to be told again, as far as RFC 6265 lets them. Bounded, in memory, off by default.
+
+1. A cookie goes back to the host that set it, or to the domain that it names: one that the host lies in, and never one
+   above its registered domain. Path, `Secure`, `Max-Age` and `Expires` are obeyed, and the prefixes `__Secure-` and
+   `__Host-`.
+2. At most `COOKIES` of `BYTES` each for one registered domain, and `DOMAINS` of those; who was not asked for longest is
+   forgotten first.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+
+from crawler.wire.dns import is_address
+from crawler.wire.message import Headers
+from crawler.wire.request import Target
+from frontier.scope import registered_domain
+
+COOKIES = 50
+BYTES = 4096
+DOMAINS = 10_000
+_Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cookie:
+    name: str
+    value: str
+    domain: str
+    only_host: bool
+    path: str
+    secure: bool
+    until: float | None
+
+
+class Cookies:
+    """The cookies of every host. `clock` says the seconds since the epoch."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._domains: OrderedDict[str, OrderedDict[_Key, _Cookie]] = OrderedDict()
+
+    def header(self, target: Target) -> str:
+        """The value of the Cookie header for a request; empty where there is nothing to say."""
+        domain = _owner(target.host)
+        jar = self._domains.get(domain)
+        if jar is None:
+            return ""
+        self._domains.move_to_end(domain)
+        now = self._clock()
+        for key in [key for key, one in jar.items() if one.until is not None and one.until <= now]:
+            del jar[key]
+        fitting = [one for one in jar.values() if _fits(one, target)]
+        fitting.sort(key=lambda one: -len(one.path))
+        return "; ".join(f"{one.name}={one.value}" if one.name else one.value for one in fitting)
+
+    def take(self, target: Target, headers: Headers) -> None:
+        """Remember what a response asks for."""
+        for name, value in headers:
+            if name.lower() == "set-cookie" and len(value) <= 2 * BYTES:
+                self._set(target, value)
+
+    def _set(self, target: Target, text: str) -> None:
+        cookie = _parsed(target, text, self._clock())
+        if cookie is None:
+            return
+        jar = self._domains.setdefault(_owner(target.host), OrderedDict())
+        key = (cookie.domain, cookie.path, cookie.name)
+        jar.pop(key, None)
+        if cookie.until is None or cookie.until > self._clock():
+            jar[key] = cookie
+        if len(jar) > COOKIES:
+            jar.popitem(last=False)
+        if len(self._domains) > DOMAINS:
+            self._domains.popitem(last=False)
+
+    def __repr__(self) -> str:
+        return f"<cookies of {len(self._domains)} domains>"
+
+
+def _parsed(target: Target, text: str, now: float) -> _Cookie | None:
+    """RFC 6265, sections 5.2 and 5.3; None for what is not to be kept."""
+    pair, *attributes = text.split(";")
+    name, equals, value = pair.partition("=")
+    name, value = (name.strip(), value.strip()) if equals else ("", pair.strip())
+    if (
+        not (name or value)
+        or len(name) + len(value) > BYTES
+        or any(ord(each) < 0x20 for each in name + value)
+    ):
+        return None
+    said: dict[str, str] = {}
+    for attribute in attributes:
+        key, _, what = attribute.partition("=")
+        said[key.strip().lower()] = what.strip()
+    domain = said.get("domain", "").removeprefix(".").lower()
+    if domain and not _may_name(domain, target.host):
+        return None
+    path = said.get("path", "")
+    secure = "secure" in said
+    if secure and target.scheme != "https":
+        return None
+    if name.lower().startswith("__secure-") and not secure:
+        return None
+    if name.lower().startswith("__host-") and not (secure and not domain and path == "/"):
+        return None
+    return _Cookie(
+        name=name,
+        value=value,
+        domain=domain or target.host,
+        only_host=not domain,
+        path=path if path.startswith("/") else _folder(target.path),
+        secure=secure,
+        until=_until(said, now),
+    )
+
+
+def _until(said: dict[str, str], now: float) -> float | None:
+    age = said.get("max-age", "")
+    if age.removeprefix("-").isdecimal() and age.isascii():
+        return now + int(age[:12])
+    try:
+        date = parsedate_to_datetime(said.get("expires", ""))
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _may_name(domain: str, host: str) -> bool:
+    if domain == host:
+        return True
+    owner = _owner(host)
+    within = domain == owner or domain.endswith(f".{owner}")
+    return within and host.endswith(f".{domain}") and not is_address(host)
+
+
+def _fits(cookie: _Cookie, target: Target) -> bool:
+    if cookie.secure and target.scheme != "https":
+        return False
+    if target.host != cookie.domain and (cookie.only_host or not target.host.endswith(f".{cookie.domain}")):
+        return False
+    path = target.path.partition("?")[0]
+    return path == cookie.path or path.startswith(
+        cookie.path if cookie.path.endswith("/") else f"{cookie.path}/"
+    )
+
+
+def _folder(path: str) -> str:
+    return path.partition("?")[0].rpartition("/")[0] or "/"
+
+
+def _owner(host: str) -> str:
+    return host if is_address(host) else registered_domain(host)

@@ -1,0 +1,77 @@
+"""`Credentials`: what a configuration tells the servers of a domain, and no others.
+
+1. They are for that host and the hosts under it; of two that fit the longer name counts. They are sent over https only,
+   unless `http = true` says that they may be read on the way.
+2. A value `env:NAME` is that environment variable, so that a file of configuration need not hold what is secret.
+3. The archive has `redacted` in their place (`crawler.wire.request`), and no log or `repr` shows them.
+"""
+
+import base64
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from core import InputError
+from crawler.wire.request import Target
+
+_KEYS = frozenset({"user", "password", "headers", "http"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credential:
+    """The headers for one domain."""
+
+    domain: str
+    headers: tuple[tuple[str, str], ...] = field(repr=False)
+    http: bool = False
+    """Whether they go over connections that others can read."""
+
+
+def credentials(tables: Mapping[str, Mapping[str, Any]]) -> tuple[Credential, ...]:
+    """What `[crawler.auth."DOMAIN"]` tables say; `InputError` where one is wrong, without what it holds."""
+    return tuple(_credential(domain, table) for domain, table in tables.items())
+
+
+def headers_for(target: Target, known: tuple[Credential, ...]) -> tuple[tuple[str, str], ...]:
+    """The headers that a request carries for who it is sent to."""
+    host = target.host
+    fitting = [
+        one
+        for one in known
+        if (host == one.domain or host.endswith(f".{one.domain}")) and (one.http or target.scheme == "https")
+    ]
+    return max(fitting, key=lambda one: len(one.domain)).headers if fitting else ()
+
+
+def _credential(domain: str, table: Mapping[str, Any]) -> Credential:
+    where = f'crawler.auth."{domain}"'
+    unknown = set(table) - _KEYS
+    if unknown:
+        raise InputError(f"{where}: unknown key {min(unknown)!r}; there are {', '.join(sorted(_KEYS))}")
+    given = table.get("headers", {})
+    if not isinstance(given, Mapping) or not isinstance(table.get("http", False), bool):
+        raise InputError(f"{where}: headers must be a table of strings, and http true or false")
+    headers = [(name, _value(f"{where}.headers", value)) for name, value in given.items()]
+    if "user" in table or "password" in table:
+        user, password = (_value(where, table.get(key, "")) for key in ("user", "password"))
+        if not user or ":" in user:
+            raise InputError(f"{where}: user must not be empty or have a colon in it")
+        pair = base64.b64encode(f"{user}:{password}".encode()).decode()
+        headers.append(("Authorization", f"Basic {pair}"))
+    if not headers:
+        raise InputError(f"{where}: says nothing; write user and password, or headers")
+    return Credential(
+        domain=domain.lower().strip("."), headers=tuple(headers), http=bool(table.get("http", False))
+    )
+
+
+def _value(where: str, value: Any) -> str:
+    if not isinstance(value, str) or any(each in value for each in "\r\n\0"):
+        raise InputError(f"{where}: write strings of one line")
+    if not value.startswith("env:"):
+        return value
+    name = value.removeprefix("env:")
+    if name not in os.environ:
+        raise InputError(f"{where}: the environment variable {name} is not set")
+    return os.environ[name]

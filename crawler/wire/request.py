@@ -1,0 +1,121 @@
+"""`Request`: what is asked, as the bytes of HTTP/1.1 and as what is archived of it. Pure.
+
+1. The target and the host are sent as the URL has them; nothing is re-encoded.
+2. A header that the caller gives takes the place of ours of the same name. None can hold a line break.
+3. What a configuration keeps secret goes over the wire and not into the archive: `redacted` stands in its place there.
+   That is the only way in which what is archived is not what was sent.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+HeaderList = Sequence[tuple[str, str]]
+
+ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+REDACTED = "redacted"
+_OF_CONNECTIONS = frozenset(
+    {"connection", "host", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"}
+)
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+_FORBIDDEN = "\r\n\0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The parts of a URL that an exchange needs."""
+
+    scheme: str
+    authority: str
+    """As it stands in the URL: with its port, where that is not the scheme's own."""
+    host: str
+    """Without port, brackets and final dot: what DNS and certificates call it."""
+    port: int
+    path: str
+    """With its query."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request."""
+
+    target: Target
+    method: str
+    headers: tuple[tuple[str, str], ...]
+    """Behind Host, in order."""
+    secret: frozenset[str] = frozenset()
+    """Names, in lower case, of headers whose values are not archived."""
+    body: bytes = b""
+
+
+def target(wire: str) -> Target:
+    """Take the wire form of a URL apart."""
+    scheme, _, rest = wire.partition("://")
+    authority, _, path = rest.partition("/")
+    host, colon, port = authority.rpartition(":")
+    if not colon or port.endswith("]"):
+        host, port = authority, ""
+    return Target(
+        scheme=scheme,
+        authority=authority,
+        host=host.strip("[]").removesuffix("."),
+        port=int(port) if port else 443 if scheme == "https" else 80,
+        path=f"/{path}",
+    )
+
+
+def common(user_agent: str) -> tuple[tuple[str, str], ...]:
+    """The headers of every request."""
+    return (("User-Agent", user_agent), ("Accept", ACCEPT), ("Accept-Encoding", "gzip, deflate"))
+
+
+def request(
+    target: Target,
+    ours: HeaderList,
+    theirs: HeaderList = (),
+    secret: HeaderList = (),
+    *,
+    method: str = "GET",
+    body: bytes = b"",
+) -> Request:
+    """Compose a request; of headers of one name the later list has its way. `ValueError` where one cannot be sent."""
+    if body or method in _WITH_BODY:
+        theirs = [*theirs, ("Content-Length", str(len(body)))]
+    headers = tuple(ours)
+    for more in (theirs, secret):
+        if more:
+            names = {name.lower() for name, _ in more}
+            headers = (*(each for each in headers if each[0].lower() not in names), *more)
+    if theirs or secret:
+        headers = tuple(each for each in headers if each[0].lower() not in _OF_CONNECTIONS)
+        for name, value in headers:
+            if not name or ":" in name or any(each in _FORBIDDEN for each in name + value):
+                raise ValueError(f"a request cannot have the header {name!r}")
+    return Request(
+        target=target,
+        method=method,
+        headers=headers,
+        secret=frozenset(name.lower() for name, _ in secret),
+        body=body,
+    )
+
+
+def as_sent(asked: Request, *, absolute: bool = False, proxy: HeaderList = ()) -> bytes:
+    """The bytes for the wire, `absolute` for a proxy that is asked in the server's place."""
+    return _text(asked, [*asked.headers, *proxy], absolute=absolute)
+
+
+def as_archived(asked: Request, *, absolute: bool = False, names: str = "") -> bytes:
+    """The bytes for the archive. `names` is `lower` where the wire had them in lower case (h2)."""
+    headers = [
+        (name.lower() if names else name, REDACTED if name.lower() in asked.secret else value)
+        for name, value in asked.headers
+    ]
+    return _text(asked, headers, absolute=absolute, host="host" if names else "Host")
+
+
+def _text(asked: Request, headers: HeaderList, *, absolute: bool, host: str = "Host") -> bytes:
+    target = asked.target
+    prefix = f"{target.scheme}://{target.authority}" if absolute else ""
+    lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+    head = f"{asked.method} {prefix}{target.path} HTTP/1.1\r\n{host}: {target.authority}\r\n{lines}\r\n"
+    return head.encode("latin-1", "replace") + asked.body
