@@ -41,7 +41,7 @@ class Stage:
         async with Server(answers).serve() as server, client() as asking:
             return await self.tab(asking, server.url + path, **options), server
 
-    async def tab(self, asking, url, *, seconds=8.0, robots=(), kept=None, most_bytes=1 << 20):
+    async def tab(self, asking, url, *, seconds=8.0, robots=(), most_bytes=1 << 20):
         url = canonical(url)
 
         async def allowed(part):
@@ -54,7 +54,7 @@ class Stage:
             enter=lambda _: at_once,
             allowed=allowed,
             hosts=Hosts(),
-            kept=kept or Kept(utc_ms),
+            kept=Kept(utc_ms),
             until=until,
         )
         self.browser.open += 1

@@ -267,7 +267,7 @@ def test_a_tab_that_crashes_costs_its_page_and_no_other(stage):
     from playwright.async_api import Error
 
     async def crash():
-        while not (bad := _open(stage, "/bad")):
+        while not (bad := _open(stage, "/bad")):  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0.02)
         session = await bad.context.new_cdp_session(bad)
         with suppress(Error):
