@@ -229,7 +229,7 @@ async def allow(link: Link, leases: Sequence[Lease]) -> None:
     """Answer every robots.txt with "go on", in one round trip; workers have one for each."""
     await link.call(
         [
-            Call("settle_robots", (f"{PREFIX}count",), (lease.token, "allow", b"", DAY_MS, 0))
+            Call("settle_robots", (f"{PREFIX}count",), (lease.token, "allow", b"", DAY_MS, 0, "", 0))
             for lease in leases
         ]
     )

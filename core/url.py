@@ -32,9 +32,7 @@ class Url:
         """
         parts = urlsplit(self.text)
         host = self.host.removeprefix("www.")
-        try:
-            ip_address(host.strip("[]"))
-        except ValueError:
+        if not _is_address(host):
             host = ",".join(reversed(host.split(".")))
         port = f":{parts.port}" if parts.port else ""
         query = f"?{parts.query}" if parts.query else ""
@@ -42,3 +40,13 @@ class Url:
 
     def __str__(self) -> str:
         return self.text
+
+
+def _is_address(host: str) -> bool:
+    if host[-1:].isalpha() and ":" not in host:  # a name of the web, at a fiftieth of the cost
+        return False
+    try:
+        ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True

@@ -7,7 +7,7 @@ The host of an exchange is free again as soon as that is over. But where it went
 settlement ends it: nobody is to ask before the frontier knows of the trouble.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 from scrapy.http import Response
@@ -15,9 +15,11 @@ from scrapy.http import Response
 from core import Capture
 from crawler.outcome import fault_of
 from crawler.robots import AskAgain, Event, ask
-from crawler.spider import LeaseSpider
 from crawler.wire import Failure, Wait
 from frontier import Kind, Lease
+
+if TYPE_CHECKING:
+    from crawler.spider import LeaseSpider
 
 NO_RESPONSE = 599
 
@@ -27,7 +29,7 @@ class WireHandler:
 
     lazy = False
 
-    def __init__(self, spider: LeaseSpider) -> None:
+    def __init__(self, spider: "LeaseSpider") -> None:
         self._client, self._entrance, self._loop = spider.client, spider.entrance, spider.loop
         self._renderer = spider.renderer
 
@@ -43,12 +45,12 @@ class WireHandler:
         if lease.kind is Kind.ROBOTS:
             found = await ask(self._client, lease, self._entrance)
         else:
-            found = await self._client.get(lease.url, self._entrance.of(lease))
-        # The host is held until its page is rendered: what that asks for is asked of it too.
-        rendered = (
-            isinstance(found, Capture) and self._renderer and await self._renderer.rendered(lease, found)
-        )
-        request.meta["rendered"] = rendered or None
+            headers = request.meta.get("headers", ())
+            found = await self._client.get(lease.url, self._entrance.of(lease), headers=headers)
+        request.meta["rendered"] = None
+        if self._renderer is not None and isinstance(found, Capture):
+            # The host is held until its page is rendered: what that asks for is asked of it too.
+            request.meta["rendered"] = await self._renderer.rendered(lease, found)
         if isinstance(found, Wait):
             self._loop.postponed(lease, found.ms)
         elif not _is_trouble(found):

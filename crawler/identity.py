@@ -19,3 +19,12 @@ def record_id(crawl: str, worker: str, token: int, hop: int = 0) -> UUID:
     redirects that a robots.txt was followed through; a page has none.
     """
     return uuid5(NAMESPACE_URL, f"thresher:{crawl}/{worker}/{token}/{hop}")
+
+
+def read_by_guest(crawl: str, worker: str, token: int) -> UUID:
+    """Return the id of the response record of a page that a user's spider reads (`crawler.guest`).
+
+    It is none that `crawler.replay` looks for: what the spider makes of a page is not in the archive, so a page whose
+    lease a dead worker held is fetched again.
+    """
+    return record_id(crawl, f"{worker}/guest", token)

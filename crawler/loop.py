@@ -6,8 +6,9 @@
    whose exchange went wrong is not, for its settlement says what that means for the host.
 3. A lease whose address is not to be asked yet goes back: it is told to the frontier like the end of an exchange.
 4. A page that its robots record forbids is settled without being asked for.
-5. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate`).
-6. The loop ends when the frontier is drained, the page limit is reached, or somebody says stop. Then nothing
+5. The sitemaps that its robots record names are added before it is asked for, where they are to be read (`listed`).
+6. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate`).
+7. The loop ends when the frontier is drained, the page limit is reached, or somebody says stop. Then nothing
    more is leased or begun; what is in flight is finished by others.
 """
 
@@ -17,6 +18,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 
 from crawler.gate import ASK_S, Gate
+from crawler.listed import is_sitemap, leads_on, named
 from crawler.page import settled
 from crawler.pulse import Pulse
 from crawler.robots import Rulebook
@@ -44,11 +46,12 @@ class Loop:
         min_delay_ms: int,
         max_pages: int | None,
         until: float | None,
+        sitemaps: bool,
     ) -> None:
         """`max_pages` counts the whole crawl's fetched pages; `until` is a time of the monotonic clock."""
         self._frontier, self._gate, self._pulse, self._worker = frontier, gate, pulse, worker
         self._concurrency, self._lease_ms, self._min_delay_ms = concurrency, lease_ms, min_delay_ms
-        self._max_pages, self._until = max_pages, until
+        self._max_pages, self._until, self._sitemaps = max_pages, until, sitemaps
         self._rulebook = Rulebook(frontier.robots)
         self._open: dict[int, Lease] = {}
         self._ended: list[Exchange] = []
@@ -88,6 +91,8 @@ class Loop:
             for lease in granted:
                 if self._is_over():
                     return
+                if lease.kind is Kind.PAGE:
+                    await self._list(lease, settler)
                 if lease.kind is Kind.PAGE and (refused := await self._rulebook.refusal(lease)):
                     self.ended(lease)
                     settler.add(Finished(lease=lease, answer=settled(lease, refused)))
@@ -97,6 +102,19 @@ class Loop:
                 return
             await self._pause()
         await self._release()
+
+    async def _list(self, lease: Lease, settler: Settler) -> None:
+        if not self._sitemaps or not leads_on(lease) or is_sitemap(lease):
+            return
+        found = [
+            one
+            for one in named(lease, await self._rulebook.sitemaps(lease))
+            if one.url.text not in settler.known
+        ]
+        if found:
+            await self._frontier.add(found)
+            for one in found:
+                settler.known.add(one.url.text)
 
     async def _take(self) -> list[Lease]:
         room = self._concurrency - len(self._open)

@@ -9,7 +9,8 @@ page comes to the same either way.
    to is fetched under its own lease, its own robots rules, its own delay.
 3. A URL that a trap would make (`frontier.trap`) is no discovery; like one out of scope it is left out and not counted.
 4. An HTML page is sketched, so that the frontier can tell who says nothing new.
-5. Of a page that was rendered counts what its browser saw; where its scripts would have gone is a link of it.
+5. A sitemap (`listed`) is no page: it leads to what it lists, and what it redirects to is a sitemap. Its note goes on.
+6. Of a page that was rendered counts what its browser saw; where its scripts would have gone is a link of it.
 """
 
 import re
@@ -20,13 +21,16 @@ from functools import lru_cache
 from core import Capture, Url
 from core.capture import Truncation
 from crawler.identity import PRODUCT
+from crawler.listed import is_in_reach, is_sitemap, listed
 from crawler.outcome import Judgement, of_response
 from crawler.render.rendered import CONTENT_TYPE, Note
+from crawler.sitemap import listing
 from crawler.sketch import sketch
 from crawler.wire import Headers, field
-from extract.charset import decode
+from extract.charset import utf8
 from extract.links import links
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
+from frontier.canonical import MAX_LENGTH
 from frontier.trap import pitfall
 from storage.dropped import Dropped
 from storage.payload import content_decoded
@@ -65,10 +69,11 @@ class Answer:
         return next((value for key, value in self.headers if key.lower() == wanted), None)
 
 
-def answer(capture: Capture) -> Answer:
-    """Return what a capture answers, decoded where that is of use."""
+def answer(capture: Capture, *, whatever: bool = False) -> Answer:
+    """Return what a capture answers, decoded where that is of use: where it may be HTML, or `whatever` it is."""
     body = b""
-    if 200 <= capture.status < 300 and mime_of(capture.header("content-type")) in {*_HTML, ""}:
+    html = mime_of(capture.header("content-type")) in {*_HTML, ""}
+    if 200 <= capture.status < 300 and (html or whatever):
         body, _ = content_decoded(capture.payload, field(capture.headers, "content-encoding"), PAYLOAD_LIMIT)
     return Answer(
         status=capture.status,
@@ -99,6 +104,8 @@ def settlement(lease: Lease, found: Answer, known: Container[str] = frozenset())
         return _redirected(lease, found)
     if found.note is not None and found.note.problem:
         judgement = replace(judgement, reason=found.note.problem)
+    if is_sitemap(lease):
+        return _of_sitemap(lease, found, judgement, known)
     if not (200 <= found.status < 300 and found.body and _is_html(found)):
         return settled(lease, judgement)
     return settled(lease, judgement, _links(lease, found, known), sketch(found.body, lease.url.text))
@@ -112,6 +119,15 @@ def settlement_of_dropped(lease: Lease, found: Dropped, received_ms: int) -> Set
     urls = (_link(outlink) for outlink in found.outlinks)
     links = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in urls if url is not None)
     return settled(lease, judgement, links)
+
+
+def forbids_following(found: Answer, base: str) -> bool:
+    """Whether the page, or its server, asks that its links not be followed. `base` is its URL."""
+    if _says_nofollow(found.headers):
+        return True
+    if not (200 <= found.status < 300 and found.body and _is_html(found)):
+        return False
+    return links(decode(found.body, found.header("content-type")).text, base).nofollow
 
 
 def settled(
@@ -130,6 +146,16 @@ def settled(
     )
 
 
+def _of_sitemap(lease: Lease, found: Answer, judgement: Judgement, known: Container[str]) -> Settlement:
+    if not 200 <= found.status < 300:
+        return replace(settled(lease, judgement), note=lease.note)
+    lists = listing(found.body)
+    if (lists.left or lists.cut) and not judgement.reason:
+        judgement = replace(judgement, reason="sitemap_too_long")
+    discoveries = listed(lease, lists.entries, found.received_ms, known)
+    return replace(settled(lease, judgement, discoveries), note=lease.note)
+
+
 def _redirected(lease: Lease, found: Answer) -> Settlement:
     reason = ""
     discoveries: tuple[Discovery, ...] = ()
@@ -143,14 +169,15 @@ def _redirected(lease: Lease, found: Answer) -> Settlement:
         reason = "bad_location"
     elif url.text == lease.url.text:
         reason = "to_itself"
-    elif not lease.scope.admits(url):
+    elif not (lease.scope.admits(url) or (is_sitemap(lease) and is_in_reach(lease, url))):
         reason = "out_of_scope"
     elif lease.hops >= HOPS:
         reason = "too_many_hops"
     elif pitfall(url):
         reason = "trap"
     else:
-        discoveries = (_discovery(lease, url, depth=lease.depth, hops=lease.hops + 1),)
+        target = _discovery(lease, url, depth=lease.depth, hops=lease.hops + 1)
+        discoveries = (replace(target, note=lease.note) if is_sitemap(lease) else target,)
     return Settlement(lease=lease, outcome=Outcome.REDIRECTED, reason=reason, discoveries=discoveries)
 
 
@@ -159,15 +186,28 @@ def _links(lease: Lease, found: Answer, known: Container[str]) -> tuple[Discover
         return ()
     if _says_nofollow(found.headers):
         return ()
-    page = links(decode(found.body, found.header("content-type")).text, lease.url.wire)
+    page = links(utf8(found.body, found.header("content-type")), lease.url.wire)
     if page.nofollow:
         return ()
+    folder, base = _bases(page.base)
     urls: dict[str, Url] = {}
     for href in (*page.hrefs, *(found.note.went if found.note else ())):
-        url = _link(href)
-        if url is not None and url.text not in urls and url.text not in known and lease.scope.admits(url):
+        url = _link(href, base if href[0] == "?" else folder)
+        if url is not None and url.text not in known and lease.scope.admits(url):
             urls[url.text] = url
     return tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in urls.values())
+
+
+def _bases(address: str) -> tuple[str | None, str | None]:
+    """What links are relative to, but for those that are a query alone; and what these are.
+
+    A base longer than any URL has no relative links: they would be refused for their length, each at the cost of it.
+    """
+    if len(address) > MAX_LENGTH:
+        return None, None
+    base = address.partition("#")[0]
+    path = base.partition("?")[0]
+    return path[: path.rindex("/") + 1], base
 
 
 def _discovery(lease: Lease, url: Url, *, depth: int, hops: int) -> Discovery:
@@ -182,10 +222,10 @@ def _discovery(lease: Lease, url: Url, *, depth: int, hops: int) -> Discovery:
     )
 
 
-@lru_cache(maxsize=32_768)  # the same navigation stands on every page of a site
-def _link(href: str) -> Url | None:
+@lru_cache(maxsize=65_536)  # the same navigation stands on every page of a folder
+def _link(href: str, base: str | None = None) -> Url | None:
     try:
-        url = canonical(href)
+        url = canonical(href, base)
     except NotAUrl:
         return None
     return None if pitfall(url) else url

@@ -2,7 +2,8 @@
 
 1. Their open archive files are sealed first (`storage.archive.recover`).
 2. A lease that a dead worker still holds names the record it would have made (`identity.record_id`). Where that
-   record is in the archive, it is read, understood by the same rules as a fresh answer, and settled.
+   record is in the archive, it is read, understood by the same rules as a fresh answer, and settled. A revisit record
+   has the payload of the record that it refers to; where that is not to be had, the page is fetched again.
 3. The leases that are left were never archived: they go back to the frontier at once.
 
 May be killed at any moment and run again, also by several at a time: a record is there or not, and settling twice
@@ -13,6 +14,7 @@ writer or by a recovery that was killed, before its last leases were settled.
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import cast
 from uuid import UUID
 
@@ -21,22 +23,26 @@ from crawler.identity import record_id
 from crawler.outcome import wait_ms
 from crawler.page import Answer, seen, settlement, settlement_of_dropped
 from crawler.recent import Recent
+from crawler.render.keep import RENDERED
 from crawler.render.rendered import decode as read_note
 from crawler.render.rendered import dom_id, note_id
-from crawler.robots import HOPS, ruling, target
+from crawler.robots import HOPS, redirect, ruling
 from crawler.settle import BATCH, Finished, end
 from frontier import Frontier, Kind, Lease
 from storage.archive import recover as seal_unfinished
+from storage.compression import compression_of
 from storage.dropped import DROPPED, decode
+from storage.originals import originals
 from storage.records import ArchivedRecord, read
+from storage.revisit import REVISIT
 from storage.store import Store
-from storage.unfinished import SUFFIX, writer_and_serial
 from storage.unfinished import left as open_files
+from storage.unfinished import writer_and_serial
 
 Dead = Callable[[set[str]], Awaitable[set[str]]]
 """Those of some workers that are dead."""
 Records = dict[str, ArchivedRecord]
-ANSWERS = frozenset({"response", "conversion", "metadata", DROPPED})
+ANSWERS = frozenset({"response", REVISIT, DROPPED, *RENDERED})
 
 
 async def recover(store: Store, frontier: Frontier, dead: Dead, *, crawl: str) -> int:
@@ -52,7 +58,7 @@ async def recover(store: Store, frontier: Frontier, dead: Dead, *, crawl: str) -
     sealed = await asyncio.to_thread(_sealed, store, crawl) if gone & holders else {}
     settled = 0
     for writer in sorted(gone & holders):
-        settled += await _replay(store, frontier, crawl, writer, sealed.get(writer, []))
+        settled += await _replay(store, frontier, crawl, writer, sealed)
         await frontier.reclaim(writer)
     return settled
 
@@ -62,7 +68,9 @@ def _writers(store: Store, crawl: str) -> set[str]:
     return {writer_and_serial(crawl, name)[0] for name in open_files(store, crawl)}
 
 
-async def _replay(store: Store, frontier: Frontier, crawl: str, writer: str, names: list[str]) -> int:
+async def _replay(
+    store: Store, frontier: Frontier, crawl: str, writer: str, sealed: Mapping[str, list[str]]
+) -> int:
     leases = await frontier.leases(writer)
     wanted = {
         record_id(crawl, writer, lease.token, hop)
@@ -70,7 +78,10 @@ async def _replay(store: Store, frontier: Frontier, crawl: str, writer: str, nam
         for hop in range(1 if lease.kind is Kind.PAGE else HOPS + 1)
     }
     wanted |= {made(page) for page in wanted for made in (note_id, dom_id)}
-    records = await asyncio.to_thread(_find, store, names, {identity.urn for identity in wanted})
+    own = sealed.get(writer, [])
+    others = (name for worker, names in sealed.items() if worker != writer for name in names)
+    records = await asyncio.to_thread(_find, store, own, {identity.urn for identity in wanted})
+    await asyncio.to_thread(_fill, store, [*own, *others], records)
     batch: list[Finished] = []
     settled = 0
     for lease in leases:
@@ -89,7 +100,7 @@ def _sealed(store: Store, crawl: str) -> Mapping[str, list[str]]:
     """Every writer's archive files, newest first."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for name in store.list(f"warc/{crawl}/"):
-        if name.endswith(SUFFIX):
+        if compression_of(name):
             found[writer_and_serial(crawl, name.rpartition("/")[2])[0]].append(name)
     return {writer: names[::-1] for writer, names in found.items()}
 
@@ -103,6 +114,26 @@ def _find(store: Store, names: list[str], wanted: set[str]) -> Records:
             break
         found |= here
     return found
+
+
+def _fill(store: Store, names: list[str], found: Records) -> None:
+    """Give revisit records the payloads that they leave out; take out those whose payload is not there.
+
+    A record that the server said is unchanged (304) needs none.
+    """
+    same = {
+        urn: record.revisit
+        for urn, record in found.items()
+        if record.type == REVISIT and not (record.revisit and record.revisit.profile == "server-not-modified")
+    }
+    whole = originals(store, names, [revisit for revisit in same.values() if revisit])
+    for urn, revisit in same.items():
+        original = whole.get(revisit.refers_to) if revisit else None
+        if original is None:
+            del found[urn]
+        else:
+            # A revisit is always marked as cut: for what was left out, not for what did not come.
+            found[urn] = replace(found[urn], payload=original.payload, truncated=None)
 
 
 def _answers(store: Store, name: str) -> Iterator[ArchivedRecord]:
@@ -147,7 +178,7 @@ def _robots(crawl: str, lease: Lease, records: Records) -> Finished | None:
     for hop, record in enumerate(hops):
         if record is None or record.status is None:
             return None
-        if hop < HOPS and target(record.status, record.header("location"), record.url) is not None:
+        if hop < HOPS and redirect(record.status, record.header("location"), record.url) is not None:
             continue
         answer = ruling(
             lease,
@@ -155,6 +186,7 @@ def _robots(crawl: str, lease: Lease, records: Records) -> Finished | None:
             body=record.payload,
             truncated=record.truncated,
             wait=wait_ms(record.header("retry-after"), record.date_ms),
+            now_ms=record.date_ms,
         )
         return Finished(lease=lease, answer=answer)
     return None

@@ -1,39 +1,40 @@
-"""robots.txt as RFC 9309 has it: from the answers to a rule that is kept, and from the rule to yes or no.
+"""robots.txt as RFC 9309 has it: from the answers to a rule that is kept, and from the rule to yes or no (`rules`).
 
 1. 2xx: the first 500 KiB are the rules (section 2.5). 4xx: there are none, all is allowed (2.3.1.3), but 429
    means that we are too fast, and is taken as a server error.
 2. 5xx, no answer, and an answer that broke off: all is disallowed for now, and it is asked again (2.3.1.4). At
    the third 5xx the host is left alone for an hour. Where nobody answers, the frontier knows when to give it up.
-3. Redirects are followed for five hops, to other hosts too (2.3.1.2); beyond that there are no rules. They
+3. Rules are asked for again after a day (2.4). Where that fails as in 2, the rules that were there before hold, for a
+   week after they were read, and it is asked again every hour.
+4. Redirects are followed for five hops, to other hosts too (2.3.1.2); beyond that there are no rules. They
    are hops of one event: the same lease, the same guarded client, each hop a record of its own. Each address is
    entered before it is asked; behind the first hop its turn is waited for here.
-4. A crawl-delay beyond five minutes is five minutes.
+5. A crawl-delay beyond five minutes is five minutes.
 """
 
 import asyncio
-import math
+import struct
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from protego import Protego
-
 from core import Capture, Url
 from crawler.entrance import Entrance
 from crawler.identity import PRODUCT
 from crawler.outcome import FAULTS, REDIRECTS, SHORTEST_WAIT_MS, Judgement, fault_of, wait_ms
+from crawler.rules import LONGEST, Rules, parse, target, whole_lines
 from crawler.wire import Client, Failure, Wait, field
 from frontier import Fault, Lease, NotAUrl, Outcome, RobotsRecord, canonical
 from storage.payload import content_decoded
 
-LONGEST = 500 << 10
-"""Bytes of rules that are read (RFC 9309, section 2.5)."""
 HOPS = 5
 ATTEMPTS = 3
 LONGEST_DELAY_S = 300
 KEPT_MS = 24 * 3_600_000
 """How long rules are kept (RFC 9309, section 2.4)."""
+STALE_MS = 7 * KEPT_MS
+"""How long after they were read rules hold that cannot be had again."""
 RETRY_MS = 30_000
 """How long a host waits whose robots.txt could not be had; doubles with every attempt."""
 UNREACHABLE_MS = 3_600_000
@@ -43,6 +44,8 @@ BLOCKED = b"address_blocked"
 """Body of the record of an origin that the address guard keeps us from."""
 
 _KEPT_AT_MOST = 512
+_STAMP = struct.Struct(">4sQ")
+_STAMPED = b"\0at "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +54,13 @@ class Ruling:
 
     rule: Literal["allow", "disallow", "rules"]
     body: bytes = b""
-    """The rules; `BLOCKED` where the guard forbids the host."""
+    """The rules, with the time at which they were read (`stamped`); `BLOCKED` where the guard forbids the host."""
     ttl_ms: int = KEPT_MS
     delay_ms: int | None = None
+    hold_ms: int = 0
+    """How long the host is asked nothing, though its rules are known."""
+    fault: Fault | None = None
+    """Why these are the rules of before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +69,8 @@ class AskAgain:
 
     after_ms: int
     fault: Fault | None = None
+    failed: bool = True
+    """False where it was only put off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +91,7 @@ async def ask(client: Client, lease: Lease, entrance: Entrance) -> Event | Wait:
             if not captures:
                 return found
             if found.ms > patience_ms:
-                return Event(captures=tuple(captures), answer=AskAgain(after_ms=found.ms))
+                return Event(captures=tuple(captures), answer=AskAgain(after_ms=found.ms, failed=False))
             patience_ms -= found.ms
             await asyncio.sleep(found.ms / 1000)
             lease = replace(lease, slot_ms=max(lease.slot_ms, 1))  # it has a place in the line now
@@ -90,13 +99,13 @@ async def ask(client: Client, lease: Lease, entrance: Entrance) -> Event | Wait:
         if isinstance(found, Failure):
             return Event(captures=tuple(captures), answer=of_failure(found, lease))
         captures.append(found)
-        further = target(found.status, found.header("location"), url.text)
+        further = redirect(found.status, found.header("location"), url.text)
         if further is None or len(captures) > HOPS:
             return Event(captures=tuple(captures), answer=_of_capture(found, lease))
         url = further
 
 
-def target(status: int, location: str | None, base: str) -> Url | None:
+def redirect(status: int, location: str | None, base: str) -> Url | None:
     """Where a robots.txt redirects to; None where it does not."""
     if status not in REDIRECTS or not location:
         return None
@@ -114,73 +123,107 @@ def of_failure(failure: Failure, lease: Lease) -> Ruling | AskAgain:
 
 
 def ruling(
-    lease: Lease, *, status: int, body: bytes, truncated: str | None, wait: int | None
+    lease: Lease, *, status: int, body: bytes, truncated: str | None, wait: int | None, now_ms: int
 ) -> Ruling | AskAgain:
-    """What the last answer of a chain means; `body` without its content encoding."""
+    """What the last answer of a chain means, which came at `now_ms`; `body` without its content encoding."""
     if status == 429 or status >= 500:
         return _unreachable(lease, wait, fault_of(status))
     if truncated not in {None, "length"} and 200 <= status < 300:
         return _unreachable(lease, wait, Fault.TIMEOUT if truncated == "time" else Fault.RESET)
     if 200 <= status < 300:
-        rules = body[:LONGEST]
-        return Ruling(rule="rules", body=rules, delay_ms=crawl_delay_ms(parse(rules)))
+        body = whole_lines(body, cut=truncated is not None)
+        return Ruling(rule="rules", body=stamped(body, now_ms), delay_ms=delay_ms(parse(body, PRODUCT)))
     return Ruling(rule="allow")
 
 
-def parse(body: bytes) -> Protego:
-    """Return the rules of a robots.txt, whatever its bytes are."""
-    text = body.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").replace("\0", "")
-    return Protego.parse(text)
+def as_before(answer: AskAgain, record: RobotsRecord | None, now_ms: int) -> Ruling | AskAgain:
+    """What it means that a robots.txt could not be had whose newest record is at hand (rule 3)."""
+    if not answer.failed or record is None or record.rule != "rules":
+        return answer
+    body, read_ms = unstamped(record.body)
+    if not now_ms - STALE_MS < read_ms <= now_ms:
+        return answer
+    return Ruling(
+        rule="rules",
+        body=record.body,
+        ttl_ms=UNREACHABLE_MS,
+        delay_ms=delay_ms(parse(body, PRODUCT)),
+        hold_ms=answer.after_ms if answer.fault is Fault.BUSY else 0,
+        fault=answer.fault,
+    )
 
 
-def crawl_delay_ms(rules: Protego) -> int | None:
+def stamped(body: bytes, read_ms: int) -> bytes:
+    """Rules with the time at which they were read, as the frontier keeps them."""
+    return _STAMP.pack(_STAMPED, read_ms) + body
+
+
+def unstamped(body: bytes) -> tuple[bytes, int]:
+    """Rules and their time, in milliseconds since the epoch; 0 where they say none."""
+    if len(body) < _STAMP.size or not body.startswith(_STAMPED):
+        return body, 0
+    return body[_STAMP.size :], _STAMP.unpack_from(body)[1]
+
+
+def delay_ms(rules: Rules) -> int | None:
     """Milliseconds between two requests that the rules ask us for; None where they do not."""
-    delay = rules.crawl_delay(PRODUCT)
-    if delay is None or math.isnan(delay) or delay <= 0:
-        return None
-    return round(min(delay, LONGEST_DELAY_S) * 1000)
+    return round(min(rules.delay_s, LONGEST_DELAY_S) * 1000) if rules.delay_s else None
 
 
 class Rulebook:
-    """Answers whether a page may be fetched. Keeps the parsed rules of the newest few hundred origins."""
+    """Answers whether a page may be fetched, by the newest rules of its origin. Keeps those of a few hundred origins."""
 
     def __init__(self, read: Callable[[str], Awaitable[RobotsRecord | None]]) -> None:
         """`read` gives the newest record of an origin (`Frontier.robots`)."""
         self._read = read
-        self._pages: OrderedDict[tuple[str, int], _Rules] = OrderedDict()
+        self._pages: OrderedDict[tuple[str, int], _Page] = OrderedDict()
 
     async def refusal(self, lease: Lease) -> Judgement | None:
         """Why the page of a lease may not be fetched; None where it may."""
+        page = await self._page(lease)
+        return None if page.allow(lease.url) else page.refusal()
+
+    async def sitemaps(self, lease: Lease) -> tuple[str, ...]:
+        """The sitemaps that the rules for a page name, as written there; once for each origin."""
+        page = await self._page(lease)
+        if page.told or page.rules is None:
+            return ()
+        page.told = True
+        return page.rules.sitemaps
+
+    async def _page(self, lease: Lease) -> "_Page":
         key = (lease.url.origin, lease.robots_version)
-        rules = self._pages.pop(key, None)
-        if rules is None:
+        page = self._pages.pop(key, None)
+        if page is None:
             record = await self._read(lease.url.origin)
-            rules = _Rules(
-                record=record,
-                parsed=parse(record.body) if record is not None and record.rule == "rules" else None,
-            )
-        self._pages[key] = rules
+            rules = None
+            if record is not None and record.rule == "rules":
+                rules = parse(unstamped(record.body)[0], PRODUCT)
+            page = _Page(record=record, rules=rules)
+        self._pages[key] = page
         if len(self._pages) > _KEPT_AT_MOST:
             self._pages.popitem(last=False)
-        return None if rules.allow(lease.url) else rules.refusal()
+        return page
 
     def __repr__(self) -> str:
         return f"<rulebook of {len(self._pages)} origins>"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rules:
+@dataclass(slots=True, kw_only=True)
+class _Page:
     record: RobotsRecord | None
-    parsed: Protego | None
+    rules: Rules | None
+    told: bool = False
+    """Somebody was told of its sitemaps."""
 
     def allow(self, url: Url) -> bool:
-        if self.parsed is not None:
-            return bool(self.parsed.can_fetch(url.wire, PRODUCT))
+        if self.rules is not None:
+            return self.rules.allow(target(url.wire))
         return self.record is not None and self.record.rule == "allow"
 
     def refusal(self) -> Judgement:
         """`robots` is the site's own wish. Otherwise there was no robots.txt to be had, and nothing is asked."""
-        if self.parsed is not None:
+        if self.rules is not None:
             return Judgement(outcome=Outcome.REFUSED, reason="robots")
         if self.record is not None and self.record.body == BLOCKED:
             return Judgement(outcome=Outcome.REFUSED, reason="address_blocked")
@@ -188,12 +231,14 @@ class _Rules:
 
 
 def _of_capture(found: Capture, lease: Lease) -> Ruling | AskAgain:
+    now_ms = found.started_ms + found.elapsed_ms
     return ruling(
         lease,
         status=found.status,
         body=content_decoded(found.payload, field(found.headers, "content-encoding"), LONGEST)[0],
         truncated=found.truncated,
-        wait=wait_ms(found.header("retry-after"), found.started_ms + found.elapsed_ms),
+        wait=wait_ms(found.header("retry-after"), now_ms),
+        now_ms=now_ms,
     )
 
 

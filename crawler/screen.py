@@ -3,7 +3,7 @@
 A worker may be given a function that looks at each page and names the reason for which it is not worth archiving.
 Of such a page a metadata record is archived in place of its request and response (`storage.dropped`), under the
 record id of its lease: durable before the lease ends, and enough to end it after a crash just the same.
-Redirects and robots.txt are never screened: they say where the crawl went, and why.
+Redirects, robots.txt and sitemaps are never screened: they say where the crawl went, and why.
 """
 
 from collections.abc import Callable, Container
@@ -12,6 +12,7 @@ from uuid import UUID
 
 from core import Capture
 from core.capture import Truncation
+from crawler.listed import is_sitemap
 from crawler.outcome import REDIRECTS
 from crawler.page import answer, seen, settlement
 from crawler.render.rendered import Rendered
@@ -60,15 +61,16 @@ def finished(
     rendered: Rendered | None = None,
 ) -> Finished:
     """How the lease of a page that was answered ends. URLs whose text is in `known` are not told again."""
-    found = answer(capture)
+    listing = is_sitemap(lease)
+    found = answer(capture, whatever=listing)
     if rendered is not None:
         found = seen(found, rendered.html, rendered.note)
     records = ((capture, record_id),)
     # A page of which its browser did not see all is not judged by what it saw.
-    if screen is None or capture.status in REDIRECTS or (found.note is not None and found.note.problem):
-        return Finished(
-            lease=lease, records=records, rendered=rendered, answer=settlement(lease, found, known)
-        )
+    is_unsure = rendered is not None and rendered.note.problem
+    if screen is None or listing or is_unsure or capture.status in REDIRECTS:
+        answered = settlement(lease, found, known)
+        return Finished(lease=lease, records=records, rendered=rendered, answer=answered)
     body = (
         found.body
         or content_decoded(capture.payload, field(capture.headers, "content-encoding"), PAYLOAD_LIMIT)[0]

@@ -1,6 +1,7 @@
 """`Settler`: between the end of an exchange and the end of its lease.
 
-1. A lease is settled only when its records are durable: append, commit, then settle, never another way round.
+1. A lease is settled only when its records are durable: append, commit, then settle, never another way round. What
+   somebody else makes of pages comes before (`before`).
 2. An open archive file is sealed when it is due, also while nothing is appended to it (`crawler.rotation`).
 3. Batches: every tenth of a second, or at once when many wait. Appending, compressing and fsync happen in a
    thread of their own, one batch at a time; the event loop goes on.
@@ -23,7 +24,7 @@ from crawler.pulse import Pulse
 from crawler.recent import Recent
 from crawler.render.keep import keep
 from crawler.render.rendered import Rendered
-from crawler.robots import AskAgain, Ruling
+from crawler.robots import AskAgain, Ruling, as_before
 from crawler.rotation import Rotation
 from crawler.wire import utc_ms
 from frontier import Frontier, Lease, Settlement
@@ -63,10 +64,14 @@ class Settler:
         pulse: Pulse,
         rotation: Rotation,
         clock_ms: Callable[[], int] = utc_ms,
+        before: Callable[[], None] | None = None,
     ) -> None:
-        """`clock_ms` is the one that dates the captures."""
+        """`clock_ms` is the one that dates the captures. `before` is called with every batch, in the thread that archives:
+        it returns when what was made of the pages is durable.
+        """
         self._archive, self._frontier, self._settled = archive, frontier, settled
         self._gate, self._pulse, self._rotation, self._clock_ms = gate, pulse, rotation, clock_ms
+        self._before = before
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="archive")
         self._waiting: list[Finished] = []
         self._many = asyncio.Event()
@@ -119,6 +124,8 @@ class Settler:
         )
 
     def _store(self, batch: Sequence[Finished]) -> None:
+        if self._before is not None:
+            self._before()
         for finished in batch:
             for capture, record_id in finished.records:
                 if finished.dropped is not None:
@@ -144,15 +151,29 @@ async def end(frontier: Frontier, batch: Sequence[Finished], known: Recent, *, a
     """
     pages = [finished.answer for finished in batch if isinstance(finished.answer, Settlement)]
     for finished in batch:
-        match finished.answer:
-            case Ruling(rule=rule, body=body, ttl_ms=ttl_ms, delay_ms=delay_ms):
-                await frontier.settle_robots(
-                    finished.lease, rule=rule, body=body, ttl_ms=ttl_ms, delay_ms=delay_ms
-                )
-            case AskAgain(after_ms=after_ms, fault=fault):
-                await frontier.retry_robots(finished.lease, after_ms=after_ms, fault=fault)
+        await _end_robots(frontier, finished)
     # A stale lease adds nothing; which one it was is not said, so nothing of such a batch counts as known.
     if await frontier.settle(pages, archived=archived) == len(pages):
         for page in pages:
             for found in page.discoveries:
                 known.add(found.url.text)
+
+
+async def _end_robots(frontier: Frontier, finished: Finished) -> None:
+    lease, answer = finished.lease, finished.answer
+    if isinstance(answer, AskAgain):
+        record = await frontier.robots(lease.url.origin) if lease.robots_version else None
+        answer = as_before(answer, record, utc_ms())
+    match answer:
+        case Ruling():
+            await frontier.settle_robots(
+                lease,
+                rule=answer.rule,
+                body=answer.body,
+                ttl_ms=answer.ttl_ms,
+                delay_ms=answer.delay_ms,
+                fault=answer.fault,
+                hold_ms=answer.hold_ms,
+            )
+        case AskAgain(after_ms=after_ms, fault=fault):
+            await frontier.retry_robots(lease, after_ms=after_ms, fault=fault)

@@ -26,6 +26,9 @@ from scrapy.statscollectors import DummyStatsCollector
 
 from crawler.entrance import Entrance
 from crawler.gate import Gate
+from crawler.guest import Guest
+from crawler.guest.engine import entertain
+from crawler.guest.feeds import Feeds
 from crawler.handler import WireHandler
 from crawler.identity import user_agent
 from crawler.loop import Loop
@@ -95,6 +98,10 @@ class WorkerConfig:
     max_file_age_s: int = 3600
     screen: Screen | None = None
     """Names the reason for which a page is not archived; None archives all."""
+    sitemaps: bool = True
+    """Whether the sitemaps that robots.txt files name are read."""
+    guest: Guest | None = None
+    """A user's own spider, which reads what is fetched and says what is fetched next; None follows all links."""
     render: Literal["never", "auto", "always"] = "never"
     """Which HTML pages are opened in a browser: those that say little without one, or all."""
     browser: str = ""
@@ -103,16 +110,17 @@ class WorkerConfig:
     """How long the worker is taken for living after it was heard of; it beats three times as often."""
 
 
-def run_worker(config: WorkerConfig) -> None:
-    """Crawl; returns when the crawl is at an end or was drained. To be called in a process's main thread.
+def run_worker(config: WorkerConfig) -> bool:
+    """Crawl; returns when the crawl is at an end or was drained: whether it is to end for all its workers, because a
+    user's spider has had enough. To be called in a process's main thread.
 
     Raises `InputError`, `Unavailable` and its `GivenUp`, and what the disk says where storage has no word for it (`OSError`);
     never for anything that a server on the web does.
     """
-    asyncio.run(_run(config))
+    return asyncio.run(_run(config))
 
 
-async def _run(config: WorkerConfig) -> None:
+async def _run(config: WorkerConfig) -> bool:
     allow = networks(config.allow_networks)
     name = config.user_agent or user_agent(config.contact)
     archive = Archive(
@@ -148,20 +156,21 @@ async def _run(config: WorkerConfig) -> None:
             auth=config.auth,
         )
         try:
-            await _crawl(config, frontier, archive, client, pulse)
+            enough = await _crawl(config, frontier, archive, client, pulse)
         finally:
             beating.cancel()
             await client.close()
         # Leased, but never begun: a drain came between. Everything else is settled by now.
         await frontier.reclaim(config.worker)
         await frontier.leave(config.worker)
+        return enough
     finally:
         await link.aclose()
 
 
 async def _crawl(
     config: WorkerConfig, frontier: Frontier, archive: Archive, client: Client, pulse: Pulse
-) -> None:
+) -> bool:
     gate = Gate(frontier.flow)
     loop = Loop(
         frontier,
@@ -175,34 +184,51 @@ async def _crawl(
         min_delay_ms=round(config.min_delay_s * 1000),
         max_pages=config.max_pages,
         until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,
+        sitemaps=config.sitemaps,
     )
     rotation = Rotation(max_bytes=config.max_file_bytes, max_age_ms=config.max_file_age_s * 1000)
-    settler = Settler(archive, frontier, loop.settled, gate=gate, pulse=pulse, rotation=rotation)
+    feeds = Feeds()
+    settler = Settler(
+        archive,
+        frontier,
+        loop.settled,
+        gate=gate,
+        pulse=pulse,
+        rotation=rotation,
+        before=None if config.guest is None else feeds.sync,
+    )
     _obey_signals(loop)
     settling = asyncio.create_task(settler.run())
     settling.add_done_callback(lambda _: loop.stop())
     entrance = Entrance(frontier, round(config.min_ip_delay_s * 1000))
     renderer = _renderer(config, frontier, client, entrance)
-    crawler = Crawler(LeaseSpider, _settings(config.concurrency))
-    crawler.signals.connect(_on_spider_error, signals.spider_error)
-    await AsyncCrawlerRunner(_settings(config.concurrency)).crawl(
-        crawler,
-        crawl=config.crawl,
-        worker=config.worker,
-        client=client,
-        entrance=entrance,
-        loop=loop,
-        settler=settler,
-        screen=config.screen,
-        renderer=renderer,
-    )
+    parts: dict[str, Any] = {
+        "crawl": config.crawl,
+        "worker": config.worker,
+        "client": client,
+        "entrance": entrance,
+        "loop": loop,
+        "settler": settler,
+        "screen": config.screen,
+        "renderer": renderer,
+    }
+    spider: Spider | None
+    enough = False
+    if config.guest is None:
+        crawler = Crawler(LeaseSpider, _settings(config.concurrency))
+        crawler.signals.connect(_on_spider_error, signals.spider_error)
+        await AsyncCrawlerRunner(_settings(config.concurrency)).crawl(crawler, **parts)
+        spider = crawler.spider
+    else:
+        spider = LeaseSpider(**parts)
+        enough = await entertain(config.guest, spider, feeds, concurrency=config.concurrency)
     if renderer is not None:
         await renderer.close()
     settler.close()
     await settling
-    spider = crawler.spider
     if isinstance(spider, LeaseSpider) and spider.error is not None:
         raise spider.error
+    return enough
 
 
 def _renderings(config: WorkerConfig) -> int:

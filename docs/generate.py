@@ -52,7 +52,9 @@ def keys() -> str:
             "|---|---|",
         ]
         for field in dataclasses.fields(kind):
-            lines.append(f"| `{field.name}` | `{json.dumps(field.default)}` |")
+            made = field.default_factory
+            default = field.default if made is dataclasses.MISSING else made()
+            lines.append(f"| `{field.name}` | `{json.dumps(default)}` |")
         lines.append("")
     lines += ["## As `thresher init` writes it\n", "```toml", config.TEMPLATE.rstrip(), "```", ""]
     return "\n".join(lines)

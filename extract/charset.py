@@ -83,6 +83,14 @@ def decode(body: bytes, content_type: str | None) -> Decoded:
     return Decoded(text=_text(body, codec), charset=name, source="detected")
 
 
+def utf8(body: bytes, content_type: str | None) -> bytes:
+    """The page that `decode` reads, in UTF-8; its own bytes where they are that already."""
+    if b"\0" not in body and ESCAPE not in body and _is_utf8(body):
+        # Whoever declares another encoding is disproved, or means ASCII in either.
+        return body.removeprefix(codecs.BOM_UTF8)
+    return decode(body, content_type).text.encode(errors="replace")
+
+
 def _disproved(name: str, body: bytes, *, utf8: bool) -> bool:
     if name == "utf-8":
         return not utf8 and not _mostly_right(_text(body, name))

@@ -1,22 +1,30 @@
-"""Links of a page, as absolute addresses in the order in which they stand.
+"""Links of a page, as written, in the order in which they stand.
 
-`<base href>` counts once, the first. Links are what a reader can follow: `a`, `area`, frames, and the
-relations of the head that lead to pages (next, canonical, index, alternate...). Only http and https; fragments
-are cut off. A page beyond `bounds` is not parsed and has no links.
+1. Links are what a reader can follow: `a`, `area`, frames, and the relations of the head that lead to pages (next,
+   canonical, index, alternate...). `<base href>` counts once, the first.
+2. Tags are told from text as the HTML standard's tokenizer tells them (section 13.2.5), by one regular expression
+   that never looks back: comments, scripts, styles and other raw text, quoted attributes. No tree is built: where a
+   link stands in it does not matter, and building it is what a page can make cost hours. Time and memory are
+   proportional to the page whatever is on it.
+3. What a tree would have left out is found: links in a `<template>`, in a `<select>` and behind a `<plaintext>`.
+   Not told apart are the escapes of a script within a comment within a script, and CDATA within SVG.
 """
 
 import re
 from dataclasses import dataclass
+from html import unescape
+from html.entities import html5
 
 import ada_url
-from selectolax.lexbor import LexborHTMLParser, LexborNode
-
-from extract.bounds import beyond
 
 LIMIT = 50_000
 """Links taken of one page; a page with more is a trap or a dump."""
-SELECTOR = "a[href], area[href], iframe[src], frame[src], link[href][rel]"
-ANCHOR = re.compile(r"<a\s", re.IGNORECASE)
+LONGEST = 8_192
+"""Bytes of a link as written: beyond that it is data. Its address would be refused for its length in any case."""
+MOST_META = 256
+"""`<meta>` of a page that are told."""
+LOOKED_AT = 65_536
+"""Bytes of one tag in which attributes are looked for; those of `<a>` are found wherever they are."""
 FOLLOWED_RELS = frozenset(
     {
         *(
@@ -43,68 +51,136 @@ FOLLOWED_RELS = frozenset(
     }
 )
 
+# The tokenizer. Every quantifier is possessive, and every alternative takes at least the `<` it begins with.
+_SPACE = r"[\t\n\f\r ]"
+_ENDS = r"(?=[\t\n\f\r />])"
+_NAME = r"=?+[^\t\n\f\r /=>]++"
+_VALUE = r"""(?:"[^"]*+"?|'[^']*+'?|[^\t\n\f\r >"'][^\t\n\f\r >]*+)"""
+_REST = rf"(?:[^=>]++|={_SPACE}*+{_VALUE}?+)*+"
+_HREF = r"[hH][rR][eE][fF]"
+_OTHERS = rf"(?:[\t\n\f\r /]*+(?!{_HREF}[\t\n\f\r />=]){_NAME}(?:{_SPACE}*+={_SPACE}*+{_VALUE}?+)?+)*+"
+_CAUGHT = r"""(?:"([^"]*+)"|'([^']*+)'|([^\t\n\f\r >"'][^\t\n\f\r >]*+))"""
+_COMMENT = r"!--(?:-?+>|[^-]*+(?:-(?!-!?>)[^-]*+)*+)"
+
+
+def _raw(name: str) -> str:
+    """What an element holds that knows no tags but its own end."""
+    return rf"[^<]*+(?:<(?!/(?i:{name})[\t\n\f\r />])[^<]*+)*+"
+
+
+_RAW = (
+    "|".join(
+        rf"(?i:{name}){_ENDS}{_REST}>?+{_raw(name)}"
+        for name in ("script", "style", "textarea", "title", "xmp", "noembed", "noframes")
+    )
+    + rf"|(?i:iframe)>{_raw('iframe')}"
+)
+_TOLD = r"(?i:a|area|base|link|meta|i?frame)[\t\n\f\r /]"
+_TAG = re.compile(
+    # What is passed over
+    rf"[^<]*+(?:<(?:/|{_COMMENT}|[!?][^>]*+|(?=[sStTxXnNiI])(?:{_RAW})|(?!{_TOLD})[a-zA-Z]{_REST}|(?![a-zA-Z!?/]))[^<]*+)*+"
+    # What is told
+    rf"(?:<[aA](?:[rR][eE][aA])?+(?=[\t\n\f\r /]){_OTHERS}[\t\n\f\r /]*+{_HREF}{_SPACE}*+={_SPACE}*+{_CAUGHT}{_REST}"
+    rf"|<((?i:base|link|meta|frame))(?=[\t\n\f\r /])({_REST})"
+    rf"|<((?i:iframe))(?=[\t\n\f\r /])({_REST})>?+{_raw('iframe')}"
+    rf"|<[a-zA-Z]{_REST}|\Z)".encode()
+)
+_ATTRIBUTE = re.compile(
+    rf"""[\t\n\f\r /]*+({_NAME})(?:{_SPACE}*+={_SPACE}*+(?:"([^"]*+)"?|'([^']*+)'?|([^\t\n\f\r >"'][^\t\n\f\r >]*+)?+))?+""".encode()
+)
+_REFERENCE = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|([a-zA-Z][a-zA-Z0-9]*)(;|(?!=)))")
+_BLANK = "".join(map(chr, range(0x21)))
+"""What the URL parser strips (URL standard, basic URL parser, step 1)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """What a page links to."""
 
     base: str
+    """Address that its links are relative to."""
     hrefs: tuple[str, ...]
-    """Absolute, each once."""
-    nofollow: bool
-    """Whether a robots <meta> asks that its links not be followed."""
+    """As written, without fragment, each once."""
+    metas: tuple[tuple[str, str], ...]
+    """Name in lower case and content of each `<meta>` that has both."""
     truncated: int
-    """Links beyond the limit; of a page that is not parsed, its `<a`."""
+    """Links beyond the limit."""
+
+    @property
+    def nofollow(self) -> bool:
+        """Whether a robots <meta> asks that its links not be followed."""
+        return any(
+            {word.strip() for word in content.lower().split(",")} & {"nofollow", "none"}
+            for name, content in self.metas
+            if name == "robots"
+        )
 
 
-def links(html: str, base: str) -> Page:
-    """The links of a page that was found at `base`. Never raises."""
-    if beyond(html) is not None:
-        return Page(base=base, hrefs=(), nofollow=False, truncated=len(ANCHOR.findall(html)))
-    tree = LexborHTMLParser(html.encode(errors="replace"))
-    base = _base(tree, base)
-    found: dict[str, None] = {}
-    left = 0
-    for node in tree.css(SELECTOR):
-        written = _written(node)
-        if not written or written[0] == "#":
-            continue
-        if len(found) >= LIMIT:
+def links(html: bytes, url: str) -> Page:
+    """The links of a page in UTF-8 that was found at `url`. Never raises."""
+    found: dict[bytes, None] = {}
+    metas: list[tuple[str, str]] = []
+    base, left = "", 0
+    for tag in _TAG.finditer(html):
+        double, single, bare, name, rest, frame, of_frame = tag.groups()
+        href = double or single or bare
+        if href is None:
+            if name is None and frame is None:
+                continue
+            told = _attributes(rest or of_frame)
+            match (name or frame).lower():
+                case b"base":
+                    base = base or told.get("href", "")
+                    continue
+                case b"meta":
+                    if "name" in told and "content" in told and len(metas) < MOST_META:
+                        metas.append((told["name"].strip(_BLANK).lower(), told["content"]))
+                    continue
+                case b"link":
+                    href = told.get("href", "").encode() if _leads_to_a_page(told) else b""
+                case _:
+                    href = told.get("src", "").encode()
+        if len(found) < LIMIT:
+            found[href] = None
+        elif href not in found:
             left += 1
-            continue
-        absolute = _resolved(written, base)
-        if absolute:
-            found[absolute] = None
-    return Page(base=base, hrefs=tuple(found), nofollow=_nofollow(tree), truncated=left)
+    hrefs = dict.fromkeys(_written(href) for href in found if len(href) <= LONGEST)
+    hrefs.pop("", None)
+    return Page(base=_joined(base, url), hrefs=tuple(hrefs), metas=tuple(metas), truncated=left)
 
 
-def _base(tree: LexborHTMLParser, url: str) -> str:
-    node = tree.css_first("base[href]")
-    return (_resolved(node.attributes.get("href") or "", url) if node is not None else "") or url
+def _written(href: bytes) -> str:
+    return _read(href).partition("#")[0].strip(_BLANK)
 
 
-def _written(node: LexborNode) -> str:
-    attributes = node.attributes
-    if node.tag == "link":
-        rels = set((attributes.get("rel") or "").lower().split())
-        # A feed or another format is an alternate as well; only other languages and views are pages.
-        if not rels & FOLLOWED_RELS or (attributes.get("type") or "text/html") != "text/html":
-            return ""
-    return (attributes.get("src" if node.tag in {"iframe", "frame"} else "href") or "").strip()
+def _read(value: bytes) -> str:
+    """What an attribute's value says (HTML standard, named character reference state, in an attribute)."""
+    text = value.decode(errors="replace").replace("\0", "\ufffd")
+    return _REFERENCE.sub(_referred, text) if "&" in text else text
 
 
-def _resolved(written: str, base: str) -> str:
+def _referred(reference: re.Match[str]) -> str:
+    name, end = reference.groups()
+    return unescape(reference.group()) if name is None else html5.get(name + end, reference.group())
+
+
+def _attributes(rest: bytes) -> dict[str, str]:
+    told: dict[str, str] = {}
+    for name, double, single, bare in _ATTRIBUTE.findall(rest[:LOOKED_AT]):
+        told.setdefault(name.decode(errors="replace").lower(), _read(double or single or bare))
+    return told
+
+
+def _leads_to_a_page(told: dict[str, str]) -> bool:
+    # A feed or another format is an alternate as well; only other languages and views are pages.
+    return (
+        not FOLLOWED_RELS.isdisjoint(told.get("rel", "").lower().split())
+        and (told.get("type") or "text/html") == "text/html"
+    )
+
+
+def _joined(base: str, url: str) -> str:
     try:
-        absolute = str(ada_url.join_url(base, written.partition("#")[0]))
+        return str(ada_url.join_url(url, base.strip(_BLANK))) if base else url
     except ValueError:
-        return ""
-    return absolute if absolute.startswith(("http://", "https://")) else ""
-
-
-def _nofollow(tree: LexborHTMLParser) -> bool:
-    for node in tree.css("meta[name][content]"):
-        if (node.attributes.get("name") or "").strip().lower() == "robots":
-            directives = {word.strip().lower() for word in (node.attributes.get("content") or "").split(",")}
-            if directives & {"nofollow", "none"}:
-                return True
-    return False
+        return url

@@ -197,15 +197,27 @@ class Frontier:
     # Hosts
 
     async def settle_robots(
-        self, lease: Lease, *, rule: Rule, body: bytes, ttl_ms: int, delay_ms: int | None
+        self,
+        lease: Lease,
+        *,
+        rule: Rule,
+        body: bytes,
+        ttl_ms: int,
+        delay_ms: int | None,
+        fault: Fault | None = None,
+        hold_ms: int = 0,
     ) -> None:
         """Store what an origin's robots.txt said for `ttl_ms`; its host goes on.
+
+        With a `fault` it said nothing, and these are its rules of before: the fault counts like that of a page. The host
+        is asked nothing for `hold_ms`.
 
         `delay_ms` is the rules' crawl-delay. Where several origins share a host the slowest wins, until that one asks for
         less: then what it asks for counts, until another is read that asks for more.
         """
         packed = zlib.compress(body) if body else b""
-        await self._one(self._of(lease, "settle_robots", lease.token, rule, packed, ttl_ms, delay_ms or 0))
+        args = (rule, packed, ttl_ms, delay_ms or 0, fault or "", hold_ms)
+        await self._one(self._of(lease, "settle_robots", lease.token, *args))
 
     async def retry_robots(self, lease: Lease, *, after_ms: int, fault: Fault | None = None) -> None:
         """Give a robots.txt back that could not be had; its host is asked nothing for `after_ms`, or for as long as the

@@ -18,6 +18,8 @@ from typing import Any, get_type_hints
 from core import InputError
 
 FILE = "thresher.toml"
+Tables = Mapping[str, Mapping[str, Any]]
+"""A table of TOML whose values are tables."""
 PERMUTATIONS = 112
 """Numbers in a signature, as `filters.signature` has it; a test holds the two together."""
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
@@ -51,7 +53,10 @@ class CrawlerConfig:
     """`[crawler]`: how hosts are treated. Delays and time-outs in seconds.
 
     `min_ip_delay` is a quarter of `min_delay` where it is not set, and 0 switches it off; `max_pages_per_host` and
-    `max_pages_per_domain` are no limit where they are not set.
+    `max_pages_per_domain` are no limit where they are not set. `timeout` is the time to the first byte: names, connections
+    and TLS have 10 seconds each, or `timeout` where that is less, and the whole exchange four times as long. `auth` has a
+    table for each domain: `user` and `password`, or `headers`, whose values may be `env:NAME`; and `http = true` where they
+    may go over connections that others can read.
     """
 
     min_delay: float = 1.0
@@ -61,11 +66,15 @@ class CrawlerConfig:
     max_backlog: str = "4GiB"
     allow_networks: tuple[str, ...] = ()
     render: str = "never"
-    browser: str = ""
     archive: str = "all"
     max_pages_per_host: int | None = None
     max_pages_per_domain: int | None = None
     max_hosts_per_domain: int = 4096
+    verify_tls: bool = True
+    nameservers: tuple[str, ...] = ()
+    proxy: str = field(default="", repr=False)
+    cookies: bool = False
+    auth: Tables = field(default_factory=dict, repr=False)
 
     @property
     def ip_delay(self) -> float:
@@ -188,11 +197,19 @@ def _typed(path: Path, key: str, value: Any, kind: Any) -> Any:
         return float(value)
     if kind in {int, int | None} and isinstance(value, int) and not isinstance(value, bool):
         return value
-    if kind is str and isinstance(value, str):
+    if kind in {str, bool} and isinstance(value, kind):
+        return value
+    if kind == Tables and isinstance(value, dict) and all(isinstance(item, dict) for item in value.values()):
         return value
     if kind == tuple[str, ...] and isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
-    words = {str: "a string", tuple[str, ...]: "a list of strings", int: "a whole number"}
+    words = {
+        str: "a string",
+        bool: "true or false",
+        Tables: 'tables such as [crawler.auth."example.org"]',
+        tuple[str, ...]: "a list of strings",
+        int: "a whole number",
+    }
     wanted = words.get(kind, "a whole number" if kind == int | None else "a number")
     raise InputError(f"{path}: {key} must be {wanted}, not {value!r}")
 
@@ -218,8 +235,8 @@ def _check(path: Path, config: Config) -> None:
             f"crawler.timeout must be more than 0 and finite, not {crawler.timeout}",
         ),
         (
-            crawler.render in {"never", "auto", "always"},
-            f"crawler.render must be 'never', 'auto' or 'always', not {crawler.render!r}",
+            crawler.render == "never",
+            f"crawler.render = {crawler.render!r}: only 'never' is available in this version",
         ),
         (
             crawler.archive in {"all", "kept"},
@@ -291,15 +308,18 @@ contact = ""                    # required to crawl: "mailto:you@example.org" or
 # min_delay = 1.0               # seconds between two requests to one host, whatever the number of workers
 #   min_ip_delay                # the same to one IP address, whatever the hosts; a quarter of min_delay where not set
 # max_body = "10MiB"            # longer bodies are cut there and marked WARC-Truncated
-# timeout = 30                  # seconds for one exchange
+# timeout = 30                  # seconds to the first byte; a whole exchange may take four times as long
 # max_backlog = "4GiB"          # a crawl that `thresher process --follow` follows waits above so many unprocessed bytes
-# render = "never"              # or "auto": what says little without scripts is opened in Chromium; or "always"
-#   browser                     # path of Chromium; looked for where not set
 # archive = "all"               # or "kept": what the cheap filters drop leaves a note with its reason, no page
 # allow_networks = []           # CIDRs exempt from the block on private, loopback and link-local addresses
+# verify_tls = true             # false takes pages whose certificate is not trusted, and notes that
+# nameservers = []              # "192.0.2.53:53"; the system's where empty
+#   proxy                       # "http://user:password@host:port" or "socks5://host:port"; no environment variable sets it
+# cookies = false               # true sends back what hosts set, within their domain
 #   max_pages_per_host          # URLs let in of one host at most; any number where not set
 #   max_pages_per_domain        # the same of one registered domain
 # max_hosts_per_domain = 4096   # host names let in of one registered domain
+#   [crawler.auth."example.org"] has what that host and those under it are told: user and password, or headers; see the docs
 
 [filters]
 # preset = "fineweb"            # none | gopher | c4 | fineweb

@@ -9,6 +9,8 @@ Rules
    sealed. A second stops at once; nothing is lost by it but open leases.
 4. A worker that dies, or may have been given up by others, is recovered and replaced; one that names an error
    ends the crawl with that error.
+5. What a user's spider begins with is added before any worker starts (`pipeline.sow`), by every command: what is
+   known changes nothing.
 """
 
 import asyncio
@@ -28,6 +30,7 @@ from typing import Literal, cast
 from uuid import uuid4
 
 from core import InputError, ThresherError
+from crawler.guest import Guest
 from crawler.pulse import GivenUp
 from crawler.render.program import program
 from crawler.replay import recover
@@ -40,12 +43,15 @@ from pipeline.berth import Berth, Left, Place, told
 from pipeline.progress import Progress
 from pipeline.project import Project
 from pipeline.screen import Screen
+from pipeline.sow import sow
 
 POLL_S = 0.5
 REPLACEMENTS = 5
 """Workers that may die without a word in one run before the run is given up."""
 GIVEN_UP = 75
 """Exit code of a worker that others may have taken for dead (EX_TEMPFAIL of sysexits.h)."""
+ENOUGH = 3
+"""Exit code of a worker whose spider has had enough of the crawl: the others end as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,15 +98,26 @@ class _Interrupts:
         self.fresh.clear()
 
 
-def crawl(project: Project, name: str, limits: Limits, progress: Progress) -> Crawled:
-    """Crawl until the frontier drains, a limit is reached or a signal asks for an end."""
+def crawl(
+    project: Project, name: str, limits: Limits, progress: Progress, guest: Guest | None = None
+) -> Crawled:
+    """Crawl until the frontier drains, a limit is reached or a signal asks for an end; with a user's spider, if given."""
     contact = project.config.contact
     with project.frontier_address() as address, project.berths() as place:
-        return asyncio.run(_crawl(project, name, contact, address, place, limits, progress))
+        if guest is not None:
+            sow(project, name, address, guest)
+        return asyncio.run(_crawl(project, name, contact, address, place, limits, progress, guest))
 
 
 async def _crawl(
-    project: Project, name: str, contact: str, address: str, place: Place, limits: Limits, progress: Progress
+    project: Project,
+    name: str,
+    contact: str,
+    address: str,
+    place: Place,
+    limits: Limits,
+    progress: Progress,
+    guest: Guest | None,
 ) -> Crawled:
     link = await connect(address)
     frontier = Frontier(link, name, budget=project.budget)
@@ -114,7 +131,7 @@ async def _crawl(
         begun = await frontier.stats()
         already = 0 if limits.in_all else _fetched(begun)
         goal = None if limits.max_pages is None else already + limits.max_pages
-        config = _worker_config(project, name, contact, address, goal, limits.max_time_s)
+        config = _worker_config(project, name, contact, address, goal, limits.max_time_s, guest)
         with _interrupts() as interrupts:
             start = partial(_start, project, config, place)
             async with _tail_kept(frontier.tail(project.store)):
@@ -165,12 +182,12 @@ async def _watch(
                     left.exitcode is not None
                 ):  # else its machine is lost, and it may live on there for a while
                     ended.add(worker.name)
-                died = left.said is None and left.exitcode != 0
+                died = left.said is None and left.exitcode not in {0, ENOUGH}
                 if died and (interrupts.count or error is not None):
                     continue
                 replaced += died
                 error = error or _fault(name, left, replaced)
-                if error is not None:
+                if error is not None or left.exitcode == ENOUGH:
                     _signal(running, signal.SIGTERM)
                 elif died:
                     await _take_up(project, frontier, name, ended)
@@ -222,7 +239,13 @@ def _fetched(stats: Stats) -> int:
 
 
 def _worker_config(
-    project: Project, name: str, contact: str, address: str, goal: int | None, max_time_s: float | None
+    project: Project,
+    name: str,
+    contact: str,
+    address: str,
+    goal: int | None,
+    max_time_s: float | None,
+    guest: Guest | None,
 ) -> Callable[[str], WorkerConfig]:
     settings = project.config.crawler
     if settings.render != "never" and project.config.project.cluster is None:
@@ -242,9 +265,15 @@ def _worker_config(
             max_body=settings.max_body_bytes,
             timeout_s=settings.timeout,
             allow_networks=settings.allow_networks,
+            verify_tls=settings.verify_tls,
+            nameservers=settings.nameservers,
+            proxy=settings.proxy,
+            cookies=settings.cookies,
+            auth=settings.auth,
             max_pages=goal,
             max_time_s=max_time_s,
             screen=screen,
+            guest=guest,
             render=cast("Literal['never', 'auto', 'always']", settings.render),
             browser=settings.browser,
             ttl_s=lives.TTL_S,
@@ -268,13 +297,16 @@ def _work(config: WorkerConfig, state: Path | None, complaint: Connection) -> No
     threading.Thread(target=_drain_with_parent, daemon=True).start()
     with nullcontext() if state is None else lives.living(state, config.crawl, config.worker):
         try:
-            run_worker(config)
+            enough = run_worker(config)
         except GivenUp:
             sys.exit(GIVEN_UP)
         except ThresherError as error:
             complaint.send(error)
         except OSError as error:
             complaint.send(ThresherError(f"crawl {config.crawl}: {error}"))
+        else:
+            if enough:
+                sys.exit(ENOUGH)
 
 
 def _drain_with_parent() -> None:

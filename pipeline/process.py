@@ -2,7 +2,7 @@
 
 A part is a range of records of one sealed WARC file. Its stages are fused: a record becomes a document or a
 skip, the document is judged, and what is kept is signed for deduplication, before the next record is read.
-Every response record that enters, but for the parts of rendered pages, and every note of a page that was not archived, leaves as exactly one row of the
+Every response or revisit record that enters, and every note of a page that was not archived, leaves as exactly one row of the
 verdicts, kept or with its reason.
 """
 
@@ -36,6 +36,7 @@ from storage.dropped import DROPPED
 from storage.dropped import decode as dropped
 from storage.manifest import Input, Manifest, Output, manifest_name, manifests, put_output
 from storage.records import DAMAGED, ArchivedRecord, read
+from storage.revisit import REVISIT
 from storage.store import Store
 
 NAME = "process"
@@ -43,8 +44,10 @@ VERSION = 1
 RECORDS_A_PART = 1000
 CRASHED = "crashed"
 """Reason of a record that takes down the process which reads it."""
-ENTERS = frozenset({"response", DAMAGED, DROPPED})
-"""Record types that are counted: what was a page, what may have been one, what was not archived."""
+ENTERS = frozenset({"response", REVISIT, DAMAGED, DROPPED})
+"""Record types that are counted: what was a page, what was one again, what may have been one, what was not archived."""
+PAGELESS = frozenset({REVISIT, DAMAGED})
+"""Those that hold no text, by which they are skipped: the document of a revisit is that of the record it refers to."""
 
 
 def step(filters: FiltersConfig) -> Step:
@@ -143,7 +146,7 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
             if record.type == "conversion":
                 dom = record
             if record.type not in ENTERS or record.resource_type:
-                continue
+                continue  # so are the parts of a rendered page: its DOM has them
             record = seen(record, dom)  # noqa: PLW2901 - the same page, as its browser saw it
             dom = None
             if record.offset in watch.crashed:
@@ -227,7 +230,7 @@ def _judged(
     if record.type == DROPPED and (remains := dropped(record.payload)) is not None:
         identity = document_id(source, record.ref)
         return None, Verdict(id=identity, keep=False, rule="archive", reason=remains.reason, measurements={})
-    found = document(record, source) if record.type != DAMAGED else Skip(reason=DAMAGED)
+    found = Skip(reason=record.type) if record.type in PAGELESS else document(record, source)
     if isinstance(found, Skip):
         return None, _skipped(source, record, found.reason)
     language = recognise(found.text)

@@ -1,40 +1,48 @@
 """`Archive`: the open WARC file of one writer, from its first capture to its seal.
 
-1. A capture's request record is written before its response record: a response in the archive is never
-   without its request. One that is dropped leaves a metadata record instead of the two.
+1. A capture's request record is written before its response record, and what is noted of it between the two: a response
+   in the archive is never without either. One that is dropped leaves a metadata record instead of them.
 2. After `commit()` everything appended before is durable, whatever happens to the writer or the machine.
-3. What a dead writer left is sealed by `recover`; a file that is being written is locked.
+3. A payload that this writer has committed before is not written again: a revisit record refers to it
+   (`storage.payloads`).
+4. Every member is checked before it is appended, by `storage.validator`: what is no WARC never enters a file.
+5. What a dead writer left is sealed by `recover`; a file that is being written is locked.
 """
 
-import hashlib
 import re
-from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID
 
 from core import Capture, Conflict, InputError, RecordRef
+from core.capture import Truncation
 from storage import cdxj
+from storage.compression import SUFFIXES, Compression, checked, compressor
 from storage.dropped import DROPPED, Dropped
+from storage.growing import GrowingFile
 from storage.manifest import Manifest
+from storage.notes import Notes
+from storage.payloads import LIMIT, Payloads
 from storage.records import mime_of
 from storage.recovery import Recovered, Survivor, recover
+from storage.revisit import REVISIT, REVISIT_MIME, Revisit
 from storage.store import Store
-from storage.unfinished import SUFFIX, Unfinished, begin, left, publish, writer_and_serial
+from storage.unfinished import begin, left, publish, writer_and_serial
+from storage.validator import validator
 from storage.warc import (
     Attachment,
     attached_record,
     capture_records,
     dropped_record,
-    member,
+    notes_record,
     payload_digest,
+    sha1,
     target_uri,
     warcinfo,
 )
 
-__all__ = ["Archive", "Recovered", "Survivor", "recover"]
+__all__ = ["Archive", "Notes", "Recovered", "Revisit", "Survivor", "recover"]
 
-BUFFER = 1 << 20
-"""Bytes appended before they are handed to the system; `commit` hands over all."""
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 
@@ -50,16 +58,20 @@ class Archive:
     """The archive of one crawl as one writer makes it: a file at a time, the next when one is full or old.
 
     `writer` names one life of one process. `max_bytes` is exceeded only by a single capture that is larger;
-    age is told by the captures' own times.
+    age is told by the captures' own times. `payloads` is how many it remembers, so as not to write them again.
     """
 
     __slots__ = (
+        "_check",
+        "_compress",
         "_crawl",
         "_max_age_ms",
         "_max_bytes",
         "_open",
+        "_payloads",
         "_serial",
         "_store",
+        "_suffix",
         "_user_agent",
         "_writer",
         "appended",
@@ -74,6 +86,8 @@ class Archive:
         user_agent: str,
         max_bytes: int = 1 << 30,
         max_age_s: int = 3600,
+        compression: Compression = "gzip",
+        payloads: int = LIMIT,
     ) -> None:
         """Raises `Conflict` where the writer left a file open in an earlier life."""
         for what, name in (("crawl", crawl), ("writer", writer)):
@@ -81,6 +95,9 @@ class Archive:
                 raise InputError(f"{name!r} cannot name a {what}: use letters, digits, dot, dash, underscore")
         self._store, self._crawl, self._writer, self._user_agent = store, crawl, writer, user_agent
         self._max_bytes, self._max_age_ms = max_bytes, max_age_s * 1000
+        self._suffix = SUFFIXES[checked(compression)]
+        self._compress, self._check = compressor(compression), validator(compression)
+        self._payloads = Payloads(payloads)
         if any(writer_and_serial(crawl, name)[0] == writer for name in left(store, crawl)):
             raise Conflict(
                 f"writer {writer} has an archive file of crawl {crawl} open from an earlier life: recover it "
@@ -91,7 +108,7 @@ class Archive:
             serial for owner, serial in (writer_and_serial(crawl, name) for name in sealed) if owner == writer
         ]
         self._serial = max(serials, default=-1)
-        self._open: _OpenFile | None = None
+        self._open: GrowingFile | None = None
         self.appended = 0
         """Bytes of everything appended so far, to this file and those before."""
 
@@ -100,8 +117,51 @@ class Archive:
         """The open file; None where the next capture begins one."""
         return None if self._open is None else Growing(self._open.size, self._open.since_ms)
 
+    def append(
+        self,
+        capture: Capture,
+        record_id: UUID,
+        *,
+        notes: Notes | None = None,
+        revisit: Revisit | None = None,
+        resource_type: str = "",
+    ) -> RecordRef:
+        """Add the exchange; `record_id` becomes the response record's. Not durable before `commit`.
+
+        `notes` become a metadata record beside it. Where a `revisit` is given, or this writer has committed the same
+        payload before, a revisit record takes the response's place. What is given must be durable. `resource_type` is what a page
+        wanted it for, where it is a part of one (`script`, `xhr`).
+
+        Where it raises, nothing of this capture was added, and it may be appended again. Raises `CorruptData` for
+        what would be no WARC (`storage.validator`).
+        """
+        digest = payload_digest(capture)
+        revisit = revisit or self._payloads.find(capture, digest)
+        request, response = capture_records(
+            capture, record_id=record_id, revisit=revisit, digest=digest, resource_type=resource_type
+        )
+        records = [("request", request), (REVISIT if revisit else "response", response)]
+        if notes is not None:
+            records.insert(1, ("metadata", notes_record(capture, notes, record_id=record_id)))
+        found = digest if revisit is None or revisit.profile == "identical-payload-digest" else revisit.digest
+        ref = self._add(capture.started_ms, records, digest=found)
+        row = cdxj.row(
+            ref=ref,
+            url=target_uri(capture.url.wire),
+            date_ms=capture.started_ms,
+            mime=REVISIT_MIME if revisit else mime_of(capture.header("content-type")),
+            status=capture.status,
+            etag=capture.header("etag"),
+            last_modified=capture.header("last-modified"),
+            revisit=revisit,
+        )
+        self._index(row)
+        if revisit is None:
+            self._payloads.appended(capture, digest, record_id)
+        return ref
+
     def room(self, size: int, date_ms: int) -> None:
-        """What is appended next, up to `size` bytes and dated no later than this, lies in one file."""
+        """See that what is appended next, up to `size` bytes and dated no later than this, lies in one file."""
         self._room(date_ms, size)
 
     def attach(
@@ -114,46 +174,28 @@ class Archive:
         date_ms: int,
         record_id: UUID,
         response_id: UUID,
-    ) -> None:
-        """Add what was made of a response; `record_id` becomes its own. It is in no index. Not durable before `commit`."""
-        record = member(
-            attached_record(
-                kind,
-                block,
-                uri=uri,
-                mime=mime,
-                date_ms=date_ms,
-                record_id=record_id,
-                response_id=response_id,
-            )
-        )
-        self._room(date_ms, len(record)).add(kind, record)
-        self.appended += len(record)
+        truncated: Truncation | None = None,
+    ) -> RecordRef:
+        """Add what was made of a response, such as the DOM that a browser came to; `record_id` becomes its own.
+        Not durable before `commit`.
 
-    def append(self, capture: Capture, record_id: UUID, *, resource_type: str = "") -> RecordRef:
-        """Add the exchange; `record_id` becomes the response record's. Not durable before `commit`.
-
-        `resource_type` is what a page wanted it for, where it is a part of one.
-
-        Where it raises, nothing of this capture was added, and it may be appended again.
+        A `conversion` of the page has its `uri`, and is in no index: a replay shows what the server sent. A `resource` is
+        looked up by its `uri`, so that should be one of its own (`urn:view:https://...`).
         """
-        request, response = map(
-            member, capture_records(capture, record_id=record_id, resource_type=resource_type)
+        record = attached_record(
+            kind,
+            block,
+            uri=uri,
+            mime=mime,
+            date_ms=date_ms,
+            record_id=record_id,
+            response_id=response_id,
+            truncated=truncated,
         )
-        into = self._room(capture.started_ms, len(request) + len(response))
-        offset = into.size + len(request)
-        ref = RecordRef(file=into.name, offset=offset, length=len(response), digest=payload_digest(capture))
-        row = cdxj.row(
-            ref=ref,
-            url=target_uri(capture.url.wire),
-            date_ms=capture.started_ms,
-            mime=mime_of(capture.header("content-type")),
-            status=capture.status,
-        )
-        into.add("request", request)
-        into.add("response", response)
-        into.lines.append(cdxj.line(row))
-        self.appended += len(request) + len(response)
+        ref = self._add(date_ms, [(kind, record)], digest=sha1(block))
+        if kind in cdxj.INDEXED:
+            row = cdxj.row(ref=ref, url=target_uri(uri), date_ms=date_ms, mime=mime_of(mime), status=None)
+            self._index(row)
         return ref
 
     def drop(self, capture: Capture, record_id: UUID, dropped: Dropped) -> None:
@@ -161,15 +203,15 @@ class Archive:
 
         Not durable before `commit`. It is in no index: there is nothing to look up.
         """
-        record = member(dropped_record(capture, dropped, record_id=record_id))
-        self._room(capture.started_ms, len(record)).add(DROPPED, record)
-        self.appended += len(record)
+        record = dropped_record(capture, dropped, record_id=record_id)
+        self._add(capture.started_ms, [(DROPPED, record)], digest="")
 
     def commit(self) -> None:
         """Bring everything appended to disk. Where it raises, it may be called again."""
         if self._open is not None:
             self._open.flush()
             self._open.unfinished.sync()
+            self._payloads.committed()
 
     def seal(self) -> Manifest | None:
         """Close and publish the open file with its index and Manifest; None where nothing was appended.
@@ -199,7 +241,23 @@ class Archive:
             self._open.unfinished.close()
             self._open = None
 
-    def _room(self, date_ms: int, size: int) -> "_OpenFile":
+    def _add(self, date_ms: int, records: Sequence[tuple[str, bytes]], *, digest: str) -> RecordRef:
+        """Add records that belong together; returns where the last of them lies."""
+        members = [self._compress(record) for _, record in records]
+        self._check(members)
+        size = sum(map(len, members))
+        into = self._room(date_ms, size)
+        for (kind, _), member in zip(records, members, strict=True):
+            into.add(kind, member)
+        self.appended += size
+        length = len(members[-1])
+        return RecordRef(file=into.name, offset=into.size - length, length=length, digest=digest)
+
+    def _index(self, row: cdxj.Row) -> None:
+        assert self._open is not None
+        self._open.lines.append(cdxj.line(row))
+
+    def _room(self, date_ms: int, size: int) -> GrowingFile:
         """The file that takes `size` bytes more: the open one, or the next where that is full or old."""
         if self._open is not None and (
             self._open.size + size > self._max_bytes or date_ms - self._open.since_ms > self._max_age_ms
@@ -211,11 +269,11 @@ class Archive:
         self._open.make_room()
         return self._open
 
-    def _begin(self, now_ms: int) -> "_OpenFile":
+    def _begin(self, now_ms: int) -> GrowingFile:
         # Counted first: a name that was tried once is never tried again.
         self._serial += 1
-        name = f"{self._crawl}-{self._writer}-{self._serial:05d}{SUFFIX}"
-        begun = _OpenFile(
+        name = f"{self._crawl}-{self._writer}-{self._serial:05d}{self._suffix}"
+        begun = GrowingFile(
             file_name=name,
             name=f"warc/{self._crawl}/{name}",
             unfinished=begin(self._store, self._crawl, name),
@@ -229,50 +287,11 @@ class Archive:
             "robots": "obey",
             "http-header-user-agent": self._user_agent,
         }
-        begun.add("warcinfo", member(warcinfo(name, date_ms=now_ms, fields=fields)))
+        info = self._compress(warcinfo(name, date_ms=now_ms, fields=fields))
+        self._check([info])
+        begun.add("warcinfo", info)
         return begun
 
     def __repr__(self) -> str:
         doing = f"{self._open.size} bytes in {self._open.name}" if self._open else "no open file"
         return f"<archive of {self._crawl} by {self._writer}: {doing}>"
-
-
-class _OpenFile:
-    """The file being written and what its seal will say. Bytes leave the buffer only once they are written."""
-
-    __slots__ = (
-        "_buffer",
-        "_written",
-        "counts",
-        "file_name",
-        "lines",
-        "name",
-        "sha256",
-        "since_ms",
-        "size",
-        "unfinished",
-    )
-
-    def __init__(self, *, file_name: str, name: str, unfinished: Unfinished, since_ms: int) -> None:
-        self.file_name, self.name, self.unfinished, self.since_ms = file_name, name, unfinished, since_ms
-        self.size = self._written = 0
-        self.sha256 = hashlib.sha256()
-        self.counts: Counter[str] = Counter()
-        self.lines: list[str] = []
-        self._buffer = bytearray()
-
-    def add(self, record_type: str, data: bytes) -> None:
-        self._buffer += data
-        self.size += len(data)
-        self.counts[record_type] += 1
-
-    def make_room(self) -> None:
-        if len(self._buffer) >= BUFFER:
-            self.flush()
-
-    def flush(self) -> None:
-        data = bytes(self._buffer)
-        self.unfinished.write(data, self._written)
-        self.sha256.update(data)
-        self._written += len(data)
-        self._buffer.clear()

@@ -1,28 +1,37 @@
-"""CDXJ: the index beside a WARC file, one line a response, in the order of SURT and time.
+"""CDXJ: the index beside a WARC file, one line a response, revisit or resource, in the order of SURT and time.
 
 A line is `surt timestamp {json}`, as pywb and the Common Crawl write it: the timestamp of 14 digits is UTC,
-the values of the JSON are all texts. `filename` is the name of the WARC file in the storage.
+the values of the JSON are all texts. `filename` is the name of the WARC file in the storage. A revisit has the type
+`warc/revisit`. Ours are `etag` and `last-modified`, what a server is to be told to answer only what has changed; `ms`,
+the milliseconds behind the timestamp; and, of a revisit, `original-url` and `original-ms`, what it refers to.
 """
 
 import gzip
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from json.encoder import encode_basestring_ascii as quoted
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import urlsplit
 
 from core import CorruptData, RecordRef, Url
+from storage.records import ArchivedRecord
+from storage.revisit import REVISIT, REVISIT_MIME, Revisit
 from storage.warc import EPOCH, target_uri
 
 LEVEL = 6
 """zlib's own default: an index is small beside its WARC file."""
+LONGEST_VALIDATOR = 256
+"""Characters of an ETag or a Last-Modified; a longer one is left out, for cut it is none."""
+INDEXED = frozenset({"response", REVISIT, "resource"})
+"""Types of records that can be looked up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One archived response."""
+    """One record that can be looked up."""
 
     surt: str
     timestamp: str
@@ -35,14 +44,38 @@ class Row:
     length: int
     offset: int
     filename: str
+    etag: str = ""
+    last_modified: str = ""
+    ms: int = 0
+    """Milliseconds behind the timestamp."""
+    original_url: str = ""
+    """WARC-Refers-To-Target-URI of a revisit."""
+    original_date_ms: int = 0
+    """WARC-Refers-To-Date of a revisit."""
+
+    @property
+    def date_ms(self) -> int:
+        """WARC-Date, milliseconds since the epoch, UTC. Raises `ValueError` where the timestamp is no time."""
+        digits = f"{self.timestamp}{'00000101000000'[len(self.timestamp) :]}"  # others write fewer
+        moment = datetime(int(digits[:4]), *(int(digits[at : at + 2]) for at in range(4, 14, 2)), tzinfo=UTC)
+        return (moment - EPOCH) // timedelta(milliseconds=1) + self.ms
 
 
-def row(*, ref: RecordRef, url: str, date_ms: int, mime: str, status: int | None) -> Row:
-    """The row of a record."""
-    moment = EPOCH + timedelta(milliseconds=date_ms)
+def row(
+    *,
+    ref: RecordRef,
+    url: str,
+    date_ms: int,
+    mime: str,
+    status: int | None,
+    etag: str | None = None,
+    last_modified: str | None = None,
+    revisit: Revisit | None = None,
+) -> Row:
+    """The row of a record. Validators that are too long are left out."""
     return Row(
         surt=surt(url),
-        timestamp=f"{moment:%Y%m%d%H%M%S}",
+        timestamp=timestamp(date_ms),
         url=url,
         mime=mime,
         status=status or 0,
@@ -50,21 +83,44 @@ def row(*, ref: RecordRef, url: str, date_ms: int, mime: str, status: int | None
         length=ref.length,
         offset=ref.offset,
         filename=ref.file,
+        etag=_validator(etag),
+        last_modified=_validator(last_modified),
+        ms=date_ms % 1000,
+        original_url=revisit.uri if revisit else "",
+        original_date_ms=revisit.date_ms if revisit else 0,
+    )
+
+
+def row_of(record: ArchivedRecord, ref: RecordRef) -> Row | None:
+    """The row of a record that was read back and lies at `ref`; None for one that nobody looks up."""
+    if record.type not in INDEXED:
+        return None
+    return row(
+        ref=ref,
+        url=record.url,
+        date_ms=record.date_ms,
+        mime=REVISIT_MIME if record.type == REVISIT else record.mime,
+        status=record.status,
+        etag=record.header("etag"),
+        last_modified=record.header("last-modified"),
+        revisit=record.revisit,
     )
 
 
 def line(row: Row) -> str:
     """The row as its line, without line break. Holds only ASCII."""
-    fields = {
-        "url": row.url,
-        "mime": row.mime,
-        "status": str(row.status),
-        "digest": row.digest,
-        "length": str(row.length),
-        "offset": str(row.offset),
-        "filename": row.filename,
-    }
-    return f"{row.surt} {row.timestamp} {json.dumps(fields)}"
+    more = f', "etag": {quoted(row.etag)}' if row.etag else ""
+    if row.last_modified:
+        more += f', "last-modified": {quoted(row.last_modified)}'
+    if row.ms:
+        more += f', "ms": "{row.ms}"'
+    if row.original_url:
+        more += f', "original-url": {quoted(row.original_url)}, "original-ms": "{row.original_date_ms}"'
+    return (
+        f'{row.surt} {row.timestamp} {{"url": {quoted(row.url)}, "mime": {quoted(row.mime)}, '
+        f'"status": "{row.status}", "digest": {quoted(row.digest)}, "length": "{row.length}", '
+        f'"offset": "{row.offset}", "filename": {quoted(row.filename)}{more}}}'
+    )
 
 
 def write(path: Path, lines: Iterable[str]) -> None:
@@ -79,7 +135,7 @@ def read(file: BinaryIO, *, name: str) -> Iterator[Row]:
     try:
         with gzip.open(file, "rt", encoding="ascii", newline="\n") as lines:
             for text in lines:
-                yield _parsed(text)
+                yield parse(text)
                 number += 1
     except (ValueError, KeyError, TypeError, EOFError, OSError) as error:
         raise CorruptData(
@@ -97,12 +153,18 @@ def surt(url: str) -> str:
         return url.lower()
 
 
-def _parsed(text: str) -> Row:
-    key, timestamp, fields = text.split(" ", 2)
+def timestamp(date_ms: int) -> str:
+    """`YYYYMMDDhhmmss` of milliseconds since the epoch."""
+    return f"{EPOCH + timedelta(milliseconds=date_ms):%Y%m%d%H%M%S}"
+
+
+def parse(text: str) -> Row:
+    """The row of a line. Raises `ValueError`, `KeyError` or `TypeError` for what is none."""
+    key, moment, fields = text.split(" ", 2)
     found = json.loads(fields)
     return Row(
         surt=key,
-        timestamp=timestamp,
+        timestamp=moment,
         url=found["url"],
         mime=found.get("mime", ""),
         status=int(found.get("status") or 0),
@@ -110,4 +172,14 @@ def _parsed(text: str) -> Row:
         length=int(found["length"]),
         offset=int(found["offset"]),
         filename=found["filename"],
+        etag=found.get("etag", ""),
+        last_modified=found.get("last-modified", ""),
+        ms=int(found.get("ms", 0)),
+        original_url=found.get("original-url", ""),
+        original_date_ms=int(found.get("original-ms", 0)),
     )
+
+
+def _validator(value: str | None) -> str:
+    text = (value or "").strip()
+    return text if len(text) <= LONGEST_VALIDATOR else ""

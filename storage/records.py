@@ -20,6 +20,7 @@ from storage.dropped import DROPPED, WARC_FIELDS
 from storage.dropped import decode as dropped
 from storage.members import HEAD_END, NO_RECORD, PLAIN, Member, members
 from storage.payload import TOO_LONG, content_decoded, transfer_decoded
+from storage.revisit import REVISIT, Revisit, profile_of
 
 PAYLOAD_LIMIT = 64 << 20
 """Bytes of a payload, and of a record's block, at most."""
@@ -32,7 +33,7 @@ NO_HEAD = "no_http_head"
 
 WRONG_LENGTH = "wrong_length"
 
-HTTP_TYPES = ("response", "request", "revisit")
+HTTP_TYPES = ("response", "request", REVISIT)
 HEADERS_OF_PAYLOAD = ("transfer-encoding", "content-encoding", "content-type")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LF_LINE = re.compile(rb"[^\r\n]*\n")
@@ -70,6 +71,8 @@ class ArchivedRecord:
     """Reason code of what is wrong with the record, or None."""
     resource_type: str = ""
     """WARC-Resource-Type: what a page wanted it for, where it is a part of one (`script`, `xhr`, ...)."""
+    revisit: Revisit | None = None
+    """What a revisit record refers to, where it says it in the words of the standard; None of any other record."""
 
     @property
     def offset(self) -> int:
@@ -165,7 +168,25 @@ def _record(member: Member, file: str, limit: int) -> ArchivedRecord:
         ),
         problem=problem or found.problem,
         resource_type=_value(head, "WARC-Resource-Type"),
+        revisit=_revisit(head) if kind == REVISIT else None,
     )
+
+
+def _revisit(head: HeaderMap) -> Revisit | None:
+    profile = profile_of(_value(head, "WARC-Profile"))
+    uri, date = _unbracketed(_value(head, "WARC-Refers-To-Target-URI")), _value(head, "WARC-Refers-To-Date")
+    if profile is None or not uri:
+        return None
+    try:
+        return Revisit(
+            profile=profile,
+            refers_to=_unbracketed(_value(head, "WARC-Refers-To")),
+            uri=uri,
+            date_ms=(datetime.fromisoformat(date) - EPOCH) // timedelta(milliseconds=1),
+            digest=_value(head, "WARC-Payload-Digest"),
+        )
+    except (InputError, ValueError, TypeError):
+        return None
 
 
 class _Found(NamedTuple):

@@ -16,19 +16,21 @@ from typing import NamedTuple
 
 from core import InputError
 from storage import cdxj
-from storage.dropped import DROPPED
+from storage.compression import stem
 from storage.files import sync
 from storage.manifest import Manifest, digest, manifest_name
 from storage.records import DAMAGED, read
+from storage.revisit import REVISIT
 from storage.store import Store
-from storage.unfinished import STEP_NAME, SUFFIX, left, publish, take, writer_and_serial
+from storage.unfinished import STEP_NAME, left, publish, take, writer_and_serial
 
 PIECE = 1 << 20
 """Bytes copied at a time."""
+ANSWERS = frozenset({"response", REVISIT})
 
 
 class Survivor(NamedTuple):
-    """A response record that outlived its writer."""
+    """A response or revisit record that outlived its writer."""
 
     record_id: str
     url: str
@@ -59,7 +61,7 @@ def recover(store: Store, crawl: str, writer_is_dead: Callable[[str], bool]) -> 
             if remains is None:
                 continue
             # Sealed already: another recovery is removing what is left, and it may be no longer whole.
-            done = store.exists(manifest_name(STEP_NAME, f"{crawl}/{name.removesuffix(SUFFIX)}"))
+            done = store.exists(manifest_name(STEP_NAME, f"{crawl}/{stem(name)}"))
             recovered = None if done else _recovered(store, crawl, writer, name, remains.path)
             remains.end()
         if recovered is not None:
@@ -80,17 +82,15 @@ def _recovered(store: Store, crawl: str, writer: str, file_name: str, path: Path
         for record in read(file, name=name):
             if record.type == DAMAGED:
                 continue
-            if record.type == "response":
-                ref = replace(record.ref, offset=size)
-                row = cdxj.row(
-                    ref=ref, url=record.url, date_ms=record.date_ms, mime=record.mime, status=record.status
-                )
+            row = cdxj.row_of(record, replace(record.ref, offset=size))
+            if row is not None:
                 lines.append(cdxj.line(row))
+            if record.type in ANSWERS:
                 survivors.append(Survivor(record.record_id, record.url, record.status or 0, size))
             counts[record.type] += 1
             _extend(spans, record.offset, record.length)
             size += record.length
-    if not counts["request"] + counts["response"] + counts[DROPPED]:
+    if not counts.keys() - {"warcinfo"}:
         return None
     if spans == [(0, size)]:
         os.truncate(path, size)

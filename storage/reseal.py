@@ -20,15 +20,13 @@ ENDINGS = (".warc.gz", ".warc.zst", ".warc.lz4", ".warc")
 
 
 def contents(file: BinaryIO, name: str) -> tuple[Counter[str], list[str]]:
-    """Records by type, and the index lines of the responses. Raises `InputError` for a file that is no WARC."""
+    """Records by type, and the index lines. Raises `InputError` for a file that is no WARC."""
     counts: Counter[str] = Counter()
     lines = []
     for record in read(file, name=name):
         counts[record.type] += 1
-        if record.type == "response":
-            row = cdxj.row(
-                ref=record.ref, url=record.url, date_ms=record.date_ms, mime=record.mime, status=record.status
-            )
+        row = cdxj.row_of(record, record.ref)
+        if row is not None:
             lines.append(cdxj.line(row))
     return counts, lines
 

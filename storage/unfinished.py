@@ -1,6 +1,6 @@
 """Unfinished archive files: where the bytes of an open one lie, and how it is published.
 
-An open file has its final name, `<crawl>-<writer>-<serial>.warc.gz`, from the beginning, so that a `RecordRef` into
+An open file has its final name, `<crawl>-<writer>-<serial>.warc.gz` (or `.warc.zst`), from the beginning, so that a `RecordRef` into
 it never changes. Where the store is a directory it lies there, in `warc/<crawl>/.open/` (`storage.openfile`);
 elsewhere it is put piece by piece (`storage.segments`). Either way what was written before `sync` outlives its writer.
 
@@ -16,6 +16,7 @@ from typing import Protocol
 
 from core import CorruptData
 from storage import cdxj, openfile, segments
+from storage.compression import compression_of, stem
 from storage.files import Files
 from storage.manifest import (
     JSON,
@@ -33,7 +34,7 @@ from storage.store import Store
 STEP_NAME = "archive"
 STEP = f"{STEP_NAME}@1"
 RECIPE: dict[str, JSON] = {"format": "WARC/1.1"}
-SUFFIX, INDEX_SUFFIX = ".warc.gz", ".cdxj.gz"
+INDEX_SUFFIX = ".cdxj.gz"
 WRITER_AND_SERIAL = re.compile(r"(.+)-(\d{5,})")
 
 
@@ -85,7 +86,7 @@ def begin(store: Store, crawl: str, name: str) -> Unfinished:
 def left(store: Store, crawl: str) -> list[str]:
     """Names of the open files of a crawl, their writers dead or alive, in order."""
     found = openfile.left(store, crawl) if isinstance(store, Files) else segments.left(store, crawl)
-    return [name for name in found if name.startswith(f"{crawl}-") and name.endswith(SUFFIX)]
+    return [name for name in found if name.startswith(f"{crawl}-") and compression_of(name)]
 
 
 def take(store: Store, crawl: str, name: str) -> AbstractContextManager[Left | None]:
@@ -97,7 +98,7 @@ def take(store: Store, crawl: str, name: str) -> AbstractContextManager[Left | N
 
 def writer_and_serial(crawl: str, name: str) -> tuple[str, int]:
     """What a file name says; no writer where it is none of ours."""
-    found = WRITER_AND_SERIAL.fullmatch(name.removesuffix(SUFFIX).removeprefix(f"{crawl}-"))
+    found = WRITER_AND_SERIAL.fullmatch(stem(name).removeprefix(f"{crawl}-"))
     return (found[1], int(found[2])) if found else ("", 0)
 
 
@@ -115,17 +116,17 @@ def publish(
 
     Where it raises, it may be called again. Raises `CorruptData` where other bytes are published already.
     """
-    stem = file_name.removesuffix(SUFFIX)
-    sealed = manifest_name(STEP_NAME, f"{crawl}/{stem}")
+    part = f"{crawl}/{stem(file_name)}"
+    sealed = manifest_name(STEP_NAME, part)
     if not whole.exists() and store.exists(sealed):
         return load(store, sealed)
-    name, index = f"warc/{crawl}/{file_name}", f"warc/{crawl}/{stem}{INDEX_SUFFIX}"
+    name, index = f"warc/{crawl}/{file_name}", f"warc/{part}{INDEX_SUFFIX}"
     if not store.adopt(whole, name) and stored_digest(store, name) != sha256:
         raise CorruptData(f"{name} is published with other bytes than its writer had; compare and remove one")
     warc = Output(name=name, bytes=whole.stat().st_size, sha256=sha256, rows=counts.total())
     manifest = Manifest(
         step=STEP,
-        part=f"{crawl}/{stem}",
+        part=part,
         fingerprint=fingerprint(STEP, RECIPE, ()),
         recipe=RECIPE,
         inputs=(),

@@ -1,90 +1,108 @@
-"""WARC/1.1 records of a capture, byte for byte as it came over the wire.
+"""WARC/1.1 records of an exchange, byte for byte as it came over the wire.
 
-1. The block of a response or request record is what was sent, chunk framing included. Digests are SHA-1 in
-   base32, as the rest of the world writes them: of the block, and of the entity after transfer decoding.
-2. Ids of request and warcinfo records derive from the response's id and the file's name: the same capture
-   gives the same bytes.
-3. A record is one gzip member of its own, so that seeking to its offset is enough to read it.
+1. The block of a response or request record is what was sent, chunk framing included; of a revisit record, the head
+   of the response. Digests are SHA-1 in base32, as the rest of the world writes them: of the block, and of the
+   entity after transfer decoding.
+2. Ids of all other records derive from the response's id and the file's name: the same capture gives the same bytes.
+3. What was spoken stands in `WARC-Protocol` (`http/1.1`, `h2`, `tls/1.3`) and `WARC-Cipher-Suite`, on request and response.
 4. Nothing that a server or a page chose can add a line to a record's head: the URL is percent-encoded, the
    peer is parsed as an address.
 
-Records are read back by `storage.records`.
+They are checked by `storage.validator`, compressed by `storage.compression`, and read back by `storage.records`.
 """
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Literal, get_args
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from isal import igzip
-
 from core import Capture, InputError
 from core.capture import Truncation
-from storage.dropped import WARC_FIELDS, Dropped, encode
-from storage.records import ArchivedRecord, read
+from storage.dropped import WARC_FIELDS, Dropped
+from storage.dropped import encode as encode_dropped
+from storage.notes import Notes
+from storage.notes import encode as encode_notes
+from storage.revisit import PROFILES, Revisit
 
-__all__ = [
-    "ArchivedRecord",
-    "Attachment",
-    "attached_record",
-    "capture_records",
-    "dropped_record",
-    "member",
-    "payload_digest",
-    "read",
-    "target_uri",
-    "warcinfo",
-]
-
+Head = list[tuple[str, str]]
 Attachment = Literal["resource", "conversion", "metadata"]
 
-LEVEL = 1
-"""isal compresses some 2.5 times as fast as zlib's level 1, to about the size of its level 3."""
 KEPT_IN_URI = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "<>")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}")
+MIME = re.compile(r"[\w.+-]+/[\w.+-]+(?:; ?[\w-]+=[\w.+-]+)?", re.ASCII)
 
 
-def capture_records(capture: Capture, *, record_id: UUID, resource_type: str = "") -> tuple[bytes, bytes]:
-    """The request record and the response record, uncompressed. `record_id` becomes the response's.
+def capture_records(
+    capture: Capture,
+    *,
+    record_id: UUID,
+    revisit: Revisit | None = None,
+    digest: str | None = None,
+    resource_type: str = "",
+) -> tuple[bytes, bytes]:
+    """The request record and the response record, uncompressed; a revisit record in place of that where one is given.
+    `record_id` becomes its id; `digest` spares making `payload_digest` again. `resource_type` is what a page
+    wanted it for, where it is a part of one; browsertrix-crawler writes it in the same field.
 
-    Raises `InputError` where the peer is no IP address or the truncation no word of the standard.
+    Raises `InputError` where the peer is no IP address, the truncation no word of the standard, or what was spoken
+    no token.
     """
-    uri, date, peer = target_uri(capture.url.wire), warc_date(capture.started_ms), _address(capture.peer)
-    peer += [("WARC-Resource-Type", resource_type)] if resource_type else []
     response_id, request_id = record_id.urn, uuid5(record_id, "request").urn
+    about: Head = [
+        ("WARC-Target-URI", target_uri(capture.url.wire)),
+        ("WARC-Date", warc_date(capture.started_ms)),
+        *_address(capture.peer),
+        *_spoken(capture),
+        *([("WARC-Resource-Type", resource_type)] if resource_type else []),
+    ]
     request = _record(
         [
             ("WARC-Type", "request"),
             ("WARC-Record-ID", f"<{request_id}>"),
             ("WARC-Concurrent-To", f"<{response_id}>"),
-            ("WARC-Target-URI", uri),
-            ("WARC-Date", date),
-            *peer,
-            ("WARC-Block-Digest", _sha1(capture.request)),
+            *about,
+            ("WARC-Block-Digest", sha1(capture.request)),
             ("Content-Type", "application/http; msgtype=request"),
         ],
         capture.request,
     )
+    block = capture.response if revisit is None else capture.response[: capture.head_length]
+    answered = payload_digest(capture) if digest is None else digest
     response = _record(
         [
-            ("WARC-Type", "response"),
+            ("WARC-Type", "response" if revisit is None else "revisit"),
             ("WARC-Record-ID", f"<{response_id}>"),
             ("WARC-Concurrent-To", f"<{request_id}>"),
-            ("WARC-Target-URI", uri),
-            ("WARC-Date", date),
-            *peer,
-            *_truncation(capture.truncated),
-            ("WARC-Payload-Digest", payload_digest(capture)),
-            ("WARC-Block-Digest", _sha1(capture.response)),
+            *about,
+            *(_whole(capture, answered) if revisit is None else _revisited(revisit, capture, answered)),
+            ("WARC-Block-Digest", sha1(block)),
             ("Content-Type", "application/http; msgtype=response"),
         ],
-        capture.response,
+        block,
     )
     return request, response
+
+
+def notes_record(capture: Capture, notes: Notes, *, record_id: UUID) -> bytes:
+    """The metadata record beside the response of that id, uncompressed."""
+    block = encode_notes(notes, capture)
+    head = [
+        ("WARC-Type", "metadata"),
+        ("WARC-Record-ID", f"<{uuid5(record_id, 'metadata').urn}>"),
+        ("WARC-Concurrent-To", f"<{record_id.urn}>"),
+        ("WARC-Target-URI", target_uri(capture.url.wire)),
+        ("WARC-Date", warc_date(capture.started_ms)),
+        ("WARC-Block-Digest", sha1(block)),
+        ("Content-Type", WARC_FIELDS),
+    ]
+    return _record(head, block)
 
 
 def attached_record(
@@ -96,16 +114,24 @@ def attached_record(
     date_ms: int,
     record_id: UUID,
     response_id: UUID,
+    truncated: Truncation | None = None,
 ) -> bytes:
-    """What was made of a response, uncompressed: a `conversion` refers to it, other kinds came with it."""
+    """What was made of a response, uncompressed: a `conversion` or `metadata` refers to it, a `resource` came with it.
+
+    Raises `InputError` where the type is no media type.
+    """
+    if not MIME.fullmatch(mime):
+        raise InputError(f"{mime!r} is no media type: give one such as text/html")
+    digest = sha1(block)
     head = [
         ("WARC-Type", kind),
         ("WARC-Record-ID", f"<{record_id.urn}>"),
-        ("WARC-Refers-To" if kind == "conversion" else "WARC-Concurrent-To", f"<{response_id.urn}>"),
+        ("WARC-Concurrent-To" if kind == "resource" else "WARC-Refers-To", f"<{response_id.urn}>"),
         ("WARC-Target-URI", target_uri(uri)),
         ("WARC-Date", warc_date(date_ms)),
-        ("WARC-Payload-Digest", _sha1(block)),
-        ("WARC-Block-Digest", _sha1(block)),
+        *_truncation(truncated),
+        ("WARC-Payload-Digest", digest),
+        ("WARC-Block-Digest", digest),
         ("Content-Type", mime),
     ]
     return _record(head, block)
@@ -113,14 +139,14 @@ def attached_record(
 
 def dropped_record(capture: Capture, dropped: Dropped, *, record_id: UUID) -> bytes:
     """The metadata record that stands for an exchange which is not archived, uncompressed."""
-    block = encode(dropped)
+    block = encode_dropped(dropped)
     head = [
         ("WARC-Type", "metadata"),
         ("WARC-Record-ID", f"<{record_id.urn}>"),
         ("WARC-Target-URI", target_uri(capture.url.wire)),
         ("WARC-Date", warc_date(capture.started_ms)),
         *_address(capture.peer),
-        ("WARC-Block-Digest", _sha1(block)),
+        ("WARC-Block-Digest", sha1(block)),
         ("Content-Type", WARC_FIELDS),
     ]
     return _record(head, block)
@@ -135,21 +161,15 @@ def warcinfo(filename: str, *, date_ms: int, fields: Mapping[str, str]) -> bytes
         ("WARC-Record-ID", f"<{uuid5(NAMESPACE_URL, filename).urn}>"),
         ("WARC-Filename", _one_line(filename)),
         ("WARC-Date", warc_date(date_ms)),
-        ("WARC-Block-Digest", _sha1(body)),
+        ("WARC-Block-Digest", sha1(body)),
         ("Content-Type", WARC_FIELDS),
     ]
     return _record(head, body)
 
 
-def member(record: bytes) -> bytes:
-    """The record as one gzip member, without time or name in its header."""
-    compressed: bytes = igzip.compress(record, LEVEL, mtime=0)
-    return compressed
-
-
 def payload_digest(capture: Capture) -> str:
     """`sha1:BASE32` of the entity after transfer decoding, still content-encoded."""
-    return _sha1(capture.payload)
+    return sha1(capture.payload)
 
 
 def target_uri(url: str) -> str:
@@ -166,17 +186,50 @@ def warc_date(milliseconds: int) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
 
 
-def _record(head: list[tuple[str, str]], block: bytes) -> bytes:
-    lines = "".join(f"{name}: {value}\r\n" for name, value in head)
+def _whole(capture: Capture, digest: str) -> Head:
+    return [*_truncation(capture.truncated), ("WARC-Payload-Digest", digest)]
+
+
+def _revisited(revisit: Revisit, capture: Capture, digest: str) -> Head:
+    same = revisit.profile == "identical-payload-digest"
+    if same and capture.truncated:
+        raise InputError(f"{capture.url.wire}: a payload that was cut is not known to be the same as another")
+    known = digest if same else revisit.digest
+    return [
+        ("WARC-Profile", f"{PROFILES}{revisit.profile}"),
+        *([("WARC-Refers-To", f"<{revisit.refers_to}>")] if revisit.refers_to else []),
+        ("WARC-Refers-To-Target-URI", target_uri(revisit.uri)),
+        ("WARC-Refers-To-Date", warc_date(revisit.date_ms)),
+        # The standard asks for it where a payload is left out (section 6.7.2).
+        *_truncation("length" if same else capture.truncated),
+        *([("WARC-Payload-Digest", known)] if known else []),
+    ]
+
+
+def _spoken(capture: Capture) -> Head:
+    """By the convention that is proposed for WARC (iipc/warc-specifications, issues 42 and 106)."""
+    lines: Head = [("WARC-Protocol", capture.protocol)]
+    if capture.tls is not None:
+        lines += [("WARC-Protocol", f"tls/{capture.tls.version}"), ("WARC-Cipher-Suite", capture.tls.cipher)]
+    for name, value in lines:
+        if not TOKEN.fullmatch(value):
+            raise InputError(f"a capture's {name} is {value!r}: give a token such as http/1.1 or tls/1.3")
+    return lines
+
+
+def _record(head: Head, block: bytes) -> bytes:
+    lines = "".join([f"{name}: {value}\r\n" for name, value in head])
     return b"WARC/1.1\r\n%bContent-Length: %d\r\n\r\n%b\r\n\r\n" % (lines.encode(), len(block), block)
 
 
-def _sha1(data: bytes) -> str:
+def sha1(data: bytes) -> str:
+    """`sha1:BASE32`, as WARC files and their indexes have it."""
     digest = hashlib.sha1(data, usedforsecurity=False).digest()
     return f"sha1:{base64.b32encode(digest).decode()}"
 
 
-def _address(peer: str) -> list[tuple[str, str]]:
+@lru_cache(maxsize=1024)
+def _address(peer: str) -> Head:
     """None for a peer that is not known. A scope id belongs to this machine and is left out."""
     if not peer:
         return []
@@ -187,7 +240,7 @@ def _address(peer: str) -> list[tuple[str, str]]:
     return [("WARC-IP-Address", str(address))]
 
 
-def _truncation(truncated: Truncation | None) -> list[tuple[str, str]]:
+def _truncation(truncated: Truncation | None) -> Head:
     if truncated is None:
         return []
     if truncated not in get_args(Truncation):

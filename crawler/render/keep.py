@@ -12,6 +12,10 @@ from crawler.render.rendered import CONTENT_TYPE, Rendered, dom_id, encode, note
 from storage.archive import Archive
 
 WARC_FIELDS = "application/warc-fields"
+RENDERED = frozenset({"metadata", "conversion"})
+"""Types of the records that hold the note and the DOM."""
+DOM = "urn:dom:"
+"""Begins the URI of a DOM: under the page's own a replay would show it in place of what the server sent."""
 HEAD_BYTES = 1 << 10
 """Room for the head of one record."""
 
@@ -42,7 +46,7 @@ def keep(archive: Archive, rendered: Rendered, page: Capture, page_id: UUID) -> 
         archive.attach(
             "conversion",
             rendered.html,
-            uri=rendered.url,
+            uri=DOM + rendered.url,
             mime=CONTENT_TYPE,
             date_ms=rendered.started_ms,
             record_id=dom_id(page_id),

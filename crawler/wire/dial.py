@@ -163,25 +163,25 @@ class Dial:
     async def _secure(self, target: Target, found: _Line, *, h2: bool) -> Dialled | Failure:
         """Shake hands: verifying first, and where that is not to be had and we are to go on, without."""
         come = await self._shake(target, found, self._trust.context(h2=h2), "trusted")
-        if not self._record or isinstance(come, Dialled | Failure):
-            return failure(come) if isinstance(come, ssl.SSLError) else come
-        said = verdict(come)
-        if said is None:
-            come = await self._again(target, found, self._trust.context(h2=h2, old=True), "trusted")
-            said = verdict(come) if isinstance(come, ssl.SSLError) else None
-        if said is not None:
-            come = await self._again(target, found, self._trust.context(h2=h2, verify=False, old=True), said)
-        return failure(come) if isinstance(come, ssl.SSLError) else come
+        if self._record and isinstance(come, OSError):
+            said = verdict(come)
+            if said is None:
+                come = await self._again(target, found, self._trust.context(h2=h2, old=True), "trusted")
+                said = verdict(come) if isinstance(come, OSError) else None
+            if said is not None:
+                context = self._trust.context(h2=h2, verify=False, old=True)
+                come = await self._again(target, found, context, said)
+        return failure(come) if isinstance(come, OSError) else come
 
     async def _again(
         self, target: Target, before: _Line, context: ssl.SSLContext, said: str
-    ) -> Dialled | Failure | ssl.SSLError:
+    ) -> Dialled | Failure | OSError:
         found = await self._line(target, before.address)
         return found if isinstance(found, Failure) else await self._shake(target, found, context, said)
 
     async def _shake(
         self, target: Target, found: _Line, context: ssl.SSLContext, said: str
-    ) -> Dialled | Failure | ssl.SSLError:
+    ) -> Dialled | Failure | OSError:
         loop, begun = asyncio.get_running_loop(), time.monotonic()
         chooser = _Chooser(loop)
         try:
@@ -192,14 +192,12 @@ class Dial:
         except TimeoutError:
             found.socket.close()
             return Failure(reason="timeout_tls", detail="no end of the TLS handshake")
-        except ssl.SSLError as error:
+        except OSError as error:
             found.socket.close()
             return error
-        except (OSError, ValueError) as error:
+        except ValueError as error:  # a name that no certificate can have
             found.socket.close()
-            return Failure(
-                reason="reset" if isinstance(error, ConnectionError) else "tls", detail=line(error)
-            )
+            return Failure(reason="tls", detail=line(error))
         connection = chooser.chosen
         assert connection is not None
         connection.peer = self._peer(found.address)

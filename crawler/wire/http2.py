@@ -22,13 +22,13 @@ from h2.events import (
     ResponseReceived,
     StreamEnded,
     StreamReset,
-    TrailersReceived,
 )
 from h2.exceptions import H2Error
 from h2.settings import SettingCodes, Settings
 
 from core.capture import Protocol, Tls
 from crawler.wire.answer import line
+from crawler.wire.frames import Frames
 from crawler.wire.heard import Heard, Trouble, Watch
 from crawler.wire.limits import HEAD_LIMIT, INTERIM, Limits
 from crawler.wire.message import Message, read_head
@@ -36,10 +36,6 @@ from crawler.wire.request import Request, as_archived
 
 WINDOW = 1 << 20
 """Bytes that a server may send before they are acknowledged."""
-FRAMES = 1_000
-"""Frames of one exchange that carry nothing of a response."""
-SMALL_FRAMES = 100_000
-"""Frames of one exchange in all: a body of 10 MiB in pieces of a hundred bytes."""
 _PIECE = 16 << 10
 _LINE_BREAKS = b"\r\n\0"
 
@@ -60,7 +56,7 @@ class Http2(asyncio.Protocol):
         )
         self._transport: asyncio.Transport | None = None
         self._asked: _Asked | None = None
-        self._frames = 0
+        self._frames = Frames()
         self.peer = ""
         self.tls: Tls | None = None
         self.protocol: Protocol = "h2"
@@ -76,11 +72,11 @@ class Http2(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Read on, a piece at a time, so that a flood is noticed while it comes."""
-        if self._asked is not None:
-            self._asked.watch.heard(len(data))
         for at in range(0, len(data), _PIECE):
+            piece = data[at : at + _PIECE]
             try:
-                for event in self._h2.receive_data(data[at : at + _PIECE]):
+                self._frames.take(piece)
+                for event in self._h2.receive_data(piece):
                     self._take(event)
             except (
                 H2Error,
@@ -88,11 +84,8 @@ class Http2(asyncio.Protocol):
                 IndexError,
                 TypeError,
                 KeyError,
-            ) as error:  # what hpack raises is not all of one kind
+            ) as error:  # hpack raises more than its own
                 self._give_up(line(error))
-                break
-            if self._frames > FRAMES or (self._asked is not None and self._asked.pieces > SMALL_FRAMES):
-                self._give_up("a flood of frames")
                 break
         self._flush()
         if not self.usable and self._asked is None:
@@ -112,7 +105,7 @@ class Http2(asyncio.Protocol):
     async def converse(self, asked: Request, limits: Limits, left_s: float) -> Heard:
         """Ask, and take the response to its end or as far as it comes. Never raises for what a server does."""
         assert self._transport is not None
-        self._frames = 0
+        self._frames.begin()
         waiter: asyncio.Future[tuple[Trouble | None, str]] = self._loop.create_future()
         watch = Watch(self._loop, limits, left_s, lambda trouble: self._finish(trouble, "time-out"))
         response = self._asked = _Asked(waiter, watch, limits.max_body, asked.method)
@@ -160,9 +153,6 @@ class Http2(asyncio.Protocol):
         response = self._asked
         if isinstance(event, DataReceived):
             self._h2.acknowledge_received_data(event.flow_controlled_length or 0, event.stream_id or 0)
-            self._frames += not event.data
-        elif not isinstance(event, TrailersReceived | StreamEnded | ResponseReceived):
-            self._frames += 1
         if isinstance(event, ConnectionTerminated):
             self.usable = False
             if response is not None and (event.last_stream_id or 0) < response.stream:
@@ -172,6 +162,7 @@ class Http2(asyncio.Protocol):
 
     def _take_of(self, response: "_Asked", event: Event) -> None:
         """Something of the stream that is open."""
+        response.watch.heard(len(getattr(event, "data", None) or b"head"))
         match event:
             case DataReceived(data=data):
                 response.add(data or b"")
@@ -221,7 +212,6 @@ class _Asked:
         "ended",
         "head",
         "interim",
-        "pieces",
         "stream",
         "waiter",
         "watch",
@@ -229,7 +219,7 @@ class _Asked:
 
     def __init__(self, waiter: Any, watch: Watch, max_body: int, method: str) -> None:
         self.waiter, self.watch, self._max_body, self._method = waiter, watch, max_body, method
-        self.stream = self.interim = self.pieces = 0
+        self.stream = self.interim = 0
         self.head = b""
         self._body = bytearray()
         self.cut = self.ended = False
@@ -248,7 +238,6 @@ class _Asked:
 
     def add(self, data: bytes) -> None:
         """A piece of the body came."""
-        self.pieces += 1
         self._body += data
         self.cut = len(self._body) > self._max_body
 

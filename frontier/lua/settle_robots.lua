@@ -1,4 +1,4 @@
--- args: token, rule, body, ttl_ms, delay_ms
+-- args: token, rule, body, ttl_ms, delay_ms, fault ('': an answer), hold_ms
 verb('settle_robots', function(keys, args)
   local c = open(keys)
   local l = read_lease(c, args[1])
@@ -6,7 +6,9 @@ verb('settle_robots', function(keys, args)
   local delay = min(tonumber(args[5]), LONGEST_DELAY)
   store_robots(c, l.subject, args[2], args[3], tonumber(args[4]))
   local h = finish(c, args[1], l, c.soon)
-  if args[2] ~= 'disallow' then judge(c, h, '', 0, l.granted) end
+  local rest = tonumber(args[7])
+  if args[2] ~= 'disallow' then judge(c, h, args[6], args[6] == 'busy' and rest or 0, l.granted) end
+  hold(c, h, rest)
   if delay > h.delay or l.subject == h.slowest then h.delay, h.slowest = delay, l.subject end
   settle_host(c, h)
   close(c)

@@ -127,7 +127,15 @@ class MemoryFrontier:
         return sum(settle(self._crawl, settlement, now) for settlement in settlements)
 
     async def settle_robots(
-        self, lease: Lease, *, rule: Rule, body: bytes, ttl_ms: int, delay_ms: int | None
+        self,
+        lease: Lease,
+        *,
+        rule: Rule,
+        body: bytes,
+        ttl_ms: int,
+        delay_ms: int | None,
+        fault: Fault | None = None,
+        hold_ms: int = 0,
     ) -> None:
         """As `Frontier.settle_robots`."""
         now, delay = self._clock(), delay_ms or 0
@@ -137,7 +145,9 @@ class MemoryFrontier:
         _, host = self._crawl.finish(lease.token, now + 1)
         self._crawl.origins[promise.origin].store(rule, body, now + ttl_ms)
         if rule != "disallow":
-            self._crawl.judge(host, None, 0, promise.granted, now)
+            rest = hold_ms if fault is Fault.BUSY else 0
+            self._crawl.judge(host, fault, rest, promise.granted, now)
+        host.hold(hold_ms, now)
         if delay > host.delay or promise.origin == host.slowest:
             host.delay, host.slowest = delay, promise.origin
         host.place(now)

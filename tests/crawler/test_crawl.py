@@ -12,9 +12,8 @@ import pytest
 
 from core import Unavailable
 from crawler import recover, run_worker
-from crawler.wire import networks
 from crawler.identity import record_id
-from crawler.wire import Client
+from crawler.wire import Client, networks
 from frontier import Kind, Outcome
 from storage.archive import Archive
 from storage.files import Files

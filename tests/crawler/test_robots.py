@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.wire import networks
 from crawler.entrance import Entrance
 from crawler.robots import ATTEMPTS, LONGEST, AskAgain, Rulebook, Ruling, ask, crawl_delay_ms, parse, ruling
-from crawler.wire import Client, Wait
+from crawler.wire import Client, Wait, networks
 from frontier import Fault, Kind, RobotsRecord, canonical
 from tests.crawler.leases import lease
 from tests.crawler.server import Server, page, redirect

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract.bounds import LONGEST, MOST_ATTRIBUTES, beyond
-from extract.links import links
 
 ATTRIBUTES = " ".join(f"a{number}=1" for number in range(MOST_ATTRIBUTES + 1))
 
@@ -50,8 +49,3 @@ def test_looking_takes_time_in_proportion_to_the_page(html):
 @given(st.text(alphabet="<>/=\"' apdiv\n", max_size=300))
 def test_small_pages_are_never_beyond(html):
     assert beyond(html) is None
-
-
-def test_a_page_beyond_has_no_links_and_says_how_many_were_left():
-    page = links("<div>" * 11_000 + '<a href="x">' * 3, "http://example.org/")
-    assert (page.hrefs, page.truncated) == ((), 3)

@@ -1,16 +1,25 @@
-"""Links as a reader finds them, absolute and each once."""
+"""Links as a reader finds them, each once."""
 
+import ada_url
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
 
-from extract.links import LIMIT, links
+from extract.links import LIMIT, LONGEST, MOST_META, links
 
 BASE = "http://example.org/dir/page.html"
 
 
 def hrefs(html):
-    return list(links(html, BASE).hrefs)
+    page = links(html if isinstance(html, bytes) else html.encode(errors="replace"), BASE)
+    found = {}
+    for written in page.hrefs:
+        try:
+            found[str(ada_url.join_url(page.base, written))] = None
+        except ValueError:
+            continue
+    return [each for each in found if each.startswith("http")]
 
 
 @pytest.mark.parametrize(
@@ -38,10 +47,110 @@ def test_what_is_a_link(html, found):
     assert hrefs(html) == found
 
 
+@pytest.mark.parametrize(
+    ("html", "found"),
+    [
+        ("<A HREF=/x>", "/x"),
+        ("<a href='/x'>", "/x"),
+        ("<a\n\thref\n=\n'/x'>", "/x"),
+        ("<a class=big href=/x/>", "/x/"),
+        ('<a title="<a href=/no>" href="/x">', "/x"),
+        ('<p title="<a href=/no>">', None),
+        ("<p title='>'><a href=/x>", "/x"),
+        ("<p don't><a href=/x>it's", "/x"),
+        ('<a href="/x" href="/no">', "/x"),
+        ("<a hreflang=de href=/x>", "/x"),
+        ("<a data-href=/no>", None),
+        ("<abbr href=/no><aside href=/no>", None),
+        ("<a/href=/x>", "/x"),
+        ("</a href=/no>", None),
+        ("< a href=/no>", None),
+        ("1 < 2<a href=/x>", "/x"),
+        ("<!-- <a href=/no> --><a href=/x>", "/x"),
+        ("<!--><a href=/x>-->", "/x"),
+        ("<!-- --!><a href=/x>", "/x"),
+        ("<!-- -- > <a href=/no>", None),
+        ("<!doctype html><?php echo 1 ?><a href=/x>", "/x"),
+        ("<script>'<a href=/no>'</script><a href=/x>", "/x"),
+        ("<SCRIPT>'</scripts><a href=/no>'</Script ><a href=/x>", "/x"),
+        ("<style><a href=/no></style ><a href=/x>", "/x"),
+        ("<title><a href=/no></title><a href=/x>", "/x"),
+        ("<textarea><a href=/no></textarea><a href=/x>", "/x"),
+        ("<noscript><a href=/x></noscript>", "/x"),
+        ("<iframe><a href=/no></iframe><a href=/x>", "/x"),
+        ("<script>never closed<a href=/no>", None),
+        ("<!-- never closed<a href=/no>", None),
+        ('<p title="never closed<a href=/no>', None),
+        ('<a href="/x?a=1&amp;b=2">', "/x?a=1&b=2"),
+        ('<a href="/x?a=1&copy=2&para">', "/x?a=1&copy=2%C2%B6"),
+        ('<a href="/x?a&#61;1&#x26;b">', "/x?a=1&b"),
+        ('<a href="/x&nosuch;">', "/x&nosuch;"),
+        ("<a href=/\0x>", "/%EF%BF%BDx"),
+    ],
+)
+def test_tags_are_told_from_text_as_browsers_do(html, found):
+    expected = [] if found is None else [f"http://example.org{found}"]
+    assert hrefs(html) == expected == by_a_tree(html)
+
+
+def by_a_tree(html):
+    """The same by other means: a whole parser."""
+    found = {}
+    for node in LexborHTMLParser(html).css("a[href], area[href]"):
+        written = (node.attributes["href"] or "").partition("#")[0].strip()
+        try:
+            absolute = str(ada_url.join_url(BASE, written)) if written else ""
+        except ValueError:
+            continue
+        if absolute.startswith("http"):
+            found[absolute] = None
+    return list(found)
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            "<a href=x>",
+            '<a title="',
+            '"',
+            "'",
+            "<a href='y'>",
+            ">",
+            "<!--",
+            "-->",
+            "<b c=d>",
+            "</b>",
+            "<p",
+            " ",
+        ]
+        + [
+            "<script>",
+            "</script>",
+            "<style>",
+            "</style>",
+            "=",
+            "/",
+            "text",
+            "<area href=z>",
+            "<br/>",
+            "<!",
+            "<?",
+        ]
+    ),
+    max_size=12,
+).map("".join)
+
+
+@given(PIECES)
+@example("<p =\"'><a href=x>")
+def test_any_sequence_of_tags_is_read_as_a_parser_reads_it(html):
+    if "=" not in html.replace("href=", "").replace("title=", "").replace("c=", ""):
+        assert hrefs(html) == by_a_tree(html)
+
+
 def test_the_first_base_counts():
-    page = links('<base href="/deep/er/"><base href="/no/"><a href="x">x</a>', BASE)
-    assert page.base == "http://example.org/deep/er/"
-    assert page.hrefs == ("http://example.org/deep/er/x",)
+    page = links(b'<base href="/deep/er/"><base href="/no/"><a href="x">x</a>', BASE)
+    assert (page.base, page.hrefs) == ("http://example.org/deep/er/", ("x",))
 
 
 @pytest.mark.parametrize(
@@ -49,14 +158,53 @@ def test_the_first_base_counts():
     [("nofollow", True), ("NOINDEX, NoFollow", True), ("none", True), ("index,follow", False)],
 )
 def test_meta_robots(content, nofollow):
-    assert links(f'<meta name="Robots" content="{content}">', BASE).nofollow is nofollow
+    page = links(f'<meta name="Robots" content="{content}">'.encode(), BASE)
+    assert page.nofollow is nofollow
+    assert page.metas == (("robots", content),)
 
 
 def test_links_beyond_the_limit_are_counted_and_left():
-    page = links("".join(f"<a href={n}>" for n in range(LIMIT + 7)), BASE)
+    page = links(b"".join(b"<a href=%d>" % n for n in range(LIMIT + 7)), BASE)
     assert (len(page.hrefs), page.truncated) == (LIMIT, 7)
 
 
-@given(st.text(max_size=300))
+def test_what_is_too_long_for_a_link_is_none():
+    assert hrefs("<a href=" + "x" * (LONGEST + 1) + "><a href=y>") == ["http://example.org/dir/y"]
+
+
+SIZE = 100_000
+ENDLESS = {
+    "one line": b"x" * 40 * SIZE,
+    "open tags": b"<div>" * SIZE,
+    "options": b"<select>" + b"<option>" * SIZE,
+    "attributes": b"<p " + b" ".join(b"a%d=1" % n for n in range(SIZE)),
+    "attributes of a link": b"<a " + b" ".join(b"a%d=1" % n for n in range(SIZE)),
+    "attributes of a meta": b"<meta " + b" ".join(b"a%d=1" % n for n in range(SIZE)),
+    "a long attribute": b'<a title="' + b"x" * 10 * SIZE,
+    "less-than signs": b"<" * 10 * SIZE,
+    "open comments": b"<!--" * SIZE,
+    "dashes": b"<!--" + b"-" * 3 * SIZE,
+    "open scripts": b"<script>" * SIZE,
+    "open styles and links": b"<style></styl" * SIZE,
+    "quotes": b"<a href='\"" * SIZE,
+    "equals": b"<a " + b"=" * 3 * SIZE,
+    "spaces": b"<a " + b" " * 10 * SIZE,
+    "unfinished": b"<a/href" * SIZE,
+    "x=<x=": b"<x=<x=" * SIZE,
+    "entities": b"<a href='" + b"&amp;" * SIZE + b"'>",
+    "zeros": b"\0" * 10 * SIZE,
+    "metas": b"<meta name=a content=b>" * SIZE,
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("html", ENDLESS.values(), ids=ENDLESS)
+def test_no_page_takes_more_than_time_in_proportion(html):
+    """A quadratic step would be 10^11 of them, and the test would never end."""
+    page = links(html, BASE)
+    assert len(page.metas) <= MOST_META
+
+
+@given(st.binary(max_size=300))
 def test_nothing_raises(html):
     links(html, BASE)

@@ -224,6 +224,18 @@ async def test_the_slower_of_the_crawls_delay_and_the_rules_wins(worker, found):
     assert len(await worker.take(delay=5 * SECOND)) == 1
 
 
+async def test_rules_of_before_that_stand_for_an_answer_that_failed_count_as_the_fault(worker, found):
+    await worker.frontier.add([found("http://a.test/")])
+    (robots,) = await worker.take()
+    settled = {"rule": "rules", "body": b"x", "ttl_ms": HOUR, "delay_ms": None}
+    await worker.frontier.settle_robots(robots, **settled, fault=Fault.BUSY, hold_ms=7 * SECOND)
+    assert (await worker.stats()).held == 1
+    assert await worker.take() == []
+    await worker.crawl.skip(8 * SECOND)
+    (page,) = await worker.take()
+    assert (page.kind, page.robots_version) == (Kind.PAGE, 1)
+
+
 async def test_robots_rules_that_ask_for_less_than_before_are_heard_but_of_no_other_origin(worker, found):
     await worker.frontier.add([found("http://a.test/1"), found("https://a.test/1"), found("http://a.test/2")])
     (robots,) = await worker.take()

@@ -252,6 +252,8 @@ class Machine(RuleBasedStateMachine):
                 body=b"x" * 20,
                 ttl_ms=0 if end.stale else ALWAYS,
                 delay_ms=end.delay,
+                fault=end.fault if end.stale else None,
+                hold_ms=end.hold if end.stale else 0,
             )
 
     def settle(self, pair, end):

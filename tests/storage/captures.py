@@ -4,7 +4,7 @@ from uuid import UUID
 
 from hypothesis import strategies as st
 
-from core import Capture, Url
+from core import Capture, Timing, Tls, Url
 
 RECORD_ID = UUID("11111111-2222-4333-8444-555555555555")
 STARTED_MS = 1_767_323_045_678  # 2026-01-02T03:04:05.678Z
@@ -29,6 +29,9 @@ def capture(
     peer: str = "192.0.2.7",
     truncated: object = None,
     request: bytes = REQUEST,
+    protocol: str = "http/1.1",
+    tls: Tls | None = None,
+    timing: Timing = Timing(),  # noqa: B008 - a frozen value
 ) -> Capture:
     head = f"HTTP/1.1 {status} OK\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers) + "\r\n"
     response = head.encode("latin-1") + body
@@ -44,6 +47,9 @@ def capture(
         elapsed_ms=120,
         peer=peer,
         truncated=truncated,  # type: ignore[arg-type]
+        protocol=protocol,  # type: ignore[arg-type]
+        tls=tls,
+        timing=timing,
     )
 
 
@@ -57,6 +63,13 @@ CHUNKED = capture(
     payload=b"<html>one and two</html>",
 )
 
+SPOKEN = {
+    "protocol": "h2",
+    "tls": Tls(version="1.3", cipher="TLS_AES_128_GCM_SHA256", verdict="trusted"),
+    "timing": Timing(dns_ms=3, connect_ms=11, tls_ms=25, first_byte_ms=80),
+}
+"""What a capture over h2 says besides."""
+times = st.none() | st.integers(0, 100_000)
 captures = st.builds(
     capture,
     st.binary(max_size=3000),
@@ -75,4 +88,7 @@ captures = st.builds(
     peer=st.one_of(st.just(""), st.ip_addresses().map(str)),
     truncated=st.sampled_from([None, "length", "time", "disconnect", "unspecified"]),
     request=st.binary(max_size=500),
+    protocol=st.sampled_from(["http/0.9", "http/1.0", "http/1.1", "h2"]),
+    tls=st.none() | st.just(SPOKEN["tls"]),
+    timing=st.builds(Timing, dns_ms=times, connect_ms=times, tls_ms=times, first_byte_ms=times),
 )

@@ -179,14 +179,14 @@ def test_nothing_is_visible_before_the_seal(files):
 
 
 def test_a_full_file_is_sealed_and_the_next_begun(files):
-    made = archive(files, max_bytes=30_000)
+    made = archive(files, max_bytes=31_000)
     noise = random.Random(3)
     refs = [made.append(capture(noise.randbytes(9000)), UUID(int=number)) for number in range(7)]
     made.seal()
     names = [name for name in files.list("warc/") if name.endswith(".warc.gz")]
     assert names == [f"warc/main/main-w1-0000{number}.warc.gz" for number in range(3)]
     assert [ref.file for ref in refs] == [names[0]] * 3 + [names[1]] * 3 + [names[2]]
-    assert all(files.size(name) <= 30_000 for name in names)
+    assert all(files.size(name) <= 31_000 for name in names)
     assert sum(each.counts["response"] for each in manifests(files, "archive", "main")) == 7
 
 

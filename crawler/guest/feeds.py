@@ -1,0 +1,104 @@
+"""Feeds that are durable before a page's lease ends, and that no two workers write.
+
+1. Every worker writes files of its own: the name of a feed has `%(worker)s` in it, which is another one for each life
+   of each worker.
+2. What lies in a local file is on disk before the pages are settled that it was made of (`Feeds.sync`). Of any other
+   feed a worker that is killed loses what it had not handed over: `late` names those.
+"""
+
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from scrapy import Spider
+from scrapy.crawler import Crawler
+from scrapy.extensions.feedexport import FileFeedStorage
+
+from core import InputError
+
+WORKER = "%(worker)s"
+LINES = frozenset({"jsonlines", "jsonl", "jl", "csv"})
+"""Formats that are whole after every item."""
+
+
+class Feeds:
+    """The feed files that a worker has open. Its methods may be called by any thread."""
+
+    def __init__(self) -> None:
+        self._files: set[IO[bytes]] = set()
+        self._lock = threading.Lock()
+
+    def begin(self, file: IO[bytes]) -> None:
+        """Keep it durable from now on."""
+        with self._lock:
+            self._files.add(file)
+
+    def end(self, file: IO[bytes]) -> None:
+        """Bring it to disk, and close it."""
+        with self._lock:
+            _sync(file)
+            file.close()
+            self._files.discard(file)
+
+    def sync(self) -> None:
+        """Bring all to disk."""
+        with self._lock:
+            for file in self._files:
+                _sync(file)
+
+    def __repr__(self) -> str:
+        return f"<{len(self._files)} open feed files>"
+
+
+class DurableFile(FileFeedStorage):
+    """Scrapy's storage of a feed in a local file, known to the worker's `Feeds`."""
+
+    feeds: Feeds
+
+    @classmethod
+    def from_crawler(
+        cls, crawler: Crawler, uri: str, *, feed_options: dict[str, Any] | None = None
+    ) -> "DurableFile":
+        """Make one for a crawler that has `feeds`."""
+        storage = cls(uri, feed_options=feed_options)
+        storage.feeds = crawler.feeds  # type: ignore[attr-defined]
+        return storage
+
+    def open(self, spider: Spider) -> IO[bytes]:
+        """Open the file."""
+        file = super().open(spider)
+        self.feeds.begin(file)
+        return file
+
+    def store(self, file: IO[bytes]) -> None:
+        """Close the file."""
+        self.feeds.end(file)
+
+
+def placed(feeds: Mapping[Any, Any], worker: str) -> dict[str, Any]:
+    """Return the feeds of one worker; `InputError` for one that several would write."""
+    found = {}
+    for uri, options in feeds.items():
+        if WORKER not in str(uri):
+            raise InputError(
+                f"FEEDS {str(uri)!r}: every worker writes a file of its own; put {WORKER} into the name"
+            )
+        found[str(uri).replace(WORKER, worker)] = options
+    return found
+
+
+def late(feeds: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
+    """Those feeds of which a worker that is killed may lose items."""
+    for uri, options in feeds.items():
+        kind = options.get("format") or Path(str(uri)).suffix.removeprefix(".")
+        local = urlsplit(str(uri)).scheme in {"", "file"}
+        if not local or kind not in LINES or options.get("postprocessing"):
+            yield str(uri)
+
+
+def _sync(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())

@@ -1,0 +1,150 @@
+"""`GuestHandler`: Scrapy's download handler for a guest, around our own.
+
+It fetches what a lease is for and nothing else, and gives what came as Scrapy gives it: a response of the class that
+suits it, its body without transfer and content encoding; or one of Scrapy's exceptions.
+"""
+
+import logging
+from collections.abc import Mapping
+from ipaddress import ip_address
+from typing import Any
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+)
+from scrapy.http import Headers, Response
+from scrapy.responsetypes import responsetypes
+
+from core import Capture, InputError
+from crawler.guest.errand import IMPOSSIBLE
+from crawler.guest.visit import Visit
+from crawler.handler import WireHandler
+from crawler.render.rendered import CONTENT_TYPE, Rendered
+from crawler.spider import LeaseSpider
+from crawler.wire import Failure, field
+from storage.payload import content_decoded
+from storage.records import PAYLOAD_LIMIT
+
+OURS = frozenset(
+    b"Connection|Content-Length|Expect|Host|Keep-Alive|Proxy-Authorization|Proxy-Connection|TE|Trailer"
+    b"|Transfer-Encoding|Upgrade|User-Agent".split(b"|")
+)
+"""Headers that a spider does not choose: what frames the message, and by whose name robots rules were read."""
+
+logger = logging.getLogger(__name__)
+
+
+class GuestHandler:
+    """Fetches what a request's visit is for."""
+
+    lazy = False
+
+    def __init__(
+        self, crawler: Crawler, visits: Mapping[Request, Visit], steward: LeaseSpider, wire: WireHandler
+    ) -> None:
+        """`visits` are those that are open, by their requests; `steward` and `wire` are ours."""
+        self._crawler, self._visits, self._steward, self._wire = crawler, visits, steward, wire
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> "GuestHandler":
+        """Make one for a guest's crawler."""
+        return cls(crawler, crawler.visits, crawler.steward, crawler.wire)
+
+    async def download_request(self, request: Request) -> Response:
+        """Return the response, and leave what came in the request's visit."""
+        visit = self._visits.get(request)
+        try:
+            visit = _asked(visit, request, str(self._crawler.spider))
+            asking = self._steward.request(visit.lease)
+            asking.meta["headers"] = self._sent(request)
+            await self._wire.download_request(asking)
+        except Exception as error:
+            if visit is not None:
+                visit.broken = True
+            self._steward.stop(error)
+            raise
+        visit.found, visit.rendered = asking.meta["found"], asking.meta["rendered"]
+        match visit.found:
+            case Capture() as capture:
+                return _seen(response_of(capture, request), visit.rendered)
+            case Failure() as failure:
+                raise trouble(failure)
+        raise IgnoreRequest("it is not the turn of its address")
+
+    async def close(self) -> None:
+        """Leave the client to the worker, who made it."""
+
+    def _sent(self, request: Request) -> tuple[tuple[str, str], ...]:
+        kept = OURS & request.headers.keys()
+        if kept and not self._crawler.stats.get_value("thresher/headers_not_sent"):
+            names = ", ".join(sorted(name.decode() for name in kept))
+            logger.warning("headers that a spider does not choose are not sent: %s", names)
+        if kept:
+            self._crawler.stats.inc_value("thresher/headers_not_sent", len(kept))
+        return tuple(
+            (name.decode("latin-1"), value.decode("latin-1"))
+            for name, values in request.headers.items()
+            if name not in kept
+            for value in values
+        )
+
+
+def _asked(visit: Visit | None, request: Request, spider: str) -> Visit:
+    if visit is None or visit.asked:
+        raise InputError(
+            f"{spider}: {request} was asked for past the frontier; yield it from a callback instead"
+        )
+    for key in IMPOSSIBLE.keys() & request.meta.keys():
+        raise InputError(f"{spider}: {request} has meta[{key!r}]: {IMPOSSIBLE[key]}")
+    visit.asked = True
+    return visit
+
+
+def response_of(capture: Capture, request: Request) -> Response:
+    """Return a capture as Scrapy has responses. One that is not whole has the flag `dataloss`."""
+    encodings = field(capture.headers, "content-encoding")
+    body, problem = content_decoded(capture.payload, encodings, PAYLOAD_LIMIT)
+    headers = Headers()
+    for name, value in capture.headers:
+        headers.appendlist(name.encode("latin-1"), value.encode("latin-1"))
+    if problem is None:
+        headers.pop(b"Content-Encoding", None)
+    kind = responsetypes.from_args(headers=headers, url=capture.url.wire, body=body)
+    return kind(
+        capture.url.wire,
+        status=capture.status,
+        headers=headers,
+        body=body,
+        flags=["dataloss"] if capture.truncated else None,
+        request=request,
+        ip_address=ip_address(capture.peer) if capture.peer else None,
+        protocol=capture.protocol.upper(),
+    )
+
+
+def _seen(response: Response, rendered: Rendered | None) -> Response:
+    """The page as its browser saw it, where one did."""
+    if rendered is None or not rendered.html:
+        return response
+    headers = response.headers.copy()
+    headers[b"Content-Type"] = CONTENT_TYPE
+    return response.replace(body=rendered.html, headers=headers, encoding="utf-8")
+
+
+def trouble(failure: Failure) -> Exception:
+    """Return the exception by which Scrapy's own handlers say that no response came."""
+    reason = failure.reason
+    kind: type[Exception] = DownloadFailedError
+    if reason.startswith("dns"):
+        kind = CannotResolveHostError
+    elif reason == "refused":
+        kind = DownloadConnectionRefusedError
+    elif reason.startswith("timeout"):
+        kind = DownloadTimeoutError
+    return kind(f"{reason}: {failure.detail}")

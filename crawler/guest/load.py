@@ -1,0 +1,73 @@
+"""`Guest`: which spider is meant; and how its class and its settings are found.
+
+A worker is told names and imports them itself, with the project's directory before everything else where Python looks
+for modules. What is wrong with them is an `InputError`, whatever the user's modules raise.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from scrapy import Spider
+
+from core import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guest:
+    """A spider by its name. Can be pickled."""
+
+    spider: str
+    """`package.module:Class`."""
+    arguments: tuple[tuple[str, str], ...] = ()
+    """Of its constructor, as `-a` has them."""
+    settings: str = ""
+    """`package.module` of its settings; empty where it has none but its own `custom_settings`."""
+    directory: Path = Path()
+    """Where modules are looked for first."""
+
+
+@contextmanager
+def at_home(guest: Guest) -> Iterator[None]:
+    """Let its modules be found, for the time of the context."""
+    place = str(guest.directory.resolve())
+    sys.path.insert(0, place)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):
+            sys.path.remove(place)
+
+
+def spider_class(guest: Guest) -> type[Spider]:
+    """Return the class; `InputError` where there is none, or it is no spider with a name."""
+    module, _, name = guest.spider.partition(":")
+    if not module or not name.isidentifier():
+        raise InputError(f"--spider {guest.spider}: name it package.module:Class")
+    found = getattr(_module(f"--spider {guest.spider}", module), name, None)
+    if not isinstance(found, type) or not issubclass(found, Spider):
+        what = "has no such class" if found is None else "that is no class made from scrapy.Spider"
+        raise InputError(f"--spider {guest.spider}: {module} {what}")
+    return found
+
+
+def settings_module(guest: Guest) -> ModuleType | None:
+    """Return the module of its settings, where it names one."""
+    return _module(f"--settings {guest.settings}", guest.settings) if guest.settings else None
+
+
+def _module(option: str, name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except Exception as error:
+        missing = isinstance(error, ModuleNotFoundError) and name.startswith(error.name or "\0")
+        reason = (
+            "no such module in the project's directory or among the installed ones"
+            if missing
+            else f"importing {name} raised {type(error).__name__}: {' '.join(str(error).split())}"
+        )
+        raise InputError(f"{option}: {reason}") from error

@@ -1,0 +1,102 @@
+"""What a guest's spider begins with: its `start`, or its `start_urls`, as discoveries."""
+
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+from scrapy import Request
+from scrapy.core.spidermw import SpiderMiddlewareManager
+from scrapy.crawler import Crawler
+from scrapy.utils.log import configure_logging
+
+from core import InputError, ThresherError
+from crawler import note
+from crawler.guest import terms
+from crawler.guest.errand import errand
+from crawler.guest.feeds import Feeds, late
+from crawler.guest.load import Guest, at_home, spider_class
+from frontier import Discovery, NotAUrl, Scope, canonical
+from frontier.trap import pitfall
+
+logger = logging.getLogger(__name__)
+SEEDER = "seeder"
+"""Stands for the name of a worker: nothing is written under it."""
+
+
+async def starts(guest: Guest) -> AsyncIterator[Discovery]:
+    """Yield what is to be added to the frontier, in the spider's order; says what of its settings is not followed.
+
+    They have no scope but what the spider itself lets through. Raises `InputError` for a spider, settings or requests that
+    cannot be had here, and for whatever `start` raises.
+    """
+    with at_home(guest):
+        crawler = _Beginning(guest)
+        try:
+            async for each in await crawler.begin(dict(guest.arguments)):
+                found = _discovery(each, crawler)
+                if found is not None:
+                    yield found
+        except ThresherError:
+            raise
+        except Exception as error:
+            line = " ".join(str(error).split())
+            raise InputError(f"spider {guest.spider} cannot start: {type(error).__name__}: {line}") from error
+
+
+class _Beginning(Crawler):
+    """Scrapy's crawler as far as `start` and the middlewares around it need it: nothing is fetched."""
+
+    def __init__(self, guest: Guest) -> None:
+        super().__init__(spider_class(guest), terms.settings(guest))
+        self.feeds = Feeds()
+        configure_logging(self.settings)
+        self._warn(guest)
+        terms.force(self, SEEDER, {})
+
+    async def begin(self, arguments: dict[str, Any]) -> AsyncIterator[Any]:
+        """What the spider starts with."""
+        self.spider = self._create_spider(**arguments)
+        self._apply_settings()
+        found = await SpiderMiddlewareManager.from_crawler(self).process_start()
+        assert found is not None
+        return found
+
+    def _warn(self, guest: Guest) -> None:
+        names = ", ".join(terms.contradictions(self.settings))
+        if names:
+            logger.warning(
+                "spider %s: the crawl decides these settings, and not as the spider says: %s",
+                guest.spider,
+                names,
+            )
+        feeds = ", ".join(late(self.settings.getdict("FEEDS")))
+        if feeds:
+            logger.warning(
+                "spider %s: a worker that is killed loses items of these feeds; write local jsonlines or csv: %s",
+                guest.spider,
+                feeds,
+            )
+
+
+def _discovery(each: Any, crawler: Crawler) -> Discovery | None:
+    spider = crawler.spider
+    assert spider is not None
+    if not isinstance(each, Request):
+        raise InputError(
+            f"spider {spider.name}: `start` yields {type(each).__name__}; only requests can be seeds"
+        )
+    try:
+        url = canonical(each.url)
+    except NotAUrl as error:
+        logger.warning("spider %s: %s is no URL to crawl (%s)", spider.name, each.url, error)
+        return None
+    trap = pitfall(url)
+    if trap is not None:
+        logger.warning("spider %s: %s is no URL to crawl (a trap: %s)", spider.name, each.url, trap)
+        return None
+    return Discovery(
+        url=url,
+        scope=Scope.of("any", url),
+        priority=each.priority,
+        note=note.encode(note.Note(errand=errand(each, spider))),
+    )

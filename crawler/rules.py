@@ -1,0 +1,270 @@
+"""`Rules`: what a robots.txt says to one crawler (RFC 9309, section 2). Pure; never raises.
+
+1. Lines end with CR, LF or both; `#` begins a comment. A line is `key: value`; a colon that is missing before one
+   word is supplied, and misspelt keys that Google's parser knows are read as it reads them.
+2. A group is one or more user-agent lines and the rules behind them; nothing but a rule ends the list of its
+   user agents. The groups of our product token are one; where there is none, those of `*` are.
+3. The rule with the most octets wins; of two as long, Allow. No rule at all allows, and /robots.txt is allowed.
+4. Paths and rules are compared octet by octet in one normal form: what need not be percent-encoded is decoded,
+   everything else is encoded in capitals. `%2F` and `%3F` are themselves in a path, and `/` and `?` in a query.
+   `*` is any octets, `$` at the end of a rule the end of the URL.
+5. A match takes time linear in the rules and in the URL. `MOST_STEPS` bounds their product: a file that is made to
+   cost more is not to be read by anybody, and forbids what it was to cost so much for.
+
+A Crawl-delay, and a Request-rate, counts for the user agents named before it in its group; of several the slowest.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+LONGEST = 500 << 10
+"""Octets that are read (section 2.5). A line that is cut there is not."""
+LONGEST_LINE = 2083 * 8
+"""Octets of a line that are read, as Google's parser does: eight times the longest URL of an old browser."""
+MOST_STEPS = 4_000_000
+"""Octets of URLs held against rules with `*` or `$`, for one answer: some 20 ms."""
+MOST_SITEMAPS = 1_000
+"""Sitemaps taken of one file, in its order."""
+
+_LINE_END = re.compile(r"\r\n?|\n")
+_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_STARS = re.compile(r"\*+")
+_TOKEN = re.compile(r"[A-Za-z_-]+")
+_DISALLOW = ("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw")
+_USER_AGENT = ("user-agent", "useragent", "user agent")
+_SITEMAP = ("sitemap", "site-map")
+_NUMBER = re.compile(r"(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(?:[eE]\d{1,2})?")
+_RATE = re.compile(r"(\d{1,9})\s*/\s*(\d{1,9})\s*([smhd]?)", re.IGNORECASE)
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+# RFC 3986, sections 2.2 and 2.3, without `#`, which ends a URL, and `*`, which is a rule's.
+_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:@!$&'()+,;=[]")
+_NORMAL = re.compile(r"[A-Za-z0-9\-._~:@!$&'()+,;=\[\]/?]*")
+_TO_CHANGE = re.compile(r"%([0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~:@!$&'()+,;=\[\]/?]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """One rule with `*` or `$`, in normal form."""
+
+    parts: tuple[str, ...]
+    """What stands between the `*`s."""
+    anchored: bool
+    octets: int
+    allow: bool
+
+    def matches(self, path: str) -> bool:
+        """Whether the rule is about a path in normal form. From left to right, the first place for each part."""
+        first, *rest = self.parts
+        if not path.startswith(first):
+            return False
+        at = len(first)
+        if not rest:
+            return at == len(path) or not self.anchored
+        *between, last = rest
+        for part in between:
+            found = path.find(part, at)
+            if found < 0:
+                return False
+            at = found + len(part)
+        if self.anchored:
+            return len(path) - at >= len(last) and path.endswith(last)
+        return path.find(last, at) >= 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What is said to us."""
+
+    prefixes: Mapping[str, bool] = field(default_factory=dict)
+    """Rules without `*` and `$`: whether what begins so is allowed."""
+    lengths: tuple[int, ...] = ()
+    """Of the prefixes, the longest first."""
+    patterns: tuple[Pattern, ...] = ()
+    """All other rules, that with the most octets first; of some as long those that allow."""
+    delay_s: float | None = None
+    """Seconds between two requests; None where nothing is asked."""
+    sitemaps: tuple[str, ...] = ()
+    """As written: they are said to everybody."""
+
+    def allow(self, target: str) -> bool:
+        """Whether a URL's path with its query (without fragment; `/` where empty) may be fetched."""
+        path = normal(target)
+        if path == "/robots.txt":
+            return True
+        best, allowed = -1, True
+        for length in self.lengths:
+            if length <= len(path) and (found := self.prefixes.get(path[:length])) is not None:
+                best, allowed = length, found
+                break
+        steps = 0
+        for pattern in self.patterns:
+            if pattern.octets < best or (pattern.octets == best and allowed):
+                break
+            steps += len(path)
+            if steps > MOST_STEPS:
+                return False
+            if pattern.matches(path):
+                return pattern.allow or (pattern.octets == best and allowed)
+        return allowed
+
+
+@dataclass(slots=True)
+class _Group:
+    """All rules for one kind of user agent, as they come."""
+
+    prefixes: dict[str, bool] = field(default_factory=dict)
+    patterns: dict[tuple[str, bool, bool], Pattern] = field(default_factory=dict)
+    delay_s: float | None = None
+
+    def rule(self, written: str, *, allow: bool) -> None:
+        anchored = written.endswith("$")
+        parts = _parts(written[:-1] if anchored else written)
+        if len(parts) == 1 and not anchored:
+            self.prefixes[parts[0]] = allow or self.prefixes.get(parts[0], False)
+            return
+        octets = sum(map(len, parts)) + len(parts) - 1 + anchored
+        self.patterns["*".join(parts), anchored, allow] = Pattern(
+            parts=parts, anchored=anchored, octets=octets, allow=allow
+        )
+
+    def slow(self, delay_s: float) -> None:
+        self.delay_s = max(delay_s, self.delay_s or 0.0)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Groups:
+    """The groups as far as they are read."""
+
+    product: str
+    ours: _Group | None = None
+    """None until somebody names us."""
+    everybody: _Group = field(default_factory=_Group)
+    _current: list[_Group] = field(default_factory=list)
+    _open: bool = True
+    """To more user agents."""
+
+    def user_agent(self, value: str) -> None:
+        if not self._open:
+            self._current, self._open = [], True
+        token = _TOKEN.match(value)
+        if value == "*" or value[:2] in {"* ", "*\t"}:
+            self._current.append(self.everybody)
+        elif token is not None and token[0].lower() == self.product:
+            self.ours = self.ours or _Group()
+            self._current.append(self.ours)
+
+    def rule(self, value: str, *, allow: bool) -> None:
+        self._open = False
+        for group in self._current if value else ():
+            group.rule(value, allow=allow)
+
+    def slow(self, delay_s: float) -> None:
+        for group in self._current:
+            group.slow(delay_s)
+
+
+def parse(body: bytes, product: str) -> Rules:
+    """What a robots.txt, of whatever bytes, says to a product token."""
+    groups = _Groups(product=product.lower())
+    sitemaps: dict[str, None] = {}
+    for key, value in _lines(body):
+        if key.startswith(_USER_AGENT):
+            groups.user_agent(value)
+        elif key.startswith(("allow", *_DISALLOW)):
+            groups.rule(value, allow=key.startswith("allow"))
+        elif key.startswith(_SITEMAP):
+            if value and len(sitemaps) < MOST_SITEMAPS:
+                sitemaps[value.encode("latin-1").decode("utf-8", "replace")] = None
+        elif (delay_s := _delay_s(key, value)) is not None:
+            groups.slow(delay_s)
+    group = groups.everybody if groups.ours is None else groups.ours
+    return Rules(
+        prefixes=group.prefixes,
+        lengths=tuple(sorted(set(map(len, group.prefixes)), reverse=True)),
+        patterns=tuple(sorted(group.patterns.values(), key=lambda each: (-each.octets, not each.allow))),
+        delay_s=group.delay_s,
+        sitemaps=tuple(sitemaps),
+    )
+
+
+def whole_lines(body: bytes, *, cut: bool = False) -> bytes:
+    """What is read of a robots.txt: at most `LONGEST` octets, without a line that is cut there, or was cut before."""
+    if len(body) > LONGEST:
+        cut = body[LONGEST] not in b"\r\n"
+        body = body[:LONGEST]
+    return body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1] if cut else body
+
+
+def target(wire: str) -> str:
+    """The path and query of an absolute URL without fragment, its octets as latin-1."""
+    rest = wire.partition("://")[2]
+    path = rest[min((at for at in (rest.find("/"), rest.find("?")) if at >= 0), default=len(rest)) :]
+    return (path if path.startswith("/") else f"/{path}").encode().decode("latin-1")
+
+
+def normal(text: str, *, query: bool = False) -> str:
+    """The normal form of a path and query; of a query alone where that is said."""
+    if _NORMAL.fullmatch(text) is not None:
+        return text
+    path, mark, rest = ("", "", text) if query else text.partition("?")
+    return _TO_CHANGE.sub(_in_path, path) + mark + _TO_CHANGE.sub(_in_query, rest)
+
+
+def _parts(written: str) -> tuple[str, ...]:
+    """What stands between the `*`s of a rule, in normal form."""
+    parts = []
+    query = False
+    for part in _STARS.split(written):
+        parts.append(normal(part, query=query))
+        query = query or "?" in part
+    return tuple(parts)
+
+
+def _in_path(found: re.Match[str]) -> str:
+    octet = ord(found[0]) if found[1] is None else int(found[1], 16)
+    return chr(octet) if found[1] is not None and chr(octet) in _PLAIN else f"%{octet:02X}"
+
+
+def _in_query(found: re.Match[str]) -> str:
+    return chr(int(found[1], 16)) if found[1] in {"2F", "2f", "3F", "3f"} else _in_path(found)
+
+
+def _lines(body: bytes) -> Iterator[tuple[str, str]]:
+    """Keys in lower case, and values."""
+    for line in _LINE_END.split(_text(whole_lines(body))):
+        said = line[:LONGEST_LINE].partition("#")[0].strip(" \t\v\f\0")
+        key, colon, value = said.partition(":")
+        if not colon:
+            words = said.split(None, 1)
+            # As Google's parser: a colon is missing only where there are two words, no more.
+            if len(words) != 2 or len(words[1].split()) != 1:
+                continue
+            key, value = words
+        yield key.strip().lower(), value.strip(" \t\v\f\0")
+
+
+def _text(body: bytes) -> str:
+    """Octets as latin-1; UTF-16 that says so by its mark as the octets of UTF-8."""
+    for mark, codec in _MARKS:
+        if body.startswith(mark):
+            body = body[2:].decode(codec, "replace").encode("utf-8", "replace")
+            break
+    for length in (3, 2, 1):  # a mark of UTF-8, or what is left of one
+        if body.startswith(b"\xef\xbb\xbf"[:length]):
+            body = body[length:]
+            break
+    # NULs mean nothing; without them UTF-16 that has no mark can be read as well. No-break spaces come from text
+    # processors and are meant as spaces.
+    return body.decode("latin-1").replace("\0", "").replace("\xc2\xa0", " ")
+
+
+def _delay_s(key: str, value: str) -> float | None:
+    """Seconds between two requests that a line asks for; None for any other line."""
+    if key in {"crawl-delay", "crawl delay", "crawldelay"}:
+        found = _NUMBER.match(value)
+        return float(found[0]) if found else None
+    if key in {"request-rate", "request rate"} and (rate := _RATE.match(value)) and int(rate[1]):
+        return int(rate[2]) * _SECONDS[rate[3].lower()] / int(rate[1])
+    return None

@@ -1,0 +1,82 @@
+"""`Notes`: what the crawler knows of an exchange besides its bytes: the block of the metadata record beside it.
+
+The block is `application/warc-fields` (WARC/1.1, section 6.6), with Heritrix's names where it has one: `via`,
+`hopsFromSeed`, `fetchTimeMs`, and an `outlink` line, URL and kind of hop, for each link that was followed. Parts of the
+time are beside it (`dnsTimeMs`, ...), and the verdict on the server's certificate (`tlsVerdict`).
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from core import Capture, InputError
+
+LINK, REDIRECT = "L", "R"
+"""Kinds of hop, as Heritrix writes them: a link, and the target of a redirect."""
+MOST_HOPS = 255
+MOST_OUTLINKS = 4 << 20
+"""Bytes of outlinks; those behind are counted as `outlinksLeftOut`."""
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,39}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notes:
+    """The context of one exchange. Raises `InputError` for a fact whose name is no name."""
+
+    via: str = ""
+    """URL of the page that led here; empty where a seed did, or nobody knows."""
+    depth: int = 0
+    """Links from a seed to here."""
+    redirects: int = 0
+    """Redirects since the last of these."""
+    outlinks: tuple[str, ...] = ()
+    """What was found here to follow."""
+    hop: str = LINK
+    """The kind of hop to all of them: a page has links, a redirect has a target."""
+    facts: tuple[tuple[str, str], ...] = ()
+    """Further lines, such as a charset: names of letters, digits and dashes; line breaks in values become spaces."""
+
+    def __post_init__(self) -> None:
+        for name, _ in self.facts:
+            if not NAME.fullmatch(name) or name == "reason":  # which says that a page was dropped
+                raise InputError(f"{name!r} cannot name a fact of a page: use letters, digits and dashes")
+
+
+def encode(notes: Notes, capture: Capture) -> bytes:
+    """The block."""
+    return "".join(f"{name}: {value}\r\n" for name, value in _lines(notes, capture)).encode(
+        errors="backslashreplace"
+    )
+
+
+def _lines(notes: Notes, capture: Capture) -> Iterator[tuple[str, str]]:
+    yield "fetchTimeMs", str(capture.elapsed_ms)
+    timing = capture.timing
+    for name, milliseconds in (
+        ("dnsTimeMs", timing.dns_ms),
+        ("connectTimeMs", timing.connect_ms),
+        ("tlsTimeMs", timing.tls_ms),
+        ("firstByteTimeMs", timing.first_byte_ms),
+    ):
+        if milliseconds is not None:
+            yield name, str(milliseconds)
+    if capture.tls is not None:
+        yield "tlsVerdict", _one_line(capture.tls.verdict)
+    if notes.via:
+        yield "via", _one_line(notes.via)
+    hops = LINK * min(notes.depth, MOST_HOPS) + REDIRECT * min(notes.redirects, MOST_HOPS)
+    if hops:
+        yield "hopsFromSeed", hops
+    for name, value in notes.facts:
+        yield name, _one_line(value)
+    room = MOST_OUTLINKS
+    for number, url in enumerate(notes.outlinks):
+        room -= len(url)
+        if room < 0:
+            yield "outlinksLeftOut", str(len(notes.outlinks) - number)
+            return
+        yield "outlink", f"{_one_line(url)} {notes.hop}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

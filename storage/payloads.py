@@ -1,0 +1,75 @@
+"""`Payloads`: the payloads that a writer has made durable, so that it need not write them again.
+
+1. A payload is known only once its record is committed: no revisit refers to what may yet be lost.
+2. Memory is bounded: the payloads that were longest of no use are forgotten.
+3. Small payloads are never known: to leave one out saves nothing, and whoever reads the archive has it at hand.
+"""
+
+from collections import OrderedDict
+from uuid import UUID
+
+from core import Capture
+from storage.revisit import Revisit
+
+LIMIT = 100_000
+"""Some 40 MB."""
+SMALLEST = 1024
+"""Bytes: less is written again."""
+
+
+class Payloads:
+    """What was appended, and what of it is committed."""
+
+    __slots__ = ("_fresh", "_known", "_limit")
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._known: OrderedDict[str, tuple[UUID, str, int]] = OrderedDict()
+        self._fresh: dict[str, tuple[UUID, str, int]] = {}
+
+    def find(self, capture: Capture, digest: str) -> Revisit | None:
+        """The committed record that had the payload of this digest; None for one that is to be written."""
+        if not _is_worth_it(capture):
+            return None
+        key = _key(capture, digest)
+        known = self._known.get(key)
+        if known is None:
+            return None
+        self._known.move_to_end(key)
+        record_id, uri, date_ms = known
+        return Revisit(
+            profile="identical-payload-digest",
+            refers_to=record_id.urn,
+            uri=uri,
+            date_ms=date_ms,
+            digest=digest,
+        )
+
+    def appended(self, capture: Capture, digest: str, record_id: UUID) -> None:
+        """Its response was written whole under this id."""
+        if self._limit and _is_worth_it(capture):
+            self._fresh[_key(capture, digest)] = (record_id, capture.url.wire, capture.started_ms)
+
+    def committed(self) -> None:
+        """Everything appended is durable."""
+        for key, record in self._fresh.items():
+            self._known[key] = record
+            self._known.move_to_end(key)
+        self._fresh.clear()
+        while len(self._known) > self._limit:
+            self._known.popitem(last=False)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __repr__(self) -> str:
+        return f"<{len(self._known)} payloads known of at most {self._limit}>"
+
+
+def _is_worth_it(capture: Capture) -> bool:
+    return capture.truncated is None and len(capture.payload) >= SMALLEST
+
+
+def _key(capture: Capture, digest: str) -> str:
+    """What a payload decodes to is said by the head: the same bytes under another encoding are another page."""
+    return f"{digest} {capture.header('content-encoding') or ''}"

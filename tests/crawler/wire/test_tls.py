@@ -1,0 +1,133 @@
+"""Who a server says that it is, is verified; what is wrong with it has a name."""
+
+import asyncio
+import ssl
+from contextlib import asynccontextmanager
+
+import pytest
+
+from core import Capture
+from crawler.wire.tls import iana
+from frontier import canonical
+from tests.crawler.server import Server, page
+
+
+@asynccontextmanager
+async def served(context):
+    async with Server({"/": page("secret")}).serve(tls=context) as server:
+        yield server, canonical(f"https://localhost:{server.port}/")
+
+
+async def test_a_trusted_server_is_asked_and_how_is_noted(authority, client):
+    async with served(authority.server("localhost")) as (_, url), client(tls=authority.trust) as asking:
+        found = await asking.get(url)
+    assert found.payload == b"secret"
+    assert (found.tls.version, found.tls.verdict) == ("1.3", "trusted")
+    assert found.tls.cipher.startswith("TLS_")
+    assert found.timing.tls_ms is not None
+
+
+WRONG = {
+    "expired": ("tls_expired", {"names": ["localhost"], "age_days": 3}),
+    "self_signed": ("tls_self_signed", {"names": ["localhost"], "self_signed": True}),
+    "wrong_host": ("tls_wrong_host", {"names": ["other.test", "192.0.2.1"]}),
+}
+
+
+def wrong(authority, verdict):
+    options = dict(WRONG[verdict][1])
+    return authority.server(*options.pop("names"), **options)
+
+
+@pytest.mark.parametrize("verdict", WRONG)
+async def test_a_certificate_that_is_not_trusted_is_a_failure_with_its_reason(authority, client, verdict):
+    async with served(wrong(authority, verdict)) as (server, url), client(tls=authority.trust) as asking:
+        found = await asking.get(url)
+    assert found.reason == WRONG[verdict][0]
+    assert server.requests == []
+
+
+async def test_an_authority_that_nobody_knows_is_a_failure(authority, client):
+    async with served(authority.server("localhost")) as (_, url), client() as asking:
+        assert (await asking.get(url)).reason == "tls"
+
+
+@pytest.mark.parametrize("verdict", [*WRONG, "untrusted"])
+async def test_where_it_is_only_noted_the_page_is_had_with_the_verdict(authority, client, verdict):
+    context = authority.server("localhost") if verdict == "untrusted" else wrong(authority, verdict)
+    trust = None if verdict == "untrusted" else authority.trust
+    async with served(context) as (server, url), client(tls=trust, verify_tls=False) as asking:
+        found = await asking.get(url)
+    assert (found.payload, found.tls.verdict) == (b"secret", verdict)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+async def test_old_versions_are_spoken_only_where_the_verdict_is_noted(authority, client):
+    context = authority.server("localhost")
+    context.set_ciphers("DEFAULT:@SECLEVEL=0")
+    context.minimum_version = ssl.TLSVersion.TLSv1
+    context.maximum_version = ssl.TLSVersion.TLSv1_1
+    async with served(context) as (_, url):
+        async with client(tls=authority.trust) as asking:
+            assert (await asking.get(url)).reason in {"tls", "reset"}  # as the server says it
+        async with client(tls=authority.trust, verify_tls=False) as asking:
+            found = await asking.get(url)
+    assert (found.tls.version, found.tls.verdict) == ("1.1", "trusted")
+
+
+async def test_the_name_of_the_host_is_said_before_the_handshake(authority, client, names):
+    names["named.test"] = ["127.0.0.1"]
+    asked = []
+    context = authority.server("named.test")
+    context.sni_callback = lambda _, name, __: asked.append(name)
+    async with (
+        served(context) as (server, _),
+        client(tls=authority.trust, nameservers=names.servers) as asking,
+    ):
+        assert isinstance(await asking.get(canonical(f"https://named.test.:{server.port}/")), Capture)
+    assert asked == ["named.test"]
+
+
+async def test_an_address_may_stand_in_a_certificate(authority, client):
+    async with served(authority.server("127.0.0.1")) as (server, _), client(tls=authority.trust) as asking:
+        found = await asking.get(canonical(f"https://127.0.0.1:{server.port}/"))
+    assert found.tls.verdict == "trusted"
+
+
+async def silent(reader, writer):
+    await reader.read()
+    writer.close()
+
+
+async def hangs_up(reader, writer):
+    await reader.read(1)
+    writer.transport.abort()
+
+
+async def babbles(reader, writer):
+    writer.write(b"220 mail.example.org ESMTP\r\n")
+    await reader.read()
+    writer.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"), [(silent, "timeout_tls"), (hangs_up, "reset"), (babbles, "tls")]
+)
+async def test_a_handshake_that_comes_to_nothing_has_a_reason(client, answer, reason):
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with client() as asking:
+        found = await asking.get(canonical(f"https://127.0.0.1:{port}/"))
+    server.close()
+    assert found.reason == reason
+
+
+def test_cipher_suites_have_the_names_of_iana():
+    assert iana("TLS_AES_256_GCM_SHA384") == "TLS_AES_256_GCM_SHA384"
+    assert iana("ECDHE-RSA-AES128-GCM-SHA256") == "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
+    assert iana("ECDHE-ECDSA-CHACHA20-POLY1305") == "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"
+    assert iana("AES256-SHA") == "TLS_RSA_WITH_AES_256_CBC_SHA"
+    assert iana("DES-CBC3-SHA") == "TLS_RSA_WITH_3DES_EDE_CBC_SHA"
+    assert iana("ECDHE-ECDSA-AES256-CCM8") == "TLS_ECDHE_ECDSA_WITH_AES_256_CCM_8"
+    assert iana("DHE-RSA-AES256-SHA256") == "TLS_DHE_RSA_WITH_AES_256_CBC_SHA256"

@@ -1,0 +1,1 @@
+FAILING: dict[str, str] = {}

@@ -1,0 +1,15 @@
+"""All rows of the hostile web."""
+
+from tests.hostile.rows import content, policy, rate, robots, urls, wire
+from tests.hostile.rows.row import Row as Row
+from tests.hostile.rows.row import There
+
+MODULES = (robots, policy, rate, wire, content, urls)
+
+
+def rows(there: There) -> list[Row]:
+    """Every row, in the order of the checklist."""
+    found = [row for module in MODULES for row in module.rows(there)]
+    names = [row.name for row in found]
+    assert len(set(names)) == len(names), [name for name in names if names.count(name) > 1]
+    return sorted(found, key=lambda row: row.number)

@@ -1,0 +1,89 @@
+"""Rows 33 and 35: addresses that may not be asked, in every spelling, and the one of IPv6 that may.
+
+The canary listens on 127.0.0.1, which no row allows. A link, a redirect, a base and a Location lead there.
+"""
+
+from tests.crawler.server import links, page, redirect
+from tests.hostile.rows.row import Row, There
+
+SPELLINGS = {
+    "dotted": "127.0.0.1",
+    "decimal": "2130706433",
+    "octal": "0177.0.0.1",
+    "hexadecimal": "0x7f000001",
+    "hexadecimal in parts": "0x7f.0x0.0x0.0x1",
+    "short": "127.1",
+    "with a final dot": "127.0.0.1.",
+    "full-width": "\uff11\uff12\uff17.\uff10.\uff10.\uff11",
+    "mapped": "[::ffff:127.0.0.1]",
+    "mapped in hexadecimal": "[::ffff:7f00:1]",
+    "compatible": "[::127.0.0.1]",
+    "NAT64": "[64:ff9b::7f00:1]",
+    "6to4": "[2002:7f00:1::]",
+    "unspecified": "0.0.0.0",
+    "unspecified in short": "0",
+    "unspecified of IPv6": "[::]",
+    "localhost": "localhost",
+    "another of the loopback net": "127.0.0.2",
+    "metadata": "169.254.169.254",
+    "metadata of IPv6": "[fd00:ec2::254]",
+    "private 10": "10.0.0.1",
+    "private 172": "172.16.0.1",
+    "private 192": "192.168.0.1",
+    "carrier": "100.64.0.1",
+    "broadcast": "255.255.255.255",
+    "multicast": "224.0.0.1",
+    "link-local of IPv6": "[fe80::1]",
+}
+
+
+def untouched(seen):
+    assert not seen.canary, "the canary was asked"
+
+
+def rows(there: There) -> list[Row]:
+    inside = {name: f"http://{host}:{there.canary}/secret" for name, host in SPELLINGS.items()}
+    hops = {f"/r-{number}": redirect(url) for number, url in enumerate(inside.values())}
+    return [
+        Row(
+            number=33,
+            name="IPv6 alone",
+            address="::1",
+            answers={"/six": page("six")},
+            also=lambda seen: seen.address("/six", "::1"),
+        ),
+        Row(
+            number=35,
+            name="links to where nobody may go",
+            scope="any",
+            answers={"/bad": links(*inside.values())},
+            also=untouched,
+        ),
+        Row(
+            number=35,
+            name="redirects to where nobody may go",
+            scope="any",
+            answers=hops,
+            ended=dict.fromkeys(hops, "redirected:*"),
+            also=untouched,
+        ),
+        Row(
+            number=35,
+            name="a base that leads to where nobody may go",
+            scope="any",
+            answers={"/bad": page(f'<base href="{inside["dotted"]}"><a href="x">x</a><img src="y">')},
+            also=untouched,
+        ),
+        Row(
+            number=35,
+            name="a user name that looks like a host",
+            scope="any",
+            answers={
+                "/bad": links(
+                    f"http://{there.host(35)}@127.0.0.1:{there.canary}/",
+                    f"http://127.0.0.1:{there.canary}\\@{there.host(35)}/",
+                )
+            },
+            also=untouched,
+        ),
+    ]

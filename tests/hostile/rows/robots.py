@@ -1,0 +1,372 @@
+"""Rows 1 to 11: what a robots.txt may do."""
+
+from tests.crawler.server import page, redirect
+from tests.hostile.host import Exchange
+from tests.hostile.rows.row import Row, There
+
+TEXT = "text/plain"
+REFUSED = "refused:robots"
+UNREACHABLE = "failed:robots_unreachable"
+
+
+def text(body, *headers, status="200 OK"):
+    return page(body, *headers, status=status, kind=TEXT)
+
+
+def nothing_is_asked(seen):
+    """Without a robots.txt that can be had, no page is asked for."""
+    assert not [path for path in seen.host.paths if path != "/robots.txt"], seen.host.paths
+
+
+def in_turn(*answers):
+    """An answer that is another one each time, and then always the last."""
+    left = list(answers)
+
+    async def answer(exchange: Exchange):
+        now = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(now, bytes):
+            await exchange.send(now)
+        else:
+            await now(exchange)
+
+    return answer
+
+
+async def silence(exchange: Exchange):
+    await exchange.gone()
+
+
+async def torn(exchange: Exchange):
+    await exchange.send(text("User-agent: *\nDisallow:\n")[:-5])
+    exchange.close()
+
+
+async def broken(exchange: Exchange):
+    exchange.reset()
+
+
+def html() -> list[Row]:
+    body = "<!doctype html><html><head><title>Oops</title></head><body>Not: here<p>Sorry</p></body></html>"
+    return [
+        Row(number=1, name="robots is an HTML page", robots=page(body), answers={"/free": page("free")}),
+        Row(
+            number=1,
+            name="robots is an HTML page of 404 shape with status 200 and type text/plain",
+            robots=text(body),
+        ),
+        Row(number=1, name="robots is empty", robots=text("")),
+        Row(
+            number=1,
+            name="robots with rules and the type of HTML is obeyed",
+            robots=page("User-agent: *\nDisallow: /private\n"),
+            answers={"/private": page("no")},
+            ended={"/private": REFUSED},
+            never=("/private",),
+        ),
+    ]
+
+
+def client_errors() -> list[Row]:
+    statuses = (
+        "404 Not Found",
+        "410 Gone",
+        "403 Forbidden",
+        "401 Unauthorized",
+        "400 Bad",
+        "451 No",
+        "418 Tea",
+    )
+    return [
+        Row(
+            number=2,
+            name=f"robots {status[:3]}",
+            robots=text("User-agent: *\nDisallow: /\n", status=status),
+            answers={"/free": page("free")},
+        )
+        for status in statuses
+    ]
+
+
+def too_many() -> list[Row]:
+    busy = text("", "Retry-After: 2", status="429 Slow")
+    rules = text("User-agent: *\nDisallow: /private\n")
+
+    def deferred(seen):
+        asked = [one for one in seen.host.log if one.path == "/robots.txt"]
+        gaps = [seen.between(one.begun, two.begun) for one, two in zip(asked, asked[1:], strict=False)]
+        assert gaps[:2] and min(gaps[:2]) >= 1.9, gaps
+        assert min(one.begun for one in seen.host.log if one.path != "/robots.txt") > asked[2].begun
+
+    return [
+        Row(
+            number=3,
+            name="robots 429 twice and then rules",
+            robots=in_turn(busy, busy, rules),
+            answers={"/private": page("no")},
+            ended={"/private": REFUSED},
+            never=("/private",),
+            also=deferred,
+        ),
+        Row(
+            number=3,
+            name="robots 429 for ever",
+            robots=text("", status="429 Slow"),
+            good=False,
+            asked={"/robots.txt": (2, 6)},
+            ended={"/": UNREACHABLE},
+            also=nothing_is_asked,
+        ),
+    ]
+
+
+def unreachable() -> list[Row]:
+    def row(name, answer, ended=UNREACHABLE):
+        return Row(
+            number=4,
+            name=f"robots {name}",
+            robots=answer,
+            good=False,
+            ended={"/": ended},
+            asked={"/robots.txt": (2, 9)},
+            also=nothing_is_asked,
+        )
+
+    allow = "<html>User-agent: *\nAllow: /\n</html>"
+    return [
+        row("500 with a page", page(allow, status="500 Oops")),
+        row("503", text(allow, status="503 Busy")),
+        row("502", text("", status="502 Bad Gateway")),
+        row("599", text("", status="599 Odd")),
+        row("times out", silence, "failed:*"),
+        row("is reset", broken, "failed:*"),
+        row("breaks off", torn, "failed:*"),
+        Row(
+            number=4,
+            name="robots 503 once and then rules",
+            robots=in_turn(text("", status="503 Busy"), text("User-agent: *\nDisallow: /private")),
+            answers={"/private": page("no")},
+            ended={"/private": REFUSED},
+            never=("/private",),
+        ),
+    ]
+
+
+def redirects(there: There) -> list[Row]:
+    other = there.host(6, 9)
+    rules = text("User-agent: *\nDisallow: /private\n")
+    private = {"/private": page("no")}
+    forbidden = {"ended": {"/private": REFUSED}, "never": ("/private",)}
+
+    def hops(number, last):
+        return {f"/r{hop}": redirect(f"/r{hop + 1}") for hop in range(1, number)} | {f"/r{number}": last}
+
+    def blocked(seen):
+        assert not seen.canary, "the canary was asked"
+
+    links = ("/private",)
+    return [
+        Row(
+            number=6,
+            name="robots behind five redirects",
+            robots=redirect("/r1"),
+            answers={**hops(5, rules), **private},
+            links=links,
+            **forbidden,
+        ),
+        Row(
+            number=6,
+            name="robots behind a redirect to another host",
+            robots=redirect(f"http://{other}/rules.txt", status="302 Found"),
+            answers=private,
+            **forbidden,
+        ),
+        Row(
+            number=6,
+            name="robots in an endless redirect",
+            robots=redirect("/robots.txt"),
+            answers=private,
+            asked={"/robots.txt": (1, 7), "/private": (1, 1)},
+        ),
+        Row(
+            number=6,
+            name="robots behind nine redirects",
+            robots=redirect("/r1"),
+            answers={**hops(9, rules), **private},
+            links=links,
+            asked={"/private": (1, 1)},
+        ),
+        Row(
+            number=6,
+            name="robots redirects to a blocked address",
+            robots=redirect(f"http://127.0.0.1:{there.canary}/robots.txt"),
+            good=False,
+            also=blocked,
+        ),
+        Row(
+            number=6,
+            name="robots redirects to nowhere",
+            robots=redirect("http://[::"),
+            answers=private,
+            asked={"/private": (1, 1)},
+        ),
+        Row(
+            number=6,
+            name="robots redirects to a page that says no such thing",
+            robots=redirect("/good-1", status="302 Found"),
+            asked={"/good-1": (1, 2)},
+            good=False,
+            also=lambda seen: seen.fetched("/", "/good-2", "/good-3"),
+        ),
+        Row(
+            number=6,
+            name="the host that others send for robots",
+            address=other.partition(":")[0],
+            answers={"/rules.txt": rules},
+            links=(),
+        ),
+    ]
+
+
+def hostile_text() -> list[Row]:
+    rule = "User-agent: *\nDisallow: /private\n"
+    long_line = "User-agent: *\nDisallow: /private\nDisallow: /" + "x" * 10_000_000
+    late = rule + "# filler\n" * 60_000 + "Disallow: /late\n"
+    private = {"/private": page("no"), "/late": page("late")}
+
+    def row(number, name, body, **more):
+        more = {"ended": {"/private": REFUSED}, "never": ("/private",), **more}
+        return Row(number=number, name=f"robots {name}", robots=text(body), answers=private, **more)
+
+    return [
+        row(7, "longer than 500 KiB", late, asked={"/late": (1, 1)}),
+        row(8, "with a BOM", b"\xef\xbb\xbf" + rule.encode()),
+        row(8, "with CR alone", rule.replace("\n", "\r")),
+        row(8, "with CRLF and blanks", rule.replace("\n", " \t\r\n").replace(": ", " :\t ")),
+        row(8, "with NULs", b"\0\0#\0\n" + rule.encode() + b"\0\0\n\0Disallow: /else\0\n"),
+        row(8, "in latin-1", b"# \xe9\xe8\xff\n" + rule.encode() + b"Disallow: /caf\xe9\n"),
+        row(8, "in UTF-16", rule.encode("utf-16"), ended={}, never=()),
+        row(8, "with a line of 10 MB", long_line),
+        row(8, "of noise", bytes(range(256)) * 400, ended={}, never=()),
+        row(8, "with a million groups", "User-agent: a\nDisallow: /\n\n" * 20_000, ended={}, never=()),
+        row(
+            8,
+            "that takes backtracking to match",
+            rule + "Disallow: /" + "*a" * 60 + "*b$\n",
+            asked={"/late": (1, 1)},
+        ),
+    ]
+
+
+def delays() -> list[Row]:
+    """Of a host that asks for time, by the frontier's clock."""
+
+    def apart(seconds, most=None):
+        def judge(seen):
+            times = sorted(one.begun for one in seen.host.log if one.path != "/robots.txt")
+            gaps = [seen.between(one, two) for one, two in zip(times, times[1:], strict=False)]
+            assert min(gaps) >= seconds * 0.95, gaps
+            assert most is None or max(gaps) <= most, gaps
+
+        return judge
+
+    def row(value, seconds, most=None, prefix=""):
+        return Row(
+            number=10,
+            name=f"Crawl-delay {value}{prefix and ' with other groups'}",
+            robots=text(f"{prefix}User-agent: *\nCrawl-delay: {value}\nDisallow: /x\n"),
+            also=apart(seconds, most),
+        )
+
+    return [
+        row("3600", 290, 3700),
+        row("7", 7, 25),
+        row("1.5", 1.5),
+        row("0.001", 0.01),
+        row("-5", 0.01),
+        row("abc", 0.01),
+        row("1e400", 0.01, 3700),
+        row("0", 0.01),
+        row("7", 7, 25, "User-agent: otherbot\nCrawl-delay: 1\nDisallow: /\n\n"),
+    ]
+
+
+def groups() -> list[Row]:
+    def row(name, rules, allowed, forbidden):
+        pages = {path: page(f"page {path}") for path in (*allowed, *forbidden)}
+        return Row(
+            number=11,
+            name=f"robots: {name}",
+            robots=text(rules),
+            answers=pages,
+            ended=dict.fromkeys(forbidden, REFUSED),
+            asked={**dict.fromkeys(allowed, (1, 1)), **dict.fromkeys(forbidden, (0, 0))},
+        )
+
+    ours = "User-agent: thresher\n"
+    return [
+        row("our group goes before *", f"User-agent: *\nDisallow: /\n\n{ours}Disallow: /a\n", ["/b"], ["/a"]),
+        row(
+            "groups for us are merged",
+            f"{ours}Disallow: /a\n\nUser-agent: other\nDisallow: /b\n\n{ours}Disallow: /c\n",
+            ["/b"],
+            ["/a", "/c"],
+        ),
+        row(
+            "our name in any case, with a version behind it",
+            "User-agent: THRESHER/9.9\nDisallow: /a\n\nUser-agent: *\nDisallow: /b\n",
+            ["/b"],
+            ["/a"],
+        ),
+        row(
+            "several agents above one group",
+            "User-agent: other\nUser-agent: Thresher\nDisallow: /a\n",
+            ["/b"],
+            ["/a"],
+        ),
+        row(
+            "the longest match wins, Allow on a tie",
+            "User-agent: *\nDisallow: /a\nAllow: /a/b\nDisallow: /a/b/c\nAllow: /tie\nDisallow: /tie\n",
+            ["/a/b", "/a/b/d", "/tie"],
+            ["/a", "/a/x", "/a/b/c"],
+        ),
+        row(
+            "stars and dollars",
+            "User-agent: *\nDisallow: /*.gif$\nDisallow: /w*d\nAllow: /$\nDisallow: /q?*z\n",
+            ["/a.gif.html", "/w", "/q?y=1"],
+            ["/a.gif", "/wild", "/q?a=z"],
+        ),
+        row(
+            "octets are compared once they are normal",
+            "User-agent: *\nDisallow: /%7Ejoe/\nDisallow: /~ann/\nDisallow: /a%3cd\nDisallow: /\u00fc\n",
+            ["/~bob/"],
+            ["/~joe/x", "/%7eann/x", "/a%3Cd", "/%C3%BC"],
+        ),
+        row(
+            "an encoded slash is no slash",
+            "User-agent: *\nDisallow: /a%2Fb\n",
+            ["/a/b"],
+            ["/a%2Fb"],
+        ),
+        row("an empty Disallow allows", "User-agent: *\nDisallow:\n", ["/a"], []),
+        row(
+            "rules before any group, and unknown lines, mean nothing",
+            "Disallow: /a\nNonsense\nUser-agent: *\nFoo: bar\nDisallow: /b\nSitemap: x\nDisallow: /c\n",
+            ["/a"],
+            ["/b", "/c"],
+        ),
+        row("a missing colon and a comment", "user-agent * # all\nDisallow: /a # mine\n", [], []),
+        row("robots.txt itself may not be forbidden", "User-agent: *\nDisallow: /robots\n", ["/b"], []),
+    ]
+
+
+def rows(there: There) -> list[Row]:
+    return [
+        *html(),
+        *client_errors(),
+        *too_many(),
+        *unreachable(),
+        *redirects(there),
+        *hostile_text(),
+        *delays(),
+        *groups(),
+    ]

@@ -1,0 +1,103 @@
+"""WARC files read by hand: nothing of ours stands between the bytes on disk and what a test sees."""
+
+import base64
+import hashlib
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record, and where it lies."""
+
+    head: tuple[tuple[str, str], ...]
+    block: bytes
+    file: str
+    offset: int
+    length: int
+    rest: bytes
+    """What stands behind the block: two line ends in every file that is right."""
+
+    def get(self, name: str) -> str | None:
+        """The value of a field of the head, None where it is not there."""
+        return next((value for key, value in self.head if key.lower() == name.lower()), None)
+
+    @property
+    def type(self) -> str:
+        return self.get("WARC-Type") or ""
+
+    @property
+    def id(self) -> str:
+        return self.get("WARC-Record-ID") or ""
+
+    @property
+    def url(self) -> str:
+        return self.get("WARC-Target-URI") or ""
+
+    @property
+    def status(self) -> int:
+        """Of the HTTP message; 0 where it has none."""
+        words = self.block.split(b"\n", 1)[0].split()
+        return int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
+
+    @property
+    def http_head(self) -> bytes:
+        """Up to and including the empty line."""
+        ends = [at + len(end) for end in (b"\r\n\r\n", b"\n\n") if (at := self.block.find(end)) >= 0]
+        return self.block[: min(ends, default=len(self.block))]
+
+    @property
+    def body(self) -> bytes:
+        """What follows the HTTP head, as it came."""
+        return self.block[len(self.http_head) :]
+
+
+def members(path: Path) -> Iterator[tuple[int, int, bytes]]:
+    """Offset, stored length and content of each gzip member or zstd frame. Raises where one is not whole."""
+    data = path.read_bytes()
+    at = 0
+    while at < len(data):
+        if data[at : at + 4] == b"\x28\xb5\x2f\xfd":
+            import zstandard
+
+            engine = zstandard.ZstdDecompressor().decompressobj()
+        else:
+            engine = zlib.decompressobj(31)
+        content = engine.decompress(data[at:])
+        if not engine.eof:
+            raise ValueError(f"{path}: the member at {at} is torn")
+        length = len(data) - at - len(engine.unused_data)
+        yield at, length, content
+        at += length
+
+
+def read(path: Path) -> Iterator[Record]:
+    """Every record of a file. Raises `ValueError` where the file is not right."""
+    for offset, length, content in members(path):
+        head, end, rest = content.partition(b"\r\n\r\n")
+        version, *lines = head.decode().split("\r\n")
+        if version != "WARC/1.1" or not end:
+            raise ValueError(f"{path}: no record at {offset}")
+        fields = tuple((key, value.strip()) for key, _, value in (line.partition(":") for line in lines))
+        size = int(dict((key.lower(), value) for key, value in fields)["content-length"])
+        yield Record(
+            head=fields,
+            block=rest[:size],
+            file=path.name,
+            offset=offset,
+            length=length,
+            rest=rest[size:],
+        )
+
+
+def archived(directory: Path) -> list[Record]:
+    """Every record of every sealed file under a project's storage."""
+    files = sorted(path for path in (directory / "warc").rglob("*.warc*") if ".open" not in path.parts)
+    return [record for path in files if path.suffix in {".gz", ".zst"} for record in read(path)]
+
+
+def sha1(data: bytes) -> str:
+    """As WARC files write it."""
+    return f"sha1:{base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()}"

@@ -1,0 +1,104 @@
+"""`Web`: the hostile web, served from a thread of its own. A row's host is an address of its own in 127.1.0.0/16.
+
+All listen on one port, so that rows can name each other before anybody listens. The canary listens on 127.0.0.1.
+"""
+
+import asyncio
+import random
+import socket
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.crawler.server import links, page, spelled
+from tests.hostile.certificates import Authority
+from tests.hostile.host import Host
+from tests.hostile.rows.row import GOOD, Row, There
+
+WORDS = ("", "about bread and water", "of rivers and their mouths", "on the making of chairs")
+
+
+class Web:
+    """Rows, and the hosts that play them."""
+
+    def __init__(self, make: Callable[[There], list[Row]], directory: Path) -> None:
+        self._make = make
+        self.authority = Authority(directory)
+        self.hosts: dict[str, Host] = {}
+        """By the name of the row."""
+        self.rows: list[Row] = []
+        self.canary = Host("127.0.0.1", {}, fallback=lambda _: page("the canary sings"))
+        self._loop = asyncio.new_event_loop()
+        self.there = There()
+
+    @contextmanager
+    def served(self) -> Iterator["Web"]:
+        """Serve for the time of the context."""
+        thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        thread.start()
+        try:
+            self._call(self._open())
+            yield self
+        finally:
+            self._call(self._close())
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            thread.join(10)
+
+    def url(self, row: Row) -> str:
+        """Of the row's host, without a slash."""
+        host = self.hosts[row.name].address
+        scheme = "https" if row.tls else "http"
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.there.port}"
+
+    def _call(self, work):
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
+
+    async def _open(self) -> None:
+        canary = _free_port()
+        await self.canary.serve(canary)
+        for _ in range(50):
+            self.there = There(port=random.randrange(20_000, 32_000), canary=canary)
+            self.rows = self._make(self.there)
+            self.hosts = self._hosts()
+            try:
+                for host in self.hosts.values():
+                    await host.serve(self.there.port)
+            except OSError:
+                await asyncio.gather(*(host.close() for host in self.hosts.values()))
+                continue
+            return
+        raise OSError("no port is free on all addresses of the web")
+
+    async def _close(self) -> None:
+        await asyncio.gather(*(host.close() for host in (self.canary, *self.hosts.values())))
+
+    def _hosts(self) -> dict[str, Host]:
+        variants = Counter[int]()
+        found: dict[str, Host] = {}
+        for row in self.rows:
+            variants[row.number] += 1
+            address = row.address or f"127.1.{row.number}.{variants[row.number]}"
+            tls = self.authority.context(row.tls, address) if row.tls not in {None, "none"} else None
+            found[row.name] = Host(address, answers(row), fallback=row.fallback, tls=tls, talk=row.talk)
+        return found
+
+
+def answers(row: Row):
+    """Of a row's host: what the row says, the index, and the good pages."""
+    bad = [path for path in row.answers if path != "/"] if row.links is None else row.links
+    index = links(
+        GOOD[0], *(path.replace('"', "&quot;") for path in bad), *GOOD[1:], text=f"The index of {row.name}."
+    )
+    good = {
+        path: page(f"<p>{row.name}: a text {WORDS[n]}, {spelled(row.number * 10 + n)}.</p>")
+        for n, path in enumerate(GOOD, 1)
+    }
+    return {"/": index, **good, "/robots.txt": row.robots, **row.answers}
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
