@@ -7,7 +7,10 @@
 3. An answer with the payload that the page had then is a revisit as well (`identical-payload-digest`).
 """
 
+from dataclasses import replace
+
 from core import Capture
+from crawler.answer import Answer
 from crawler.note import Note
 from storage.revisit import Profile, Revisit
 from storage.warc import payload_digest

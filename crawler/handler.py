@@ -13,6 +13,8 @@ from scrapy import Request
 from scrapy.http import Response
 
 from core import Capture
+from crawler.conditional import conditions
+from crawler.note import decode
 from crawler.outcome import fault_of
 from crawler.robots import AskAgain, Event, ask
 from crawler.wire import Failure, Wait
@@ -45,7 +47,9 @@ class WireHandler:
         if lease.kind is Kind.ROBOTS:
             found = await ask(self._client, lease, self._entrance)
         else:
-            headers = request.meta.get("headers", ())
+            # What a user's spider asks for goes before.
+            asked = request.meta.get("headers", ())
+            headers = (*conditions(decode(lease.note)), *asked) if lease.note else asked
             found = await self._client.get(lease.url, self._entrance.of(lease), headers=headers)
         request.meta["rendered"] = None
         if self._renderer is not None and isinstance(found, Capture):

@@ -3,7 +3,7 @@
 | answer                          | outcome                                             | fault                |
 |---------------------------------|-----------------------------------------------------|----------------------|
 | 301 302 303 307 308             | REDIRECTED (`crawler.page` decides where to)         |                      |
-| 304                             | UNCHANGED                                           |                      |
+| 304                             | RETRY `status_304`: nobody asked whether it changed  |                      |
 | 404 410                         | GONE `status_<nnn>`                                 |                      |
 | 429 503                         | RETRY `status_<nnn>`; the host waits as Retry-After says | BUSY            |
 | any other 5xx                   | RETRY `status_<nnn>`                                | SERVER               |
@@ -19,6 +19,7 @@
 | protocol                        | FAILED: the same; but it is an answer               |                      |
 | address_blocked                 | REFUSED                                             |                      |
 
+An answer that says that a page is as it was, to who asked for that, is none of these (`crawler.conditional`).
 The frontier turns the third RETRY into FAILED with the same reason. What a fault means for the host it knows as well
 (`frontier.Fault`): it rests, for longer each time. Only a host that says for how long rests for just so long.
 """
@@ -33,9 +34,8 @@ from crawler.wire import Reason
 from frontier import Fault, Outcome
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-ASK_AGAIN = frozenset({408, 425, 429})
+ASK_AGAIN = frozenset({304, 408, 425, 429})
 GONE = frozenset({404, 410})
-NOT_MODIFIED = 304
 SLOW_DOWN = frozenset({429, 503})  # RFC 6585, section 4; RFC 9110, section 15.6.4
 LONGEST_WAIT_MS = 3_600_000
 """A Retry-After is obeyed for up to an hour; a server that asks for more is asked again after that."""
@@ -101,8 +101,6 @@ def of_response(
     """A response came. `now_ms` is when; a Retry-After date counts from it."""
     if status in REDIRECTS:
         return Judgement(outcome=Outcome.REDIRECTED, reason="")
-    if status == NOT_MODIFIED:
-        return Judgement(outcome=Outcome.UNCHANGED, reason="")
     if status in ASK_AGAIN or 500 <= status < 600:
         wait = wait_ms(retry_after, now_ms)
         fault = fault_of(status)

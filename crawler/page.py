@@ -9,8 +9,11 @@ page comes to the same either way.
    to is fetched under its own lease, its own robots rules, its own delay.
 3. A URL that a trap would make (`frontier.trap`) is no discovery; like one out of scope it is left out and not counted.
 4. An HTML page is sketched, so that the frontier can tell who says nothing new.
-5. A sitemap (`listed`) is no page: it leads to what it lists, and what it redirects to is a sitemap. Its note goes on.
-6. Of a page that was rendered counts what its browser saw; where its scripts would have gone is a link of it.
+5. A page that is as it was when it came last (`crawler.conditional`) leads to nothing that it did not lead to then.
+6. What the next visit is to know of a page is noted, where there is to be one.
+7. A sitemap (`listed`) is no page: it leads to what it lists, and what it redirects to is a sitemap. Its note goes on.
+8. Of a page that was rendered counts what its browser saw, even if the answer is as it was; where its scripts would have gone
+   is a link of it.
 """
 
 import re
@@ -18,29 +21,29 @@ from collections.abc import Container
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from core import Capture, Url
-from core.capture import Truncation
+from core import Url
+from crawler.answer import HTML, Answer
+from crawler.conditional import note_of, unchanged
 from crawler.identity import PRODUCT
-from crawler.listed import is_in_reach, is_sitemap, listed
+from crawler.listed import is_in_reach, is_sitemap, leads_on, listed
+from crawler.note import decode, encode
 from crawler.outcome import Judgement, of_response
-from crawler.render.rendered import CONTENT_TYPE, Note
 from crawler.sitemap import listing
 from crawler.sketch import sketch
-from crawler.wire import Headers, field
+from crawler.wire import Headers
 from extract.charset import utf8
 from extract.links import links
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
 from frontier.canonical import MAX_LENGTH
 from frontier.trap import pitfall
 from storage.dropped import Dropped
-from storage.payload import content_decoded
-from storage.records import PAYLOAD_LIMIT, mime_of
+from storage.records import mime_of
 
 HOPS = 10
 """Redirects followed from one URL: half of what browsers follow (Fetch standard: 20)."""
 
-_HTML = frozenset({"text/html", "application/xhtml+xml"})
-_LOOKS_LIKE_HTML = re.compile(
+UNCHANGED = Judgement(outcome=Outcome.UNCHANGED, reason="")
+_LOOKS_LIKEHTML = re.compile(
     rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 _SNIFFED = 1_445  # bytes: the resource header of the MIME Sniffing standard
@@ -51,49 +54,36 @@ _DIRECTIVES_WITH_VALUE = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What was answered, as far as links and outcome need it."""
+class Reading:
+    """What an answer comes to."""
 
-    status: int
-    headers: Headers
-    body: bytes
-    """Without transfer and content encoding; may be empty where the answer is no HTML."""
-    truncated: Truncation | None
-    received_ms: int
-    note: Note | None = None
-    """How its rendering went; None where it was not rendered."""
-
-    def header(self, name: str) -> str | None:
-        """Value of the first header of that name, in any case."""
-        wanted = name.lower()
-        return next((value for key, value in self.headers if key.lower() == wanted), None)
-
-
-def answer(capture: Capture, *, whatever: bool = False) -> Answer:
-    """Return what a capture answers, decoded where that is of use: where it may be HTML, or `whatever` it is."""
-    body = b""
-    html = mime_of(capture.header("content-type")) in {*_HTML, ""}
-    if 200 <= capture.status < 300 and (html or whatever):
-        body, _ = content_decoded(capture.payload, field(capture.headers, "content-encoding"), PAYLOAD_LIMIT)
-    return Answer(
-        status=capture.status,
-        headers=capture.headers,
-        body=body,
-        truncated=capture.truncated,
-        received_ms=capture.started_ms + capture.elapsed_ms,
-    )
-
-
-def seen(found: Answer, html: bytes, note: Note) -> Answer:
-    """Return an answer as the reader saw it whose browser made this DOM of it; as it was, where it made none."""
-    if not html:
-        return replace(found, note=note)
-    headers = [(name, value) for name, value in found.headers if name.lower() != "content-type"]
-    return replace(found, headers=(("content-type", CONTENT_TYPE), *headers), body=html, note=note)
+    settlement: Settlement
+    outlinks: tuple[str, ...] = ()
+    """All that it leads to, in the form to be requested, whoever knows of it and whatever the scope."""
 
 
 def settlement(lease: Lease, found: Answer, known: Container[str] = frozenset()) -> Settlement:
     """Return how the lease ends. URLs whose text is in `known` are not worth telling the frontier again."""
+    return read(lease, found, known).settlement
+
+
+def read(lease: Lease, found: Answer, known: Container[str] = frozenset()) -> Reading:
+    """Return what an answer comes to: `settlement`, and what goes into the archive with it."""
+    if is_sitemap(lease):
+        return Reading(settlement=_settlement(lease, found, known)[0])
+    before = decode(lease.note)
+    ended, outlinks = (
+        (settled(lease, UNCHANGED), ())
+        if found.rendering is None
+        and unchanged(before, found.status, found.digest, whole=found.truncated is None)
+        else _settlement(lease, found, known)
+    )
+    if lease.interval_s:
+        ended = replace(ended, note=encode(note_of(before, found)))
+    return Reading(settlement=ended, outlinks=outlinks)
+
+
+def _settlement(lease: Lease, found: Answer, known: Container[str]) -> tuple[Settlement, tuple[str, ...]]:
     judgement = of_response(
         found.status,
         truncated=found.truncated,
@@ -102,13 +92,14 @@ def settlement(lease: Lease, found: Answer, known: Container[str] = frozenset())
     )
     if judgement.outcome is Outcome.REDIRECTED:
         return _redirected(lease, found)
-    if found.note is not None and found.note.problem:
-        judgement = replace(judgement, reason=found.note.problem)
+    if found.rendering is not None and found.rendering.problem:
+        judgement = replace(judgement, reason=found.rendering.problem)
     if is_sitemap(lease):
-        return _of_sitemap(lease, found, judgement, known)
+        return _of_sitemap(lease, found, judgement, known), ()
     if not (200 <= found.status < 300 and found.body and _is_html(found)):
-        return settled(lease, judgement)
-    return settled(lease, judgement, _links(lease, found, known), sketch(found.body, lease.url.text))
+        return settled(lease, judgement), ()
+    discoveries, outlinks = _links(lease, found, known)
+    return settled(lease, judgement, discoveries, sketch(found.body, lease.url.text)), outlinks
 
 
 def settlement_of_dropped(lease: Lease, found: Dropped, received_ms: int) -> Settlement:
@@ -127,7 +118,7 @@ def forbids_following(found: Answer, base: str) -> bool:
         return True
     if not (200 <= found.status < 300 and found.body and _is_html(found)):
         return False
-    return links(decode(found.body, found.header("content-type")).text, base).nofollow
+    return links(utf8(found.body, found.header("content-type")), base).nofollow
 
 
 def settled(
@@ -156,7 +147,7 @@ def _of_sitemap(lease: Lease, found: Answer, judgement: Judgement, known: Contai
     return replace(settled(lease, judgement, discoveries), note=lease.note)
 
 
-def _redirected(lease: Lease, found: Answer) -> Settlement:
+def _redirected(lease: Lease, found: Answer) -> tuple[Settlement, tuple[str, ...]]:
     reason = ""
     discoveries: tuple[Discovery, ...] = ()
     try:
@@ -178,24 +169,26 @@ def _redirected(lease: Lease, found: Answer) -> Settlement:
     else:
         target = _discovery(lease, url, depth=lease.depth, hops=lease.hops + 1)
         discoveries = (replace(target, note=lease.note) if is_sitemap(lease) else target,)
-    return Settlement(lease=lease, outcome=Outcome.REDIRECTED, reason=reason, discoveries=discoveries)
+    ended = Settlement(lease=lease, outcome=Outcome.REDIRECTED, reason=reason, discoveries=discoveries)
+    return ended, () if url is None else (url.wire,)
 
 
-def _links(lease: Lease, found: Answer, known: Container[str]) -> tuple[Discovery, ...]:
-    if lease.max_depth is not None and lease.depth >= lease.max_depth:
-        return ()
-    if _says_nofollow(found.headers):
-        return ()
+def _links(
+    lease: Lease, found: Answer, known: Container[str]
+) -> tuple[tuple[Discovery, ...], tuple[str, ...]]:
+    """What is followed, and all that the page leads to."""
     page = links(utf8(found.body, found.header("content-type")), lease.url.wire)
-    if page.nofollow:
-        return ()
     folder, base = _bases(page.base)
-    urls: dict[str, Url] = {}
-    for href in (*page.hrefs, *(found.note.went if found.note else ())):
-        url = _link(href, base if href[0] == "?" else folder)
-        if url is not None and url.text not in known and lease.scope.admits(url):
-            urls[url.text] = url
-    return tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in urls.values())
+    went = found.rendering.went if found.rendering else ()
+    urls = dict.fromkeys(
+        filter(None, (_link(href, base if href[0] == "?" else folder) for href in (*page.hrefs, *went)))
+    )
+    outlinks = tuple(url.wire for url in urls)
+    if not leads_on(lease) or page.nofollow or _says_nofollow(found.headers):
+        return (), outlinks
+    new = {url.text: url for url in urls if url.text not in known and lease.scope.admits(url)}
+    discoveries = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in new.values())
+    return discoveries, outlinks
 
 
 def _bases(address: str) -> tuple[str | None, str | None]:
@@ -217,7 +210,6 @@ def _discovery(lease: Lease, url: Url, *, depth: int, hops: int) -> Discovery:
         depth=depth,
         max_depth=lease.max_depth,
         hops=hops,
-        generation=lease.generation,
         interval_s=lease.interval_s,
     )
 
@@ -233,7 +225,7 @@ def _link(href: str, base: str | None = None) -> Url | None:
 
 def _is_html(found: Answer) -> bool:
     mime = mime_of(found.header("content-type"))
-    return mime in _HTML or (mime == "" and _LOOKS_LIKE_HTML.match(found.body[:_SNIFFED]) is not None)
+    return mime in HTML or (mime == "" and _LOOKS_LIKEHTML.match(found.body[:_SNIFFED]) is not None)
 
 
 def _says_nofollow(headers: Headers) -> bool:

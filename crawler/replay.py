@@ -19,9 +19,10 @@ from typing import cast
 from uuid import UUID
 
 from core.capture import Truncation
+from crawler.answer import Answer, seen
 from crawler.identity import record_id
 from crawler.outcome import wait_ms
-from crawler.page import Answer, seen, settlement, settlement_of_dropped
+from crawler.page import settlement, settlement_of_dropped
 from crawler.recent import Recent
 from crawler.render.keep import RENDERED
 from crawler.render.rendered import decode as read_note
@@ -129,11 +130,13 @@ def _fill(store: Store, names: list[str], found: Records) -> None:
     whole = originals(store, names, [revisit for revisit in same.values() if revisit])
     for urn, revisit in same.items():
         original = whole.get(revisit.refers_to) if revisit else None
-        if original is None:
-            del found[urn]
-        else:
-            # A revisit is always marked as cut: for what was left out, not for what did not come.
+        # A revisit is always marked as cut: for what was left out, not for what did not come.
+        if original is not None:
             found[urn] = replace(found[urn], payload=original.payload, truncated=None)
+        elif revisit and not revisit.refers_to:  # of the page's own last capture: nothing is read of it again
+            found[urn] = replace(found[urn], truncated=None)
+        else:
+            del found[urn]
 
 
 def _answers(store: Store, name: str) -> Iterator[ArchivedRecord]:
@@ -160,6 +163,9 @@ def _finished(crawl: str, lease: Lease, records: Records) -> Finished | None:
         headers=record.headers,
         body=record.payload,
         truncated=cast("Truncation | None", record.truncated),
+        digest=record.ref.digest,
+        record_id=record.record_id,
+        started_ms=record.date_ms,
         received_ms=record.date_ms,
     )
     return Finished(lease=lease, answer=settlement(lease, _seen(answer, identity, records)))

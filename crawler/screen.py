@@ -12,14 +12,18 @@ from uuid import UUID
 
 from core import Capture
 from core.capture import Truncation
+from crawler.answer import answer, seen
+from crawler.conditional import revisit
 from crawler.listed import is_sitemap
+from crawler.note import decode
 from crawler.outcome import REDIRECTS
-from crawler.page import answer, seen, settlement
+from crawler.page import Reading, read
 from crawler.render.rendered import Rendered
 from crawler.settle import Finished
 from crawler.wire import Headers, field
 from frontier import Lease, Settlement
 from storage.dropped import Dropped
+from storage.notes import LINK, REDIRECT, Notes
 from storage.payload import content_decoded
 from storage.records import PAYLOAD_LIMIT, mime_of
 from storage.warc import payload_digest
@@ -62,15 +66,22 @@ def finished(
 ) -> Finished:
     """How the lease of a page that was answered ends. URLs whose text is in `known` are not told again."""
     listing = is_sitemap(lease)
-    found = answer(capture, whatever=listing)
+    found = answer(capture, record_id, whatever=listing)
     if rendered is not None:
         found = seen(found, rendered.html, rendered.note)
     records = ((capture, record_id),)
     # A page of which its browser did not see all is not judged by what it saw.
     is_unsure = rendered is not None and rendered.note.problem
     if screen is None or listing or is_unsure or capture.status in REDIRECTS:
-        answered = settlement(lease, found, known)
-        return Finished(lease=lease, records=records, rendered=rendered, answer=answered)
+        reading = read(lease, found, known)
+        return Finished(
+            lease=lease,
+            records=records,
+            notes=_notes(lease, capture, reading),
+            revisit=revisit(decode(lease.note), capture),
+            rendered=rendered,
+            answer=reading.settlement,
+        )
     body = (
         found.body
         or content_decoded(capture.payload, field(capture.headers, "content-encoding"), PAYLOAD_LIMIT)[0]
@@ -84,15 +95,30 @@ def finished(
         truncated=capture.truncated,
     )
     # The record says all links that are followed, whoever was told of them before.
-    whole = settlement(lease, found)
+    reading = read(lease, found)
+    whole = reading.settlement
     dropped = _dropped(capture, page, whole, screen(page))
     told = tuple(link for link in whole.discoveries if link.url.text not in known)
+    if dropped is not None:  # there is no record that a next visit could refer to
+        return Finished(
+            lease=lease, records=records, dropped=dropped, answer=replace(whole, discoveries=told, note=b"")
+        )
     return Finished(
         lease=lease,
         records=records,
-        dropped=dropped,
+        notes=_notes(lease, capture, reading),
+        revisit=revisit(decode(lease.note), capture),
         rendered=rendered,
         answer=replace(whole, discoveries=told),
+    )
+
+
+def _notes(lease: Lease, capture: Capture, reading: Reading) -> Notes:
+    return Notes(
+        depth=lease.depth,
+        redirects=lease.hops,
+        outlinks=reading.outlinks,
+        hop=REDIRECT if capture.status in REDIRECTS else LINK,
     )
 
 

@@ -30,6 +30,8 @@ from crawler.wire import utc_ms
 from frontier import Frontier, Lease, Settlement
 from storage.archive import Archive
 from storage.dropped import Dropped
+from storage.notes import Notes
+from storage.revisit import Revisit
 
 INTERVAL_S = 0.1
 BATCH = 32
@@ -45,6 +47,10 @@ class Finished:
     records: tuple[tuple[Capture, UUID], ...] = ()
     dropped: Dropped | None = None
     """What is archived in place of the records, where the page is not."""
+    notes: Notes | None = None
+    """What is archived beside the records."""
+    revisit: Revisit | None = None
+    """What the exchange came to again."""
     rendered: Rendered | None = None
     """What a browser made of the page, where one did."""
     answer: Settlement | Ruling | AskAgain
@@ -133,7 +139,7 @@ class Settler:
                     continue
                 if finished.rendered is not None:
                     keep(self._archive, finished.rendered, capture, record_id)
-                self._archive.append(capture, record_id)
+                self._archive.append(capture, record_id, notes=finished.notes, revisit=finished.revisit)
         self._archive.commit()
 
     async def _in_thread(self, work: Callable[[], object]) -> None:

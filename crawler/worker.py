@@ -214,16 +214,18 @@ async def _crawl(
     }
     spider: Spider | None
     enough = False
-    if config.guest is None:
-        crawler = Crawler(LeaseSpider, _settings(config.concurrency))
-        crawler.signals.connect(_on_spider_error, signals.spider_error)
-        await AsyncCrawlerRunner(_settings(config.concurrency)).crawl(crawler, **parts)
-        spider = crawler.spider
-    else:
-        spider = LeaseSpider(**parts)
-        enough = await entertain(config.guest, spider, feeds, concurrency=config.concurrency)
-    if renderer is not None:
-        await renderer.close()
+    try:
+        if config.guest is None:
+            crawler = Crawler(LeaseSpider, _settings(config.concurrency))
+            crawler.signals.connect(_on_spider_error, signals.spider_error)
+            await AsyncCrawlerRunner(_settings(config.concurrency)).crawl(crawler, **parts)
+            spider = crawler.spider
+        else:
+            spider = LeaseSpider(**parts)
+            enough = await entertain(config.guest, spider, feeds, concurrency=config.concurrency)
+    finally:
+        if renderer is not None:
+            await renderer.close()
     settler.close()
     await settling
     if isinstance(spider, LeaseSpider) and spider.error is not None:

@@ -185,11 +185,16 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
 
 def seen(page: ArchivedRecord, dom: ArchivedRecord | None) -> ArchivedRecord:
     """A page with the DOM that was archived in front of it, if that is its own."""
-    if dom is None or page.type != "response" or dom.record_id != _dom_of(page.record_id):
+    if dom is None or page.type not in {"response", REVISIT} or dom.record_id != _dom_of(page.record_id):
         return page
     headers = tuple((name, value) for name, value in page.headers if name.lower() != "content-type")
+    # A shell that was archived before is a revisit, whatever its scripts made of it.
     return dataclasses.replace(
-        page, payload=dom.payload, mime=dom.mime, headers=(("content-type", CONTENT_TYPE), *headers)
+        page,
+        type="response",
+        payload=dom.payload,
+        mime=dom.mime,
+        headers=(("content-type", CONTENT_TYPE), *headers),
     )
 
 

@@ -57,7 +57,8 @@ class Row:
     def date_ms(self) -> int:
         """WARC-Date, milliseconds since the epoch, UTC. Raises `ValueError` where the timestamp is no time."""
         digits = f"{self.timestamp}{'00000101000000'[len(self.timestamp) :]}"  # others write fewer
-        moment = datetime(int(digits[:4]), *(int(digits[at : at + 2]) for at in range(4, 14, 2)), tzinfo=UTC)
+        month, day, hour, minute, second = (int(digits[at : at + 2]) for at in range(4, 14, 2))
+        moment = datetime(int(digits[:4]), month, day, hour, minute, second, tzinfo=UTC)
         return (moment - EPOCH) // timedelta(milliseconds=1) + self.ms
 
 

@@ -28,11 +28,12 @@ from scrapy.http import Response
 
 from core import Capture, InputError
 from crawler import note
+from crawler.answer import answer
 from crawler.guest.errand import errand, read
 from crawler.outcome import REDIRECTS, Judgement, of_failure, of_response
-from crawler.page import HOPS, answer, forbids_following, settled
-from crawler.screen import Screen
+from crawler.page import HOPS, forbids_following, settled
 from crawler.render.rendered import Rendered
+from crawler.screen import Screen
 from crawler.screen import finished as answered
 from crawler.settle import Finished
 from crawler.spider import SLOT
@@ -107,7 +108,6 @@ def discovery(lease: Lease, request: Request, spider: Spider, *, hops: int = 0) 
         max_depth=lease.max_depth,
         hops=hops,
         priority=request.priority,
-        generation=lease.generation,
         interval_s=lease.interval_s,
         note=note.encode(note.Note(errand=errand(request, spider))),
     )
@@ -154,7 +154,7 @@ def ended(
             blind = replace(lease, max_depth=lease.depth)
             made = answered(blind, capture, record_id, screen=screen, known=(), rendered=visit.rendered)
     assert isinstance(made.answer, Settlement)
-    if told and forbids_following(answer(capture), lease.url.wire):
+    if told and forbids_following(answer(capture, record_id), lease.url.wire):
         told = ()
     followed: tuple[Discovery, ...] = ()
     if not _wants_redirect(capture, request, spider):

@@ -20,7 +20,7 @@ def judged(status, truncated=None, retry_after=None):
         (204, "fetched", "status_204"),
         (301, "redirected", ""),
         (308, "redirected", ""),
-        (304, "unchanged", ""),
+        (304, "retry", "status_304"),
         (404, "gone", "status_404"),
         (410, "gone", "status_410"),
         (403, "fetched", "status_403"),

@@ -1,16 +1,19 @@
 import gzip
+from dataclasses import replace
 
 import pytest
 
 from core import Capture
-from crawler.page import HOPS, answer, settlement
+from crawler.answer import answer
+from crawler.note import Note, decode, encode
+from crawler.page import HOPS, settlement
 from frontier import Outcome, Scope, canonical
 from tests.crawler.leases import lease
 
 HTML = ("Content-Type", "text/html; charset=utf-8")
 
 
-def capture(body=b"", *headers, status=200, url="http://example.org/", truncated=None):
+def capture(body=b"", *headers, status=200, url="http://example.org/", truncated=None, started_ms=0):
     body = body.encode() if isinstance(body, str) else body
     return Capture(
         url=canonical(url),
@@ -20,7 +23,7 @@ def capture(body=b"", *headers, status=200, url="http://example.org/", truncated
         status=status,
         headers=headers or (HTML,),
         payload=body,
-        started_ms=0,
+        started_ms=started_ms,
         elapsed_ms=0,
         peer="",
         truncated=truncated,
@@ -141,8 +144,31 @@ def test_what_is_gone_is_gone(status):
     assert settled("<p>no such page", status=status).outcome is Outcome.GONE
 
 
-def test_what_has_not_changed_is_unchanged():
-    assert settled("", status=304).outcome is Outcome.UNCHANGED
+def test_that_a_page_is_as_it_was_counts_where_somebody_asked():
+    asked = encode(Note(etag='"v1"', digest="sha1:X", date_ms=1))
+    assert settled("", status=304, under=lease(note=asked)).outcome is Outcome.UNCHANGED
+    assert settled("", status=304).outcome is Outcome.RETRY
+    assert settled("", status=304, under=lease(note=encode(Note(digest="sha1:X", date_ms=1)))).outcome is Outcome.RETRY
+
+
+def test_the_same_payload_is_unchanged_and_leads_nowhere_new():
+    body = '<a href="/x">x</a>'
+    digest = answer(capture(body)).digest
+    again = settled(body, under=lease(note=encode(Note(digest=digest, date_ms=1))))
+    assert (again.outcome, again.discoveries) == (Outcome.UNCHANGED, ())
+    other = settled(body, under=lease(note=encode(Note(digest="sha1:OTHER", date_ms=1))))
+    assert (other.outcome, len(other.discoveries)) == (Outcome.FETCHED, 1)
+
+
+def test_the_next_visit_is_told_what_this_one_was():
+    visited = lease(interval_s=3600)
+    first = settled("words", HTML, ("ETag", '"v1"'), under=visited, started_ms=5)
+    noted = decode(first.note)
+    assert (noted.etag, noted.digest) == ('"v1"', answer(capture("words")).digest)
+    again = settled("", ("ETag", '"v2"'), status=304, under=replace(visited, note=first.note))
+    assert decode(again.note) == replace(noted, etag='"v2"')
+    assert decode(settled("", status=404, under=replace(visited, note=first.note)).note) == Note()
+    assert settled("words", under=lease()).note == b""
 
 
 def test_links_into_a_trap_are_left_out():

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from core import Capture
 from crawler import recover, run_worker
-from crawler.page import answer, settlement, settlement_of_dropped
+from crawler.answer import answer
+from crawler.page import settlement, settlement_of_dropped
 from crawler.screen import MOST_OUTLINKS, finished
 from frontier import canonical
 from storage.dropped import DROPPED, decode, encode

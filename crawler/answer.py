@@ -1,0 +1,64 @@
+"""`Answer`: what a server said, as far as links and outcome need it: of a capture, or of a record in the archive."""
+
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from core import Capture
+from core.capture import Truncation
+from crawler.render.rendered import CONTENT_TYPE, Note
+from crawler.wire import Headers, field
+from storage.payload import content_decoded
+from storage.records import PAYLOAD_LIMIT, mime_of
+from storage.warc import payload_digest
+
+HTML = frozenset({"text/html", "application/xhtml+xml"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What was answered, as far as links and outcome need it."""
+
+    status: int
+    headers: Headers
+    body: bytes
+    """Without transfer and content encoding; may be empty where the answer is no HTML."""
+    truncated: Truncation | None
+    digest: str
+    """Payload digest."""
+    record_id: str
+    """Of the response in the archive, `urn:uuid:...`; empty where that is not known."""
+    started_ms: int
+    received_ms: int
+    rendering: Note | None = None
+    """How it went when the page was rendered; None where it was not."""
+
+    def header(self, name: str) -> str | None:
+        """Value of the first header of that name, in any case."""
+        wanted = name.lower()
+        return next((value for key, value in self.headers if key.lower() == wanted), None)
+
+
+def answer(capture: Capture, record_id: UUID | None = None, *, whatever: bool = False) -> Answer:
+    """Return what a capture answers, decoded where that is of use: where it may be HTML, or `whatever` it is."""
+    body = b""
+    html = mime_of(capture.header("content-type")) in {*HTML, ""}
+    if 200 <= capture.status < 300 and (html or whatever):
+        body, _ = content_decoded(capture.payload, field(capture.headers, "content-encoding"), PAYLOAD_LIMIT)
+    return Answer(
+        status=capture.status,
+        headers=capture.headers,
+        body=body,
+        truncated=capture.truncated,
+        digest=payload_digest(capture),
+        record_id="" if record_id is None else record_id.urn,
+        started_ms=capture.started_ms,
+        received_ms=capture.started_ms + capture.elapsed_ms,
+    )
+
+
+def seen(found: Answer, html: bytes, rendering: Note) -> Answer:
+    """Return an answer as the reader saw it whose browser made this DOM of it; as it was, where it made none."""
+    if not html:
+        return replace(found, rendering=rendering)
+    headers = [(name, value) for name, value in found.headers if name.lower() != "content-type"]
+    return replace(found, headers=(("content-type", CONTENT_TYPE), *headers), body=html, rendering=rendering)

@@ -1,0 +1,216 @@
+"""`thresher rescrape`: what is in the archive is asked for again, once for each capture, and only what is new is stored."""
+
+import asyncio
+from datetime import datetime
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator
+
+from core import InputError
+from crawler.note import decode
+from frontier import Discovery, Frontier, Scope, canonical
+from frontier.connect import connect
+from pipeline.crawl import Limits, crawl
+from pipeline.progress import LineProgress
+from pipeline.project import Project
+from pipeline.rescrape import Plan, rescrape
+from pipeline.verify import verify_storage
+from tests.crawler.server import Server, links, page
+
+TOML = """
+[project]
+contact = "mailto:test@example.org"
+[crawler]
+min_delay = 0.0
+allow_networks = ["127.0.0.0/8"]
+"""
+STAYS = "<html><body>" + "words that stay as they are, " * 100 + "</body></html>"
+
+
+class Site:
+    """Five pages: two whose server knows whether they changed, one whose server does not, one that changes, one that goes."""
+
+    def __init__(self):
+        self.server = Server()
+        self.version = 1
+        self.asked = []
+        for path in ("/", "/etag", "/dated", "/plain", "/changes", "/goes", "/new"):
+            self.server.answers[path] = self.answer
+
+    async def answer(self, raw, writer):
+        head = raw.decode().lower()
+        path = raw.split(b" ")[1].decode()
+        self.asked.append((path, "if-none-match" in head, "if-modified-since" in head))
+        writer.write(self.said(path, head))
+
+    def said(self, path, head):
+        match path:
+            case "/":
+                return links("/etag", "/dated", "/plain", "/changes", "/goes", *["/new"] * (self.version > 1))
+            case "/etag" if 'if-none-match: "v1"' in head:
+                return b'HTTP/1.1 304 Not Modified\r\nETag: "v1"\r\n\r\n'
+            case "/etag":
+                return page(STAYS, 'ETag: "v1"')
+            case "/dated" if "if-modified-since: sat, 01 nov 2025 00:00:00 gmt" in head:
+                return b"HTTP/1.1 304 Not Modified\r\n\r\n"
+            case "/dated":
+                return page(STAYS + "<p>dated", "Last-Modified: Sat, 01 Nov 2025 00:00:00 GMT")
+            case "/changes":
+                return page(STAYS + f"<p>version {self.version}", f'ETag: "v{self.version}"')
+            case "/goes" if self.version > 1:
+                return page("gone", status="404 Not Found")
+        return page(STAYS + f"<p>{path}")
+
+
+@pytest.fixture
+def site():
+    site = Site()
+    with site.server.in_thread():
+        yield site
+
+
+@pytest.fixture
+def project(tmp_path, site):
+    (tmp_path / "thresher.toml").write_text(TOML)
+    project = Project.at(tmp_path)
+    seed = canonical(f"{site.server.url}/")
+    asyncio.run(with_frontier(project, lambda frontier: frontier.add([found(seed)])))
+    run(project)
+    return project
+
+
+def found(url):
+    return Discovery(url=url, scope=Scope.of("host", url))
+
+
+async def with_frontier(project, question):
+    with project.frontier_address() as address:
+        link = await connect(address)
+        try:
+            frontier = Frontier(link, "docs")
+            await frontier.open()
+            return await question(frontier)
+        finally:
+            await link.aclose()
+
+
+def run(project):
+    return crawl(project, "docs", Limits(), LineProgress()).stats
+
+
+def records(project, kind):
+    found = []
+    for name in project.store.list("warc/docs/"):
+        if name.endswith(".warc.gz"):
+            with project.store.open(name) as file:
+                found += [
+                    (record.rec_headers, record.content_stream().read())
+                    for record in ArchiveIterator(file)
+                    if record.rec_type == kind
+                ]
+    return found
+
+
+def test_unchanged_pages_leave_revisits_and_new_ones_are_followed(project, site):
+    site.version = 2
+    site.asked.clear()
+    assert rescrape(project, Plan(crawl="docs")).added == 6
+    stats = run(project)
+    asked = {path: (etag, dated) for path, etag, dated in site.asked}
+    assert asked["/etag"] == (True, False)
+    assert asked["/dated"] == (False, True)
+    assert asked["/plain"] == (False, False)
+    assert sorted(path for path, _, _ in site.asked) == [
+        "/",
+        "/changes",
+        "/dated",
+        "/etag",
+        "/goes",
+        "/new",
+        "/plain",
+    ]
+    assert (stats.outcomes["unchanged"], stats.outcomes["gone"]) == (3, 1)
+    profiles = {
+        headers["WARC-Target-URI"].rpartition("/")[2]: headers["WARC-Profile"].rpartition("/")[2]
+        for headers, _ in records(project, "revisit")
+    }
+    assert profiles == {
+        "etag": "server-not-modified",
+        "dated": "server-not-modified",
+        "plain": "identical-payload-digest",
+    }
+    assert not verify_storage(project, repair=False).damages
+
+
+def test_a_revisit_refers_to_the_capture_that_has_the_payload_however_often_it_comes(project):
+    first = {headers["WARC-Target-URI"]: headers["WARC-Date"] for headers, _ in records(project, "response")}
+    for _ in range(2):
+        rescrape(project, Plan(crawl="docs"))
+        run(project)
+    revisits = [headers for headers, _ in records(project, "revisit")]
+    assert len(revisits) == 12
+    for headers in revisits:
+        assert headers["WARC-Refers-To-Target-URI"] == headers["WARC-Target-URI"]
+        assert headers["WARC-Refers-To-Date"] == first[headers["WARC-Target-URI"]]
+
+
+def test_a_capture_is_followed_by_one_rescrape(project, site):
+    plan = Plan(crawl="docs")
+    assert rescrape(project, plan).added == 6
+    again = rescrape(project, plan)
+    assert (again.added, again.known) == (0, 6)
+    site.asked.clear()
+    run(project)
+    assert len(site.asked) == 6
+    assert rescrape(project, plan).added == 6
+
+
+def test_a_budget_takes_those_that_were_captured_longest_ago(project):
+    assert rescrape(project, Plan(crawl="docs", budget=2)).pages == 2
+
+
+def test_only_the_domains_that_are_named_are_asked(project):
+    assert rescrape(project, Plan(crawl="docs", domains=("127.0.0.1",))).pages == 6
+    with pytest.raises(InputError, match="is archived of example.org"):
+        rescrape(project, Plan(crawl="docs", domains=("example.org",)))
+
+
+def test_what_was_captured_within_the_age_is_left_as_it_is(project):
+    with pytest.raises(InputError, match="give a smaller --max-age"):
+        rescrape(project, Plan(crawl="docs", older_than_s=3600))
+
+
+def test_without_a_yield_there_is_no_report_to_go_by(project):
+    with pytest.raises(InputError, match="process it first"):
+        rescrape(project, Plan(crawl="docs", from_report=True))
+
+
+def test_what_is_gone_is_not_asked_for_again(project, site):
+    site.version = 2
+    rescrape(project, Plan(crawl="docs"))
+    run(project)
+    site.asked.clear()
+    rescrape(project, Plan(crawl="docs"))
+    run(project)
+    assert "/goes" not in {path for path, _, _ in site.asked}
+
+
+def test_a_url_waits_with_what_its_server_said_of_it(project):
+    rescrape(project, Plan(crawl="docs"))
+
+    async def notes(frontier):
+        # the host is held by no robots.txt: that of the crawl is still valid
+        leases = []
+        while more := await frontier.lease(9, worker="w", lease_ms=60_000, min_delay_ms=0):
+            leases += more
+        return {lease.url.text.rpartition("/")[2]: decode(lease.note) for lease in leases}
+
+    told = asyncio.run(with_frontier(project, notes))
+    assert told["etag"].etag == '"v1"'
+    assert told["dated"].last_modified == "Sat, 01 Nov 2025 00:00:00 GMT"
+    dates = {
+        headers["WARC-Target-URI"].rpartition("/")[2]: headers["WARC-Date"]
+        for headers, _ in records(project, "response")
+    }
+    for name, note in told.items():
+        assert note.date_ms == round(datetime.fromisoformat(dates[name]).timestamp() * 1000)
