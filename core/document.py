@@ -22,6 +22,12 @@ class Document:
     declared_language: str
     """What the page says of itself (`<html lang>`), or empty."""
     license: str
+    robots: str = ""
+    """What the page asks of robots, as far as it was in force: directives in alphabetical order, with commas."""
+    tdm_reservation: str = ""
+    """`1` where text and data mining is reserved, `0` where the page says that it is not, or empty."""
+    tdm_policy: str = ""
+    """Address of the policy for text and data mining, as written, or empty."""
     mime: str
     charset: str
     """Encoding the bytes were decoded with (WHATWG name)."""

@@ -4,8 +4,8 @@
 origin's robots rules forbid the page (`robots`), the lease is settled without a word to the server. Otherwise it
 becomes a request of Scrapy's engine (`spider`, `scheduler`) and goes to the wire (`handler`, `wire`): the host's
 name is looked up, and its address *entered* (`entrance`); where it is not the address's turn the lease goes back.
-Every address is checked when it is connected to (`address`), every byte is taken down in both directions (`tee`),
-and the response is what the bytes say (`message`). The lease is *released*: its host's delay begins.
+Every address is checked when it is connected to, every byte is taken down in both directions, and the response is what
+the bytes say: `wire` tells its own story. The lease is *released*: its host's delay begins.
 
 What came is a *capture*, or a failure; both are data. Outcome and links are found in it (`outcome`, `page`), and
 the settler (`settle`) appends it to the archive, waits until it is durable, and *settles* the lease together with
@@ -18,6 +18,9 @@ after the crawl is behind (`gate`, `rotation`). If it is killed, its last batch 
 leases are open. `replay` seals the file, settles every lease whose record is in it, because a lease and a worker
 determine the record's id (`identity`), and gives the others back. So nothing archived is fetched again, and
 nothing is lost.
+
+**A guest** (`guest`) is a user's own Scrapy spider: its callbacks read what comes and say what is fetched next, in place of
+all links; its middlewares and pipelines are in the engine. The life of an exchange is the same.
 """
 
 from crawler.replay import recover

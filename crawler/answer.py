@@ -11,6 +11,7 @@ from storage.payload import content_decoded
 from storage.records import PAYLOAD_LIMIT, mime_of
 from storage.warc import payload_digest
 
+DENIED = 403
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 
 
@@ -42,7 +43,7 @@ def answer(capture: Capture, record_id: UUID | None = None, *, whatever: bool = 
     """Return what a capture answers, decoded where that is of use: where it may be HTML, or `whatever` it is."""
     body = b""
     html = mime_of(capture.header("content-type")) in {*HTML, ""}
-    if 200 <= capture.status < 300 and (html or whatever):
+    if is_read(capture.status) and (html or whatever):
         body, _ = content_decoded(capture.payload, field(capture.headers, "content-encoding"), PAYLOAD_LIMIT)
     return Answer(
         status=capture.status,
@@ -62,3 +63,8 @@ def seen(found: Answer, html: bytes, rendering: Note) -> Answer:
         return replace(found, rendering=rendering)
     headers = [(name, value) for name, value in found.headers if name.lower() != "content-type"]
     return replace(found, headers=(("content-type", CONTENT_TYPE), *headers), body=html, rendering=rendering)
+
+
+def is_read(status: int) -> bool:
+    """Whether what comes with a status may be a page, or say that there is none for us."""
+    return 200 <= status < 300 or status == DENIED

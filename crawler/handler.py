@@ -14,14 +14,16 @@ from scrapy.http import Response
 
 from core import Capture
 from crawler.conditional import conditions
+from crawler.entrance import Entrance
+from crawler.loop import Loop
 from crawler.note import decode
 from crawler.outcome import fault_of
 from crawler.robots import AskAgain, Event, ask
-from crawler.wire import Failure, Wait
+from crawler.wire import Client, Failure, Wait
 from frontier import Kind, Lease
 
 if TYPE_CHECKING:
-    from crawler.spider import LeaseSpider
+    from crawler.render.renderer import Renderer  # Playwright is there only where pages are rendered
 
 NO_RESPONSE = 599
 
@@ -31,14 +33,15 @@ class WireHandler:
 
     lazy = False
 
-    def __init__(self, spider: "LeaseSpider") -> None:
-        self._client, self._entrance, self._loop = spider.client, spider.entrance, spider.loop
-        self._renderer = spider.renderer
+    def __init__(self, client: Client, entrance: Entrance, loop: Loop, renderer: "Renderer | None") -> None:
+        self._client, self._entrance, self._loop = client, entrance, loop
+        self._renderer = renderer
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> "WireHandler":
         """Make one for the spider of a Scrapy crawler."""
-        return cls(crawler.spider)
+        spider = crawler.spider
+        return cls(spider.client, spider.entrance, spider.loop, spider.renderer)
 
     async def download_request(self, request: Request) -> Response:
         """Return the response, and leave the capture, failure, robots event or wait in `meta["found"]`."""

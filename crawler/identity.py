@@ -3,8 +3,7 @@
 from importlib.metadata import version
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-PRODUCT = "thresher"
-"""The name that robots.txt and X-Robots-Tag know us by (RFC 9309, section 2.2.1)."""
+from core.product import PRODUCT
 
 
 def user_agent(contact: str) -> str:

@@ -9,6 +9,8 @@
 | any other 5xx                   | RETRY `status_<nnn>`                                | SERVER               |
 | 408 425                         | RETRY `status_<nnn>`                                |                      |
 | any other status                | FETCHED, with `status_<nnn>` where it is not 200     |                      |
+| a page that kills its reader    | FAILED `parser_crash` (`crawler.aside`)             |                      |
+| a page of a guard (any status)  | RETRY `block_page`                                  | BUSY                 |
 | a response that is not whole    | FETCHED `truncated_<why>`                           |                      |
 | dns dns_timeout                 | RETRY                                               | DNS                  |
 | refused unreachable             | RETRY                                               | CONNECT              |
@@ -90,6 +92,14 @@ class Judgement:
     fault: Fault | None = None
 
 
+BLOCKED = Judgement(outcome=Outcome.RETRY, reason="block_page", fault=Fault.BUSY)
+"""Something between us and the host answered that we are to stay away, or to prove that we are human."""
+
+
+CRASHED = Judgement(outcome=Outcome.FAILED, reason="parser_crash")
+"""Whatever reads the page does not survive it."""
+
+
 def of_failure(reason: Reason) -> Judgement:
     """No response came."""
     return Judgement(outcome=_FAILURES[reason], reason=reason, fault=FAULTS.get(reason))
@@ -141,3 +151,11 @@ def wait_ms(retry_after: str | None, now_ms: int) -> int | None:
     except (ValueError, OverflowError):
         return None
     return min(max(until_ms - now_ms, 0), LONGEST_WAIT_MS)
+
+
+def as_browsers_read(location: str) -> str:
+    """A Location header, whose octets are latin-1 here: UTF-8 where they are that, as browsers have it."""
+    try:
+        return location if location.isascii() else location.encode("latin-1").decode()
+    except UnicodeError:
+        return location

@@ -4,7 +4,7 @@ The same function reads an answer that has just come and one that a dead worker 
 page comes to the same either way.
 
 1. Links are followed on HTML pages only, as deep as the lease says, within its scope, and not where the page
-   (meta robots) or the server (X-Robots-Tag) says nofollow.
+   (meta robots) or the server (X-Robots-Tag) says nofollow and that is obeyed.
 2. A redirect's target is one discovery, of the same depth, within the scope, ten hops at most. What it leads
    to is fetched under its own lease, its own robots rules, its own delay.
 3. A URL that a trap would make (`frontier.trap`) is no discovery; like one out of scope it is left out and not counted.
@@ -12,7 +12,9 @@ page comes to the same either way.
 5. A page that is as it was when it came last (`crawler.conditional`) leads to nothing that it did not lead to then.
 6. What the next visit is to know of a page is noted, where there is to be one.
 7. A sitemap (`listed`) is no page: it leads to what it lists, and what it redirects to is a sitemap. Its note goes on.
-8. Of a page that was rendered counts what its browser saw, even if the answer is as it was; where its scripts would have gone
+8. What stands in the place of a page (`extract.suspicion`) says nothing new, whatever it says. A block is the host's way
+   to say that it is busy: the page is asked for again, later.
+9. Of a page that was rendered counts what its browser saw, even if the answer is as it was; where its scripts would have gone
    is a link of it.
 """
 
@@ -22,17 +24,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from core import Url
-from crawler.answer import HTML, Answer
+from crawler.answer import DENIED, HTML, Answer, is_read
 from crawler.conditional import note_of, unchanged
-from crawler.identity import PRODUCT
 from crawler.listed import is_in_reach, is_sitemap, leads_on, listed
 from crawler.note import decode, encode
-from crawler.outcome import Judgement, of_response
+from crawler.outcome import BLOCKED, Judgement, as_browsers_read, of_response
 from crawler.sitemap import listing
-from crawler.sketch import sketch
-from crawler.wire import Headers
+from crawler.sketch import NOTHING, sketch
 from extract.charset import utf8
-from extract.links import links
+from extract.links import Page, links
+from extract.rights import Rights, rights
+from extract.suspicion import suspicion
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
 from frontier.canonical import MAX_LENGTH
 from frontier.trap import pitfall
@@ -42,15 +44,16 @@ from storage.records import mime_of
 HOPS = 10
 """Redirects followed from one URL: half of what browsers follow (Fetch standard: 20)."""
 
+NOTHING_SAID = Rights()
 UNCHANGED = Judgement(outcome=Outcome.UNCHANGED, reason="")
-_LOOKS_LIKEHTML = re.compile(
+_LOOKS_LIKE_HTML = re.compile(
     rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 _SNIFFED = 1_445  # bytes: the resource header of the MIME Sniffing standard
-_FOR_ONE_AGENT = re.compile(r"\s*([\w-]+)\s*:\s*(.*)", re.DOTALL)
-_DIRECTIVES_WITH_VALUE = frozenset(
-    {"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"}
-)
+OBEY = ("nofollow",)
+"""What pages ask of crawlers that is done where nobody says otherwise (`extract.rights`)."""
+_SHORT = 256
+"""Characters of a link that is remembered: 65,536 take some 30 MB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,30 +63,36 @@ class Reading:
     settlement: Settlement
     outlinks: tuple[str, ...] = ()
     """All that it leads to, in the form to be requested, whoever knows of it and whatever the scope."""
+    rights: Rights = NOTHING_SAID
+    """What it says of how it may be used."""
 
 
-def settlement(lease: Lease, found: Answer, known: Container[str] = frozenset()) -> Settlement:
+def settlement(
+    lease: Lease, found: Answer, known: Container[str] = frozenset(), obey: Container[str] = OBEY
+) -> Settlement:
     """Return how the lease ends. URLs whose text is in `known` are not worth telling the frontier again."""
-    return read(lease, found, known).settlement
+    return read(lease, found, known, obey).settlement
 
 
-def read(lease: Lease, found: Answer, known: Container[str] = frozenset()) -> Reading:
+def read(
+    lease: Lease, found: Answer, known: Container[str] = frozenset(), obey: Container[str] = OBEY
+) -> Reading:
     """Return what an answer comes to: `settlement`, and what goes into the archive with it."""
-    if is_sitemap(lease):
-        return Reading(settlement=_settlement(lease, found, known)[0])
     before = decode(lease.note)
-    ended, outlinks = (
-        (settled(lease, UNCHANGED), ())
-        if found.rendering is None
-        and unchanged(before, found.status, found.digest, whole=found.truncated is None)
-        else _settlement(lease, found, known)
+    is_same = found.rendering is None and unchanged(
+        before, found.status, found.digest, whole=found.truncated is None
     )
-    if lease.interval_s:
-        ended = replace(ended, note=encode(note_of(before, found)))
-    return Reading(settlement=ended, outlinks=outlinks)
+    if before.kind == "page" and is_same:
+        reading = Reading(settlement=settled(lease, UNCHANGED))
+    else:
+        reading = _read(lease, found, known, obey)
+    if lease.interval_s and before.kind == "page":
+        noted = replace(reading.settlement, note=encode(note_of(before, found)))
+        return replace(reading, settlement=noted)
+    return reading
 
 
-def _settlement(lease: Lease, found: Answer, known: Container[str]) -> tuple[Settlement, tuple[str, ...]]:
+def _read(lease: Lease, found: Answer, known: Container[str], obey: Container[str]) -> Reading:
     judgement = of_response(
         found.status,
         truncated=found.truncated,
@@ -95,11 +104,33 @@ def _settlement(lease: Lease, found: Answer, known: Container[str]) -> tuple[Set
     if found.rendering is not None and found.rendering.problem:
         judgement = replace(judgement, reason=found.rendering.problem)
     if is_sitemap(lease):
-        return _of_sitemap(lease, found, judgement, known), ()
-    if not (200 <= found.status < 300 and found.body and _is_html(found)):
-        return settled(lease, judgement), ()
-    discoveries, outlinks = _links(lease, found, known)
-    return settled(lease, judgement, discoveries, sketch(found.body, lease.url.text)), outlinks
+        return Reading(settlement=_of_sitemap(lease, found, judgement, known))
+    if not (is_read(found.status) and found.body and _is_html(found)):
+        return Reading(
+            settlement=settled(lease, judgement), rights=rights(found.headers, at_ms=found.received_ms)
+        )
+    html, said = utf8(found.body, found.header("content-type")), NOTHING
+    match suspicion(found.header, html):
+        case "block_page":
+            return Reading(settlement=settled(lease, BLOCKED))
+        case _ if found.status == DENIED:
+            return Reading(settlement=settled(lease, judgement))
+        case None:
+            said = sketch(html, lease.url.text)
+        case why:
+            judgement = replace(judgement, reason=why)
+    page = links(html, lease.url.wire)
+    urls = _targets(page, found.rendering.went if found.rendering else ())
+    told = rights(found.headers, page.metas, at_ms=found.received_ms)
+    followed: tuple[Discovery, ...] = ()
+    if leads_on(lease) and not ("nofollow" in obey and "nofollow" in told.robots):
+        new = {url.text: url for url in urls if url.text not in known and lease.scope.admits(url)}
+        followed = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in new.values())
+    return Reading(
+        settlement=settled(lease, judgement, followed, said),
+        outlinks=tuple(url.wire for url in urls),
+        rights=told,
+    )
 
 
 def settlement_of_dropped(lease: Lease, found: Dropped, received_ms: int) -> Settlement:
@@ -114,11 +145,15 @@ def settlement_of_dropped(lease: Lease, found: Dropped, received_ms: int) -> Set
 
 def forbids_following(found: Answer, base: str) -> bool:
     """Whether the page, or its server, asks that its links not be followed. `base` is its URL."""
-    if _says_nofollow(found.headers):
-        return True
-    if not (200 <= found.status < 300 and found.body and _is_html(found)):
-        return False
-    return links(utf8(found.body, found.header("content-type")), base).nofollow
+    return "nofollow" in rights_of(found, base).robots
+
+
+def rights_of(found: Answer, base: str) -> Rights:
+    """What the page, and its server, say of how it may be used."""
+    metas: tuple[tuple[str, str], ...] = ()
+    if 200 <= found.status < 300 and found.body and _is_html(found):
+        metas = links(utf8(found.body, found.header("content-type")), base).metas
+    return rights(found.headers, metas, at_ms=found.received_ms)
 
 
 def settled(
@@ -147,14 +182,15 @@ def _of_sitemap(lease: Lease, found: Answer, judgement: Judgement, known: Contai
     return replace(settled(lease, judgement, discoveries), note=lease.note)
 
 
-def _redirected(lease: Lease, found: Answer) -> tuple[Settlement, tuple[str, ...]]:
+def _redirected(lease: Lease, found: Answer) -> Reading:
     reason = ""
     discoveries: tuple[Discovery, ...] = ()
+    location = as_browsers_read(found.header("location") or "")
     try:
-        url = canonical(found.header("location") or "", lease.url.text)
+        url = canonical(location, lease.url.text)
     except NotAUrl:
         url = None
-    if not found.header("location"):
+    if not location:
         reason = "no_location"
     elif url is None:
         reason = "bad_location"
@@ -170,25 +206,19 @@ def _redirected(lease: Lease, found: Answer) -> tuple[Settlement, tuple[str, ...
         target = _discovery(lease, url, depth=lease.depth, hops=lease.hops + 1)
         discoveries = (replace(target, note=lease.note) if is_sitemap(lease) else target,)
     ended = Settlement(lease=lease, outcome=Outcome.REDIRECTED, reason=reason, discoveries=discoveries)
-    return ended, () if url is None else (url.wire,)
+    return Reading(settlement=ended, outlinks=() if url is None else (url.wire,))
 
 
-def _links(
-    lease: Lease, found: Answer, known: Container[str]
-) -> tuple[tuple[Discovery, ...], tuple[str, ...]]:
-    """What is followed, and all that the page leads to."""
-    page = links(utf8(found.body, found.header("content-type")), lease.url.wire)
+def _targets(page: Page, went: tuple[str, ...]) -> list[Url]:
+    """All that a page leads to, each once, but for what no crawl follows."""
     folder, base = _bases(page.base)
-    went = found.rendering.went if found.rendering else ()
-    urls = dict.fromkeys(
-        filter(None, (_link(href, base if href[0] == "?" else folder) for href in (*page.hrefs, *went)))
-    )
-    outlinks = tuple(url.wire for url in urls)
-    if not leads_on(lease) or page.nofollow or _says_nofollow(found.headers):
-        return (), outlinks
-    new = {url.text: url for url in urls if url.text not in known and lease.scope.admits(url)}
-    discoveries = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in new.values())
-    return discoveries, outlinks
+    found: dict[Url, None] = {}
+    for href in (*page.hrefs, *went):
+        link = _link if len(href) <= _SHORT else _link.__wrapped__
+        url = link(href, base if href[0] == "?" else folder)
+        if url is not None:
+            found[url] = None
+    return list(found)
 
 
 def _bases(address: str) -> tuple[str | None, str | None]:
@@ -225,19 +255,4 @@ def _link(href: str, base: str | None = None) -> Url | None:
 
 def _is_html(found: Answer) -> bool:
     mime = mime_of(found.header("content-type"))
-    return mime in HTML or (mime == "" and _LOOKS_LIKEHTML.match(found.body[:_SNIFFED]) is not None)
-
-
-def _says_nofollow(headers: Headers) -> bool:
-    """X-Robots-Tag: what is said to all, and what is said to us by name."""
-    for name, value in headers:
-        if name.lower() != "x-robots-tag":
-            continue
-        named = _FOR_ONE_AGENT.fullmatch(value)
-        if named and named[1].lower() not in _DIRECTIVES_WITH_VALUE:
-            if named[1].lower() != PRODUCT:
-                continue
-            value = named[2]  # noqa: PLW2901 - the directives behind the name
-        if {directive.strip().lower() for directive in value.split(",")} & {"nofollow", "none"}:
-            return True
-    return False
+    return mime in HTML or (mime == "" and _LOOKS_LIKE_HTML.match(found.body[:_SNIFFED]) is not None)

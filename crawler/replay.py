@@ -4,7 +4,9 @@
 2. A lease that a dead worker still holds names the record it would have made (`identity.record_id`). Where that
    record is in the archive, it is read, understood by the same rules as a fresh answer, and settled. A revisit record
    has the payload of the record that it refers to; where that is not to be had, the page is fetched again.
-3. The leases that are left were never archived: they go back to the frontier at once.
+   It is read aside (`crawler.aside`), for it may be what its worker died of.
+3. The leases that are left were never archived: they go back to the frontier at once, as orphans: whoever gets them reads
+   their pages aside. So a page that kills what reads it kills one worker, and has failed.
 
 May be killed at any moment and run again, also by several at a time: a record is there or not, and settling twice
 changes nothing. Sealed files are looked through as well, the newest first: a file may have been sealed, by its
@@ -15,14 +17,16 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import cast
 from uuid import UUID
 
 from core.capture import Truncation
 from crawler.answer import Answer, seen
+from crawler.aside import Aside, crashed
 from crawler.identity import record_id
 from crawler.outcome import wait_ms
-from crawler.page import settlement, settlement_of_dropped
+from crawler.page import OBEY, settlement, settlement_of_dropped
 from crawler.recent import Recent
 from crawler.render.keep import RENDERED
 from crawler.render.rendered import decode as read_note
@@ -46,10 +50,12 @@ Records = dict[str, ArchivedRecord]
 ANSWERS = frozenset({"response", REVISIT, DROPPED, *RENDERED})
 
 
-async def recover(store: Store, frontier: Frontier, dead: Dead, *, crawl: str) -> int:
+async def recover(
+    store: Store, frontier: Frontier, dead: Dead, *, crawl: str, obey: tuple[str, ...] = OBEY
+) -> int:
     """Take up what the dead workers of a crawl left; returns how many leases were settled from the archive.
 
-    Workers are known by their open archive files and by the leases that they hold. A worker is asked after only
+    `obey` is what the crawl does of what pages ask for. Workers are known by their open archive files and by the leases that they hold. A worker is asked after only
     when it is known by one of these, so one that says that it lives before it has either is never taken for dead.
     """
     left = await asyncio.to_thread(_writers, store, crawl)
@@ -59,8 +65,8 @@ async def recover(store: Store, frontier: Frontier, dead: Dead, *, crawl: str) -
     sealed = await asyncio.to_thread(_sealed, store, crawl) if gone & holders else {}
     settled = 0
     for writer in sorted(gone & holders):
-        settled += await _replay(store, frontier, crawl, writer, sealed)
-        await frontier.reclaim(writer)
+        settled += await _replay(store, frontier, crawl, writer, sealed, obey)
+        await frontier.reclaim(writer, died=True)
     return settled
 
 
@@ -70,7 +76,12 @@ def _writers(store: Store, crawl: str) -> set[str]:
 
 
 async def _replay(
-    store: Store, frontier: Frontier, crawl: str, writer: str, sealed: Mapping[str, list[str]]
+    store: Store,
+    frontier: Frontier,
+    crawl: str,
+    writer: str,
+    sealed: Mapping[str, list[str]],
+    obey: tuple[str, ...],
 ) -> int:
     leases = await frontier.leases(writer)
     wanted = {
@@ -85,15 +96,19 @@ async def _replay(
     await asyncio.to_thread(_fill, store, [*own, *others], records)
     batch: list[Finished] = []
     settled = 0
-    for lease in leases:
-        finished = _finished(crawl, lease, records)
-        if finished is not None:
-            batch.append(finished)
-            settled += 1
-        if len(batch) >= BATCH:
-            await end(frontier, batch, Recent(0))
-            batch.clear()
-    await end(frontier, batch, Recent(0))
+    aside = Aside()
+    try:
+        for lease in leases:
+            finished = await _finished(crawl, lease, records, obey, aside)
+            if finished is not None:
+                batch.append(finished)
+                settled += 1
+            if len(batch) >= BATCH:
+                await end(frontier, batch, Recent(0))
+                batch.clear()
+        await end(frontier, batch, Recent(0))
+    finally:
+        aside.close()
     return settled
 
 
@@ -144,7 +159,9 @@ def _answers(store: Store, name: str) -> Iterator[ArchivedRecord]:
         yield from (record for record in read(file, name=name) if record.type in ANSWERS)
 
 
-def _finished(crawl: str, lease: Lease, records: Records) -> Finished | None:
+async def _finished(
+    crawl: str, lease: Lease, records: Records, obey: tuple[str, ...], aside: Aside
+) -> Finished | None:
     if lease.kind is Kind.ROBOTS:
         return _robots(crawl, lease, records)
     identity = record_id(crawl, lease.worker, lease.token)
@@ -168,7 +185,8 @@ def _finished(crawl: str, lease: Lease, records: Records) -> Finished | None:
         started_ms=record.date_ms,
         received_ms=record.date_ms,
     )
-    return Finished(lease=lease, answer=settlement(lease, _seen(answer, identity, records)))
+    ended = await aside.call(partial(settlement, obey=obey), lease, _seen(answer, identity, records))
+    return Finished(lease=lease, answer=crashed(lease) if ended is None else ended)
 
 
 def _seen(answer: Answer, page: UUID, records: Records) -> Answer:

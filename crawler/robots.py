@@ -8,7 +8,7 @@
    week after they were read, and it is asked again every hour.
 4. Redirects are followed for five hops, to other hosts too (2.3.1.2); beyond that there are no rules. They
    are hops of one event: the same lease, the same guarded client, each hop a record of its own. Each address is
-   entered before it is asked; behind the first hop its turn is waited for here.
+   entered before it is asked, and so is another host; behind the first hop their turns are waited for here.
 5. A crawl-delay beyond five minutes is five minutes.
 """
 
@@ -20,9 +20,17 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from core import Capture, Url
+from core.product import PRODUCT
 from crawler.entrance import Entrance
-from crawler.identity import PRODUCT
-from crawler.outcome import FAULTS, REDIRECTS, SHORTEST_WAIT_MS, Judgement, fault_of, wait_ms
+from crawler.outcome import (
+    FAULTS,
+    REDIRECTS,
+    SHORTEST_WAIT_MS,
+    Judgement,
+    as_browsers_read,
+    fault_of,
+    wait_ms,
+)
 from crawler.rules import LONGEST, Rules, parse, target, whole_lines
 from crawler.wire import Client, Failure, Wait, field
 from frontier import Fault, Lease, NotAUrl, Outcome, RobotsRecord, canonical
@@ -84,9 +92,16 @@ class Event:
 async def ask(client: Client, lease: Lease, entrance: Entrance) -> Event | Wait:
     """Fetch the robots.txt of a lease, redirects included; `Wait` where nothing was asked yet."""
     captures: list[Capture] = []
-    url, patience_ms = lease.url, PATIENCE_MS
+    url, patience_ms, host = lease.url, PATIENCE_MS, lease.url.host
     while True:
-        found = await client.get(url, entrance.of(lease))
+        if url.host != host:
+            host = url.host
+            wait = await entrance.elsewhere(lease, host) if host != lease.url.host else 0
+            if wait > patience_ms:
+                return Event(captures=tuple(captures), answer=AskAgain(after_ms=wait, failed=False))
+            patience_ms -= wait
+            await asyncio.sleep(wait / 1000)
+        found = await client.get(url, entrance.of(lease), max_body=LONGEST)
         if isinstance(found, Wait):
             if not captures:
                 return found
@@ -96,6 +111,8 @@ async def ask(client: Client, lease: Lease, entrance: Entrance) -> Event | Wait:
             await asyncio.sleep(found.ms / 1000)
             lease = replace(lease, slot_ms=max(lease.slot_ms, 1))  # it has a place in the line now
             continue
+        if host != lease.url.host:
+            await entrance.left(host)
         if isinstance(found, Failure):
             return Event(captures=tuple(captures), answer=of_failure(found, lease))
         captures.append(found)
@@ -110,7 +127,7 @@ def redirect(status: int, location: str | None, base: str) -> Url | None:
     if status not in REDIRECTS or not location:
         return None
     try:
-        return canonical(location, base)
+        return canonical(as_browsers_read(location), base)
     except NotAUrl:
         return None
 

@@ -2,7 +2,8 @@
 
 A worker may be given a function that looks at each page and names the reason for which it is not worth archiving.
 Of such a page a metadata record is archived in place of its request and response (`storage.dropped`), under the
-record id of its lease: durable before the lease ends, and enough to end it after a crash just the same.
+record id of its lease: durable before the lease ends, and enough to end it after a crash just the same. The same becomes of
+a page that asks not to be archived, where that is obeyed.
 Redirects, robots.txt and sitemaps are never screened: they say where the crawl went, and why.
 """
 
@@ -12,15 +13,17 @@ from uuid import UUID
 
 from core import Capture
 from core.capture import Truncation
-from crawler.answer import answer, seen
+from crawler.answer import Answer, answer, seen
 from crawler.conditional import revisit
 from crawler.listed import is_sitemap
 from crawler.note import decode
 from crawler.outcome import REDIRECTS
-from crawler.page import Reading, read
+from crawler.page import OBEY, Reading, read, rights_of
 from crawler.render.rendered import Rendered
 from crawler.settle import Finished
 from crawler.wire import Headers, field
+from extract.rights import Rights
+from extract.suspicion import SUSPICIONS
 from frontier import Lease, Settlement
 from storage.dropped import Dropped
 from storage.notes import LINK, REDIRECT, Notes
@@ -62,18 +65,24 @@ def finished(
     *,
     screen: Screen | None,
     known: Container[str],
+    obey: Container[str] = OBEY,
+    found: Answer | None = None,
     rendered: Rendered | None = None,
 ) -> Finished:
-    """How the lease of a page that was answered ends. URLs whose text is in `known` are not told again."""
+    """How the lease of a page that was answered ends; `found` is the capture's answer, where it was made already.
+
+    URLs whose text is in `known` are not told again.
+    """
     listing = is_sitemap(lease)
-    found = answer(capture, record_id, whatever=listing)
+    found = found or answer(capture, record_id, whatever=listing)
     if rendered is not None:
         found = seen(found, rendered.html, rendered.note)
     records = ((capture, record_id),)
+    private = "noarchive" in obey and "noarchive" in rights_of(found, lease.url.wire).robots
     # A page of which its browser did not see all is not judged by what it saw.
     is_unsure = rendered is not None and rendered.note.problem
-    if screen is None or listing or is_unsure or capture.status in REDIRECTS:
-        reading = read(lease, found, known)
+    if ((screen is None or is_unsure) and not private) or listing or capture.status in REDIRECTS:
+        reading = read(lease, found, known, obey)
         return Finished(
             lease=lease,
             records=records,
@@ -95,22 +104,35 @@ def finished(
         truncated=capture.truncated,
     )
     # The record says all links that are followed, whoever was told of them before.
-    reading = read(lease, found)
+    reading = read(lease, found, obey=obey)
     whole = reading.settlement
-    dropped = _dropped(capture, page, whole, screen(page))
-    told = tuple(link for link in whole.discoveries if link.url.text not in known)
+    reason = "noarchive" if private else screen(page) if screen is not None else None
+    # What was judged to be no page can be judged so again from its record alone.
+    dropped = None if whole.reason in SUSPICIONS else _dropped(capture, page, whole, reason)
     if dropped is not None:  # there is no record that a next visit could refer to
-        return Finished(
-            lease=lease, records=records, dropped=dropped, answer=replace(whole, discoveries=told, note=b"")
-        )
+        whole = replace(whole, note=b"")
+        return Finished(lease=lease, records=records, dropped=dropped, answer=untold(whole, known))
     return Finished(
         lease=lease,
         records=records,
         notes=_notes(lease, capture, reading),
         revisit=revisit(decode(lease.note), capture),
         rendered=rendered,
-        answer=replace(whole, discoveries=told),
+        answer=untold(whole, known),
     )
+
+
+def ends(
+    lease: Lease, capture: Capture, record_id: UUID, screen: Screen | None, obey: tuple[str, ...]
+) -> Finished:
+    """What `finished` says, with all links, but without the records."""
+    made = finished(lease, capture, record_id, screen=screen, known=frozenset(), obey=obey)
+    return replace(made, records=())
+
+
+def untold(whole: Settlement, known: Container[str]) -> Settlement:
+    """The settlement without what the frontier was told before."""
+    return replace(whole, discoveries=tuple(link for link in whole.discoveries if link.url.text not in known))
 
 
 def _notes(lease: Lease, capture: Capture, reading: Reading) -> Notes:
@@ -119,7 +141,18 @@ def _notes(lease: Lease, capture: Capture, reading: Reading) -> Notes:
         redirects=lease.hops,
         outlinks=reading.outlinks,
         hop=REDIRECT if capture.status in REDIRECTS else LINK,
+        facts=_facts(reading.rights),
     )
+
+
+def _facts(said: Rights) -> tuple[tuple[str, str], ...]:
+    """What a page says of its use, in the words in which it is recorded."""
+    facts = (
+        ("robots", ",".join(said.robots)),
+        ("tdmReservation", said.tdm_reservation),
+        ("tdmPolicy", said.tdm_policy),
+    )
+    return tuple((name, value) for name, value in facts if value)
 
 
 def _dropped(capture: Capture, page: Page, whole: Settlement, reason: str | None) -> Dropped | None:

@@ -36,10 +36,13 @@ MOST_PIECES = 4_096
 MOST_TEXT = 16 << 10
 """Bytes of text: more than the largest menus."""
 
+NOTHING = 0
+"""The sketch of a page that says nothing."""
+
 _HALF = 1 << 20  # a bit that the 16 bits which the frontier keeps do not have
 _OPENS = re.compile(rb"<(?:s(?:cript|tyle)\b|!--)")
 _CLOSES = {b"<!--": b"-->", b"<script": b"</script", b"<style": b"</style"}
-_BETWEEN_TAGS = re.compile(rb">([^<]+)")
+_BETWEEN_TAGS = re.compile(rb">[\t\n\f\r ]*+([^<]++)")
 _PUNCTUATION = re.compile(rb"\xe2\x80.|\xe3\x80[\x80-\x82]|\xef\xbc.|\xc2[\xa0-\xbf]", re.DOTALL)
 """Of Unicode: quotes, dashes and spaces of U+2000, U+00A0 and U+3000, and full-width signs and digits, in UTF-8."""
 _PLAIN = bytes(

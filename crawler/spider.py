@@ -5,26 +5,32 @@ It is handed the worker's live parts when it is made; Scrapy's other components 
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from scrapy import Request, Spider
 from scrapy.http import Response
 from twisted.python.failure import Failure as Trouble
 
 from core import Capture, ThresherError
+from crawler.answer import answer
+from crawler.aside import Aside, crashed, is_heavy
 from crawler.entrance import Entrance
 from crawler.handler import WireHandler
 from crawler.identity import record_id
+from crawler.listed import is_sitemap
 from crawler.loop import Loop
 from crawler.outcome import of_failure
-from crawler.page import settled
+from crawler.page import OBEY, settled
+from crawler.render.rendered import Rendered
 from crawler.robots import Event
-from crawler.screen import Screen
+from crawler.screen import Screen, ends, untold
 from crawler.screen import finished as answered
 from crawler.settle import Finished, Settler
 from crawler.wire import Client, Failure, Wait
-from frontier import Lease
+from frontier import Lease, Settlement
 
 if TYPE_CHECKING:
     from crawler.render.renderer import Renderer  # Playwright is there only where pages are rendered
@@ -49,13 +55,15 @@ class LeaseSpider(Spider):
         settler: Settler,
         screen: Screen | None,
         renderer: "Renderer | None",
+        obey: tuple[str, ...] = OBEY,
         **options: Any,
     ) -> None:
         super().__init__(**options)
         self.crawl, self.worker = crawl, worker
         self.client, self.entrance, self.loop, self.settler = client, entrance, loop, settler
-        self.screen, self.renderer = screen, renderer
-        self.handler = WireHandler(self)
+        self.screen, self.obey = screen, obey
+        self.handler = WireHandler(client, entrance, loop, renderer)
+        self.aside = Aside()
         self.error: BaseException | None = None
 
     async def start(self) -> AsyncIterator[Request]:
@@ -69,7 +77,7 @@ class LeaseSpider(Spider):
         try:
             async for lease in self.loop.leases(self.settler):
                 if direct:
-                    task = asyncio.create_task(self._exchange(self.request(lease)))
+                    task = asyncio.create_task(self.exchange(self.request(lease)))
                     begun.add(task)
                     task.add_done_callback(begun.discard)
                 else:
@@ -88,7 +96,7 @@ class LeaseSpider(Spider):
             meta={"lease": lease, "verbatim_url": True, "download_slot": SLOT},
         )
 
-    def parse(self, response: Response, **_: Any) -> None:
+    async def parse(self, response: Response, **_: Any) -> None:
         """Settle what came."""
         lease: Lease = response.meta["lease"]
         found: Capture | Failure | Event | Wait = response.meta["found"]
@@ -100,22 +108,38 @@ class LeaseSpider(Spider):
                 records = tuple((capture, name(hop)) for hop, capture in enumerate(captures))
                 made = Finished(lease=lease, records=records, answer=found.answer)
             case Capture():
-                made = answered(
-                    lease,
-                    found,
-                    name(),
-                    screen=self.screen,
-                    known=self.settler.known,
-                    rendered=response.meta["rendered"],
-                )
+                said = answer(found, name(), whatever=is_sitemap(lease))
+                rendered: Rendered | None = response.meta["rendered"]
+                # A DOM is Chromium's own writing, and within its limit.
+                if rendered is None and (lease.orphan or is_heavy(said.body)):
+                    made = await self._read_aside(lease, found, name())
+                else:
+                    made = answered(
+                        lease,
+                        found,
+                        name(),
+                        screen=self.screen,
+                        known=self.settler.known,
+                        obey=self.obey,
+                        found=said,
+                        rendered=rendered,
+                    )
             case Failure(reason=reason):
                 made = Finished(lease=lease, answer=settled(lease, of_failure(reason)))
         self.settler.add(made)
 
-    async def _exchange(self, request: Request) -> None:
-        """What the engine would do, less the engine."""
+    async def _read_aside(self, lease: Lease, capture: Capture, record_id: UUID) -> Finished:
+        records = ((capture, record_id),)
+        ended = await self.aside.call(ends, lease, capture, record_id, self.screen, self.obey)
+        if ended is None:
+            return Finished(lease=lease, records=records, answer=crashed(lease))
+        assert isinstance(ended.answer, Settlement)
+        return replace(ended, records=records, answer=untold(ended.answer, self.settler.known))
+
+    async def exchange(self, request: Request) -> None:
+        """Do what the engine would, less the engine."""
         try:
-            self.parse(await self.handler.download_request(request))
+            await self.parse(await self.handler.download_request(request))
         except Exception as error:  # noqa: BLE001 - as `fail`: a server's fault is never raised
             self.stop(error)
 

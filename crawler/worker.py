@@ -32,6 +32,7 @@ from crawler.guest.feeds import Feeds
 from crawler.handler import WireHandler
 from crawler.identity import user_agent
 from crawler.loop import Loop
+from crawler.page import OBEY
 from crawler.pulse import Pulse
 from crawler.render.program import TABS, program
 from crawler.robots import PATIENCE_MS, Rulebook
@@ -45,6 +46,7 @@ from crawler.wire.limits import TOTAL
 from frontier import Budget, Frontier
 from frontier.connect import connect
 from storage.archive import Archive
+from storage.compression import Compression
 from storage.store import Store
 
 if TYPE_CHECKING:
@@ -96,8 +98,12 @@ class WorkerConfig:
     max_file_bytes: int = 1 << 30
     """At which an archive file is sealed; sooner where the crawl is followed (`crawler.rotation`)."""
     max_file_age_s: int = 3600
+    compression: Compression = "gzip"
+    """Of the archive files."""
     screen: Screen | None = None
     """Names the reason for which a page is not archived; None archives all."""
+    obey: tuple[str, ...] = OBEY
+    """What pages ask of crawlers that is done: `nofollow`, `noarchive`."""
     sitemaps: bool = True
     """Whether the sitemaps that robots.txt files name are read."""
     guest: Guest | None = None
@@ -130,6 +136,7 @@ async def _run(config: WorkerConfig) -> bool:
         user_agent=name,
         max_bytes=config.max_file_bytes,
         max_age_s=config.max_file_age_s,
+        compression=config.compression,
     )
     link = await connect(config.redis)
     try:
@@ -184,7 +191,7 @@ async def _crawl(
         min_delay_ms=round(config.min_delay_s * 1000),
         max_pages=config.max_pages,
         until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,
-        sitemaps=config.sitemaps,
+        sitemaps=config.sitemaps and config.guest is None,
     )
     rotation = Rotation(max_bytes=config.max_file_bytes, max_age_ms=config.max_file_age_s * 1000)
     feeds = Feeds()
@@ -200,7 +207,7 @@ async def _crawl(
     _obey_signals(loop)
     settling = asyncio.create_task(settler.run())
     settling.add_done_callback(lambda _: loop.stop())
-    entrance = Entrance(frontier, round(config.min_ip_delay_s * 1000))
+    entrance = Entrance(frontier, round(config.min_ip_delay_s * 1000), round(config.min_delay_s * 1000))
     renderer = _renderer(config, frontier, client, entrance)
     parts: dict[str, Any] = {
         "crawl": config.crawl,
@@ -211,6 +218,7 @@ async def _crawl(
         "settler": settler,
         "screen": config.screen,
         "renderer": renderer,
+        "obey": config.obey,
     }
     spider: Spider | None
     enough = False
@@ -228,8 +236,10 @@ async def _crawl(
             await renderer.close()
     settler.close()
     await settling
-    if isinstance(spider, LeaseSpider) and spider.error is not None:
-        raise spider.error
+    if isinstance(spider, LeaseSpider):
+        spider.aside.close()
+        if spider.error is not None:
+            raise spider.error
     return enough
 
 

@@ -8,7 +8,9 @@ from typing import Protocol
 from core import Document, RecordRef
 from extract.charset import decode
 from extract.html import extract
+from extract.rights import Rights, rights
 from extract.skip import Skip
+from extract.suspicion import suspicion
 
 EXTRACTOR = f"trafilatura@{version('trafilatura')}"
 HTML = frozenset({"text/html", "application/xhtml+xml"})
@@ -35,6 +37,8 @@ class Record(Protocol):
     @property
     def payload(self) -> bytes: ...
     @property
+    def headers(self) -> tuple[tuple[str, str], ...]: ...
+    @property
     def ref(self) -> RecordRef: ...
     def header(self, name: str) -> str | None: ...
 
@@ -60,11 +64,17 @@ def document(record: Record, source: str) -> Document | Skip:
     if not record.payload.strip():
         return Skip(reason="empty_body")
     decoded = decode(record.payload, record.header("content-type"))
-    if _is_binary(decoded.text):
-        return Skip(reason="undecodable")
+    why = (
+        "undecodable"
+        if _is_binary(decoded.text)
+        else suspicion(record.header, decoded.text.encode(errors="replace"))
+    )
+    if why is not None:
+        return Skip(reason=why)
     found = extract(decoded.text, record.url)
     if isinstance(found, Skip):
         return found
+    said = rights(record.headers, found.metas, at_ms=record.date_ms)
     return Document(
         id=document_id(source, record.ref),
         url=record.url,
@@ -74,6 +84,9 @@ def document(record: Record, source: str) -> Document | Skip:
         language="",
         declared_language=found.declared_language,
         license=found.license,
+        robots=",".join(said.robots),
+        tdm_reservation=said.tdm_reservation,
+        tdm_policy=said.tdm_policy,
         mime=record.mime,
         charset=decoded.charset,
         extractor=EXTRACTOR,
@@ -81,6 +94,15 @@ def document(record: Record, source: str) -> Document | Skip:
         external_id="",
         fetched_at_ms=record.date_ms,
         record=record.ref,
+    )
+
+
+def rights_of(document: Document) -> Rights:
+    """What a document's page said of its use."""
+    return Rights(
+        robots=tuple(filter(None, document.robots.split(","))),
+        tdm_reservation=document.tdm_reservation,
+        tdm_policy=document.tdm_policy,
     )
 
 

@@ -17,6 +17,7 @@ from trafilatura.settings import Document as Page
 
 from extract import says
 from extract.bounds import LONGEST, beyond
+from extract.rights import METAS
 from extract.skip import Skip
 
 __all__ = ["LONGEST", "MOST_ELEMENTS", "MOST_LINKS", "Extracted", "extract"]
@@ -47,6 +48,8 @@ class Extracted:
     declared_language: str
     license: str
     """Address of a Creative Commons licence."""
+    metas: tuple[tuple[str, str], ...]
+    """What it says of its use: name, in lower case, and content of each <meta> that `extract.rights` reads."""
 
 
 def extract(html: str, url: str) -> Extracted | Skip:
@@ -73,6 +76,7 @@ def _extracted(html: str, url: str) -> Extracted | Skip:
         return Skip(reason="too_complex")
     # What the page says is read first: the extractor takes the tree apart.
     facts = (says.title(tree), says.date(tree), says.language(tree), says.license_(tree))
+    metas = says.metas(tree, METAS)
     found = bare_extraction(
         tree,
         url=url,
@@ -86,7 +90,9 @@ def _extracted(html: str, url: str) -> Extracted | Skip:
     if not text:
         return Skip(reason="too_deep" if _is_deep(tree) else "no_text")
     title, date, language, license_ = facts
-    return Extracted(text=text, title=title, date=date, declared_language=language, license=license_)
+    return Extracted(
+        text=text, title=title, date=date, declared_language=language, license=license_, metas=metas
+    )
 
 
 def _is_deep(tree: HtmlElement) -> bool:

@@ -12,6 +12,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from html import unescape
 from html.entities import html5
 
@@ -23,6 +24,8 @@ LONGEST = 8_192
 """Bytes of a link as written: beyond that it is data. Its address would be refused for its length in any case."""
 MOST_META = 256
 """`<meta>` of a page that are told."""
+_SHORT = 256
+"""Bytes of a link that is remembered."""
 LOOKED_AT = 65_536
 """Bytes of one tag in which attributes are looked for; those of `<a>` are found wherever they are."""
 FOLLOWED_RELS = frozenset(
@@ -150,6 +153,11 @@ def links(html: bytes, url: str) -> Page:
 
 
 def _written(href: bytes) -> str:
+    return _known(href) if len(href) <= _SHORT else _known.__wrapped__(href)
+
+
+@lru_cache(maxsize=65_536)  # the same navigation stands on every page of a site
+def _known(href: bytes) -> str:
     return _read(href).partition("#")[0].strip(_BLANK)
 
 

@@ -4,7 +4,7 @@ Each is a fact that the markup states in a form of its own; where it does not, t
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from datetime import date as day
 
 from lxml.html import HtmlElement
@@ -91,6 +91,12 @@ def license_(tree: HtmlElement) -> str:
     ]
     stated += [content for name, content in _meta(tree) if name in LICENSES]
     return next(filter(None, map(_creative_commons, stated)), "")
+
+
+def metas(tree: HtmlElement, names: Container[str]) -> tuple[tuple[str, str], ...]:
+    """Name, in lower case, and content of each <meta> of some names, in their order."""
+    found = ((node.get("name", "").strip().lower(), node) for node in tree.iterfind(".//meta[@content]"))
+    return tuple((name, node.get("content", "")) for name, node in found if name in names)
 
 
 def _meta(tree: HtmlElement) -> Iterator[tuple[str, str]]:

@@ -9,4 +9,4 @@ class Skip:
 
     reason: str
     """Reason code: status, not_html, empty_body, undecodable, too_large, too_deep, too_complex, no_text,
-    parser_error, damaged."""
+    parser_error, block_page, soft_404, login_page; damaged and revisit of records that hold no page."""

@@ -5,7 +5,7 @@ is the crawl's (`Frontier.open`):
 
     level     4  depth - priority + 2^31: of one host the lowest is granted first
     attempt   1  `lua/` counts these two
-    expiries  1
+    expiries  1  and 128 more once a worker died that held it
     number    1  of the URL's hash
     template  4  `frontier.template`
     origin    1  s for https, p for http; upper case: the port follows in 2 bytes
@@ -36,6 +36,7 @@ _HASH = 7  # bytes: 2 choose a bucket, 5 are the fingerprint (lua/seen.lua)
 _DEFAULT_PORTS = {"https": b"s", "http": b"p"}
 _SCHEMES = {b"s": "https", b"p": "http"}
 _HEAD = 12
+_EXPIRIES = 5
 _EXPLICIT = 4
 
 
@@ -75,6 +76,11 @@ def encode(discovery: Discovery, number: int) -> bytes:
         + meta
         + path
     )
+
+
+def is_orphan(entry: bytes) -> bool:
+    """Whether a worker was not heard of again that held the URL."""
+    return entry[_EXPIRIES] > 0
 
 
 def decode(host: str, entry: bytes) -> tuple[Discovery, int]:

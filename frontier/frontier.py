@@ -5,6 +5,7 @@ of workers on any number of machines may call at once, and one that dies between
 Every verb may be repeated: what was done is not done again.
 """
 
+import asyncio
 import re
 import zlib
 from collections import defaultdict
@@ -332,9 +333,12 @@ class Frontier:
         rows = await self._link.call(self._partitions.calls("holders", key="leases"))
         return {worker.decode() for worker in chain.from_iterable(rows)}
 
-    async def reclaim(self, worker: str) -> int:
-        """Take back every lease of a worker that is dead; returns how many. Its hosts wait their delay."""
-        return sum(await self._link.call(self._partitions.calls("reclaim", worker)))
+    async def reclaim(self, worker: str, *, died: bool = False) -> int:
+        """Take back every lease of a worker that is at its end; returns how many. Its hosts wait their delay.
+
+        Where it `died`, the pages are known for its orphans from then on (`Lease.orphan`).
+        """
+        return sum(await self._link.call(self._partitions.calls("reclaim", worker, int(died))))
 
     async def leases(self, worker: str) -> list[Lease]:
         """Return the leases that a worker holds, oldest first of each partition."""
@@ -373,10 +377,10 @@ class Frontier:
         if discoveries and not self._listed:
             await self._link.list_name(self._crawl)
             self._listed = True
-        calls = self._additions(discoveries)
+        calls = await self._additions(discoveries)
         return calls, await self._link.call(calls)
 
-    def _additions(self, discoveries: Sequence[Discovery]) -> list[Call]:
+    async def _additions(self, discoveries: Sequence[Discovery]) -> list[Call]:
         parts: defaultdict[int, defaultdict[str, list[Discovery]]] = defaultdict(lambda: defaultdict(list))
         for found in discoveries:
             parts[self._partitions.of_host(found.url.host)][found.url.host].append(found)
@@ -400,6 +404,7 @@ class Frontier:
                     if held >= _BATCH:
                         calls.append(self._partitions.call(partition, "add", *limits, *args))
                         args, held = [], 0
+                        await asyncio.sleep(0)  # who adds many lets others go on
             if held:
                 calls.append(self._partitions.call(partition, "add", *limits, *args))
         return calls

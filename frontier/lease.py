@@ -124,6 +124,8 @@ class Lease:
     """Times that this was tried before; 0 is the first."""
     robots_version: int
     """Version of the robots record that is valid for the page; of the one to replace, for robots (0: none)."""
+    orphan: bool = False
+    """Whether a worker was not heard of again that held it: perhaps it is what killed that one."""
     slot_ms: int = 0
     """Until when the host was held before; it may be its place in the line of its address (`Frontier.enter`)."""
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from frontier.canonical import canonical
-from frontier.encoding import decode
+from frontier.encoding import decode, is_orphan
 from frontier.flow import Flow
 from frontier.lease import Added, Discovery, Kind, Lease, Outcome, Stats
 from frontier.scope import Scope
@@ -14,10 +14,12 @@ from frontier.scope import Scope
 def lease(row: Sequence[Any], worker: str) -> Lease:
     """One row of `lease` and `leases`."""
     token, kind, deadline_ms, robots_version, attempt, slot_ms, host, subject = row
+    orphan = False
     if Kind(kind.decode()) is Kind.ROBOTS:
         found = Discovery(url=canonical("/robots.txt", subject.decode()), scope=Scope(kind="any", anchor=""))
     else:
         found, attempt = decode(host.decode(), subject)
+        orphan = is_orphan(subject)
     return Lease(
         url=found.url,
         kind=Kind(kind.decode()),
@@ -35,6 +37,7 @@ def lease(row: Sequence[Any], worker: str) -> Lease:
         attempt=attempt,
         robots_version=robots_version,
         slot_ms=slot_ms,
+        orphan=orphan,
     )
 
 

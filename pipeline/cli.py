@@ -358,6 +358,32 @@ def export(
     say(as_json, said.dataset_body(out, dataset), said.dataset_line(out, dataset))
 
 
+@app.command(name="export-wacz")
+def export_wacz_command(
+    name: Annotated[str, typer.Argument(help="A crawl or an ingest.")],
+    out: Annotated[Path, typer.Option("--out", help="The WACZ file; one that is there is replaced.")],
+    title: Annotated[str, typer.Option("--title", help="What it is called; its name by default.")] = "",
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the archive of a crawl as one WACZ file, to be opened with ReplayWeb.page.
+
+    WARC files in Zstandard are compressed anew with gzip, which is what readers of WACZ know.
+
+    \b
+    Example:
+      thresher export-wacz docs --out docs.wacz
+    """
+    from pipeline.progress import stderr_progress
+    from pipeline.project import Project
+    from pipeline.wacz import export_wacz
+
+    made = export_wacz(Project.at(project).store, _name(name), out, title, stderr_progress())
+    anew = f" ({made.recompressed} compressed anew with gzip)" if made.recompressed else ""
+    line = f"wrote {out}: {made.pages:,} pages in {made.archives} WARC files{anew}, {made.bytes:,} bytes"
+    say(as_json, {"file": str(out), **asdict(made)}, line)
+
+
 @app.command()
 def run(
     seeds_file: Annotated[str, typer.Argument(metavar="SEEDS", help="File of URLs, one URL, or -.")],
@@ -478,6 +504,8 @@ def verify_command(
 ) -> None:
     """Hash and read again everything that was sealed, and name every damage.
 
+    What dead workers left unsealed is named too, and is no damage: the next `crawl` seals it.
+
     \b
     Example:
       thresher verify && thresher verify out
@@ -496,7 +524,8 @@ def verify_command(
             verify.repair(opened.store, found[0])
     damage = [line for checked in found for line in checked.damage]
     count, size = sum(checked.files for checked in found), sum(checked.bytes for checked in found)
-    for line in damage:
+    unfinished = [line for checked in found for line in checked.unfinished]
+    for line in (*damage, *unfinished):
         typer.echo(line, err=True)
     say(
         as_json,
@@ -504,6 +533,7 @@ def verify_command(
             "files": count,
             "bytes": size,
             "damage": damage,
+            "unfinished": unfinished,
             "garbage": sum(each.garbage for each in found),
             "redo": [name for each in found for name in each.redo],
         },

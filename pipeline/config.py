@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from core import InputError
+from extract.rights import OBEYABLE
 
 FILE = "thresher.toml"
 Tables = Mapping[str, Mapping[str, Any]]
@@ -68,6 +69,9 @@ class CrawlerConfig:
     render: str = "never"
     browser: str = ""
     archive: str = "all"
+    compression: str = "gzip"
+    sitemaps: bool = True
+    obey: tuple[str, ...] = ("nofollow",)
     max_pages_per_host: int | None = None
     max_pages_per_domain: int | None = None
     max_hosts_per_domain: int = 4096
@@ -95,10 +99,11 @@ class CrawlerConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiltersConfig:
-    """`[filters]`: what is kept."""
+    """`[filters]`: what is kept. `obey` names what pages say of their use for which they are dropped."""
 
     preset: str = "fineweb"
     languages: tuple[str, ...] = ("en",)
+    obey: tuple[str, ...] = ("noai", "tdm-reservation")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,6 +249,10 @@ def _check(path: Path, config: Config) -> None:
             f"crawler.archive must be 'all' or 'kept', not {crawler.archive!r}",
         ),
         (
+            crawler.compression in {"gzip", "zstd"},
+            f"crawler.compression must be 'gzip' or 'zstd', not {crawler.compression!r}",
+        ),
+        (
             config.dedup.near == "off" or re.fullmatch(r"[1-9]\d{0,3}x[1-9]\d{0,3}", config.dedup.near),
             f"dedup.near must be 'off' or bands x rows such as '14x8', not {config.dedup.near!r}",
         ),
@@ -258,6 +267,16 @@ def _check(path: Path, config: Config) -> None:
         (
             not config.project.contact or _is_contact(config.project.contact),
             f"project.contact must be mailto:you@example.org or https://..., not {config.project.contact!r}",
+        ),
+    ]
+    checks += [
+        (
+            set(crawler.obey) <= {"nofollow", "noarchive"},
+            f"crawler.obey must name 'nofollow' and 'noarchive' at most, not {list(crawler.obey)}",
+        ),
+        (
+            set(config.filters.obey) <= set(OBEYABLE),
+            f"filters.obey must name some of {', '.join(OBEYABLE)}, not {list(config.filters.obey)}",
         ),
     ]
     limits = ("max_pages_per_host", "max_pages_per_domain", "max_hosts_per_domain")
@@ -314,6 +333,9 @@ contact = ""                    # required to crawl: "mailto:you@example.org" or
 # render = "never"              # or "auto": what says little without scripts is opened in Chromium; or "always"
 #   browser                     # path of Chromium; looked for where not set
 # archive = "all"               # or "kept": what the cheap filters drop leaves a note with its reason, no page
+# compression = "gzip"          # of archive files; or "zstd": smaller, but few tools read it yet
+# sitemaps = true               # reads the sitemaps that robots.txt files name, within the crawl's scope
+# obey = ["nofollow"]           # what pages ask of crawlers; and "noarchive", which leaves a note, no page
 # allow_networks = []           # CIDRs exempt from the block on private, loopback and link-local addresses
 # verify_tls = true             # false takes pages whose certificate is not trusted, and notes that
 # nameservers = []              # "192.0.2.53:53"; the system's where empty
@@ -327,6 +349,7 @@ contact = ""                    # required to crawl: "mailto:you@example.org" or
 [filters]
 # preset = "fineweb"            # none | gopher | c4 | fineweb
 # languages = ["en"]            # [] keeps all
+# obey = ["noai", "tdm-reservation"] # pages that say so are dropped; also noindex, noarchive, unavailable_after, ...
 
 [dedup]
 # near = "14x8"                 # bands x rows of MinHash over 5-word shingles; "off" for exact only

@@ -44,6 +44,7 @@ from pipeline.progress import Progress
 from pipeline.project import Project
 from pipeline.screen import Screen
 from pipeline.sow import sow
+from storage.compression import checked
 
 POLL_S = 0.5
 REPLACEMENTS = 5
@@ -224,7 +225,7 @@ async def _take_up(
     async def dead(workers: set[str]) -> set[str]:
         return await lives.dead(frontier, project.state, name, workers, ended)
 
-    await recover(project.store, frontier, dead, crawl=name)
+    await recover(project.store, frontier, dead, crawl=name, obey=project.config.crawler.obey)
     lives.sweep(project.state, name)
 
 
@@ -273,9 +274,12 @@ def _worker_config(
             max_pages=goal,
             max_time_s=max_time_s,
             screen=screen,
+            sitemaps=settings.sitemaps,
+            obey=settings.obey,
             guest=guest,
             render=cast("Literal['never', 'auto', 'always']", settings.render),
             browser=settings.browser,
+            compression=checked(settings.compression),
             ttl_s=lives.TTL_S,
         )
 

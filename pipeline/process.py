@@ -19,7 +19,7 @@ import numpy as np
 from core import Document, InputError, Verdict
 from crawler.render.rendered import CONTENT_TYPE, dom_id
 from extract import Skip
-from extract.document import EXTRACTOR, document, document_id
+from extract.document import EXTRACTOR, document, document_id, rights_of
 from filters.judge import judge
 from filters.language import Language, recogniser
 from filters.presets import measurement_names, rules
@@ -40,8 +40,10 @@ from storage.revisit import REVISIT
 from storage.store import Store
 
 NAME = "process"
-VERSION = 1
+VERSION = 2
 RECORDS_A_PART = 1000
+RIGHTS = "rights"
+"""What stands for a rule where a page asks not to be used."""
 CRASHED = "crashed"
 """Reason of a record that takes down the process which reads it."""
 ENTERS = frozenset({"response", REVISIT, DAMAGED, DROPPED})
@@ -56,6 +58,7 @@ def step(filters: FiltersConfig) -> Step:
         "extractor": EXTRACTOR,
         "filters": rules_recipe(filters.preset, filters.languages),
         "signature": SIGNATURE,
+        "obey": list(filters.obey),
     }
     return Step(name=NAME, version=VERSION, recipe=recipe)
 
@@ -71,6 +74,7 @@ class Range(NamedTuple):
     source: str
     preset: str
     languages: tuple[str, ...]
+    obey: tuple[str, ...]
 
 
 def parts(store: Store, source: str, filters: FiltersConfig) -> Iterator[Part]:
@@ -95,7 +99,7 @@ def parts_of(store: Store, archive: Manifest, filters: FiltersConfig) -> Iterato
         yield Part(
             name=f"{source}/part-{stem}-{first:012d}",
             inputs=(Input(name=warc.name, sha256=warc.sha256, first=first, end=end),),
-            task=Range(source, filters.preset, filters.languages),
+            task=Range(source, filters.preset, filters.languages, filters.obey),
         )
 
 
@@ -152,7 +156,7 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
             if record.offset in watch.crashed:
                 found, verdict = None, _skipped(task.source, record, CRASHED)
             else:
-                found, verdict = _judged(record, task.source, recognise, chosen)
+                found, verdict = _judged(record, task, recognise, chosen)
             verdicts.append(verdict)
             text_bytes = 0
             if found is not None:
@@ -228,18 +232,20 @@ def _judges(preset: str, languages: tuple[str, ...]) -> tuple[Callable[[str], La
 
 def _judged(
     record: ArchivedRecord,
-    source: str,
+    task: Range,
     recognise: Callable[[str], Language],
     chosen: tuple[Rule, ...],
 ) -> tuple[Document | None, Verdict]:
     if record.type == DROPPED and (remains := dropped(record.payload)) is not None:
-        identity = document_id(source, record.ref)
+        identity = document_id(task.source, record.ref)
         return None, Verdict(id=identity, keep=False, rule="archive", reason=remains.reason, measurements={})
-    found = Skip(reason=record.type) if record.type in PAGELESS else document(record, source)
+    found = Skip(reason=record.type) if record.type in PAGELESS else document(record, task.source)
     if isinstance(found, Skip):
-        return None, _skipped(source, record, found.reason)
+        return None, _skipped(task.source, record, found.reason)
     language = recognise(found.text)
     found = dataclasses.replace(found, language=language.code)
+    if (reason := rights_of(found).refusal(task.obey)) is not None:
+        return found, Verdict(id=found.id, keep=False, rule=RIGHTS, reason=reason, measurements={})
     return found, judge(found, language, chosen)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from core import InputError, Url
+from crawler.note import Note, encode
 from frontier import Discovery, Frontier, Scope
 from frontier.connect import connect
 from frontier.scope import ScopeKind
@@ -55,7 +56,7 @@ def seed(
 async def _seed(
     project: Project,
     address: str,
-    lines: Iterator[Url | seeds.Refused],
+    lines: Iterator[seeds.Seed],
     plan: Plan,
     source: str,
     refused: Callable[[seeds.Refused], None],
@@ -90,13 +91,25 @@ async def _seed(
     )
 
 
-def _discoveries(batch: Iterable[Url | seeds.Refused], plan: Plan) -> Iterator[Discovery]:
+def _discoveries(batch: Iterable[seeds.Seed], plan: Plan) -> Iterator[Discovery]:
     for line in batch:
-        if isinstance(line, Url):
-            yield Discovery(
-                url=line,
-                scope=Scope.of(plan.scope, line),
-                max_depth=plan.max_depth,
-                priority=plan.priority,
-                interval_s=plan.revisit_s,
-            )
+        match line:
+            case Url():
+                yield _discovery(line, plan, plan.max_depth, b"")
+            case seeds.Sitemap(url=url):
+                # Its pages are the seeds, and one link away from it.
+                deepest = None if plan.max_depth is None else plan.max_depth + 1
+                yield _discovery(url, plan, deepest, encode(Note(kind="sitemap", level=1)))
+            case seeds.Refused():
+                pass
+
+
+def _discovery(url: Url, plan: Plan, max_depth: int | None, note: bytes) -> Discovery:
+    return Discovery(
+        url=url,
+        scope=Scope.of(plan.scope, url),
+        max_depth=max_depth,
+        priority=plan.priority,
+        interval_s=plan.revisit_s,
+        note=note,
+    )

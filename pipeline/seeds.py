@@ -1,4 +1,4 @@
-"""Seeds: URLs out of a plain list, a CSV with a `url` column, or a sitemap; plain, .gz or .zst.
+"""Seeds: URLs out of a plain list, a CSV with a `url` column, a sitemap or a feed (`crawler.sitemap`); plain, .gz or .zst.
 
 A file is read as a stream. A line that is no URL is refused with its line number and its reason, and the
 others go on; a file that holds no text, or nothing at all, is an InputError before anything is added.
@@ -12,18 +12,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
-from xml.etree import ElementTree as ET
 
 import pyarrow as pa
 
 from core import InputError, Url
+from crawler.sitemap import entries
 from frontier import NotAUrl
 from frontier.canonical import canonical
 from frontier.trap import pitfall
 
 PEEK = 4096
 COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".zst": "zstd"}
-SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+PIECE = 64 << 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,17 @@ class Refused:
         return f"line {self.line}: {self.text[:80]!r} is no URL to crawl ({self.reason})"
 
 
-def read(seeds: str) -> Iterator[Url | Refused]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sitemap:
+    """A sitemap that an index lists: what it lists are the seeds."""
+
+    url: Url
+
+
+Seed = Url | Sitemap | Refused
+
+
+def read(seeds: str) -> Iterator[Seed]:
     """Every seed of a FILE, of `-` (standard input), or the one URL that was given instead.
 
     Raises InputError, before the first item, for a file that is missing, empty, binary or unreadable.
@@ -56,7 +66,7 @@ def read(seeds: str) -> Iterator[Url | Refused]:
         raise InputError(f"seeds {seeds}: cannot be read ({error})") from None
 
 
-def _lines(name: str, stream: Any) -> Iterator[Url | Refused]:
+def _lines(name: str, stream: Any) -> Iterator[Seed]:
     try:
         buffered = io.BufferedReader(stream, PEEK)
         head = buffered.peek(PEEK)
@@ -68,12 +78,12 @@ def _lines(name: str, stream: Any) -> Iterator[Url | Refused]:
         raise InputError(
             f"seeds {name}: a binary file; give a text file with one URL a line (or .gz, .zst of one)"
         )
-    return _whole(name, _read(name, buffered, head))
+    return _whole(name, _read(buffered, head))
 
 
-def _read(name: str, buffered: io.BufferedReader, head: bytes) -> Iterator[Url | Refused]:
+def _read(buffered: io.BufferedReader, head: bytes) -> Iterator[Seed]:
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        return _sitemap(name, cast("BinaryIO", buffered))
+        return _sitemap(cast("BinaryIO", buffered))
     text = io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="replace", newline=None)
     first = head.decode("utf-8-sig", "replace").splitlines()[0]
     columns = [column.strip().lower() for column in next(csv.reader([first]), [])]
@@ -82,7 +92,7 @@ def _read(name: str, buffered: io.BufferedReader, head: bytes) -> Iterator[Url |
     return _list(text)
 
 
-def _whole(name: str, seeds: Iterator[Url | Refused]) -> Iterator[Url | Refused]:
+def _whole(name: str, seeds: Iterator[Seed]) -> Iterator[Seed]:
     """The same seeds; InputError where the file breaks off or breaks its own format on the way."""
     count = 0
     try:
@@ -105,14 +115,14 @@ def _is_text(head: bytes) -> bool:
     return True
 
 
-def _list(text: io.TextIOWrapper) -> Iterator[Url | Refused]:
+def _list(text: io.TextIOWrapper) -> Iterator[Seed]:
     for number, line in enumerate(text, 1):
         written = line.strip()
         if written and not written.startswith("#"):
             yield _seed(number, written)
 
 
-def _table(text: io.TextIOWrapper) -> Iterator[Url | Refused]:
+def _table(text: io.TextIOWrapper) -> Iterator[Seed]:
     rows = csv.reader(text)
     header = [column.strip().lower() for column in next(rows)]
     place = header.index("url")
@@ -121,14 +131,10 @@ def _table(text: io.TextIOWrapper) -> Iterator[Url | Refused]:
             yield _seed(rows.line_num, row[place].strip())
 
 
-def _sitemap(name: str, stream: BinaryIO) -> Iterator[Url | Refused]:
-    try:
-        for number, (_, element) in enumerate(ET.iterparse(stream), 1):  # noqa: S314 - the user's own file
-            if element.tag in {f"{SITEMAP}loc", "loc"} and element.text:
-                yield _seed(number, element.text.strip())
-            element.clear()
-    except ET.ParseError as error:
-        raise InputError(f"seeds {name}: starts as XML but is no sitemap ({error})") from None
+def _sitemap(stream: BinaryIO) -> Iterator[Seed]:
+    for number, entry in enumerate(entries(iter(lambda: stream.read(PIECE), b"")), 1):
+        seed = _seed(number, entry.url)
+        yield Sitemap(url=seed) if entry.sitemap and isinstance(seed, Url) else seed
 
 
 def _seed(line: int, written: str) -> Url | Refused:

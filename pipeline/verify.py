@@ -1,28 +1,31 @@
 """Verify: everything sealed is hashed and read again, and every damage is named.
 
-1. An output must have the bytes that were sealed; a WARC must read to its end as it was counted, an index must name
-   records that are there, a table must hold its rows.
+1. An output must have the bytes that were sealed; a table must hold its rows. What a WARC and its index must be is said
+   in `pipeline.audit`; what revisits refer to must be archived.
 2. Nothing is changed, unless a repair is asked for. That takes the seal from parts that can be made again from what
    they were made from, so that the next run of their step redoes them and nothing else. An archive file is never
    touched; one whose Manifest is gone is sealed anew.
+3. What dead workers left unsealed is named, and is no damage: the next run of the crawl takes it up.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core import CorruptData, InputError
+from pipeline import audit
 from pipeline.export import directory
 from pipeline.garbage import collect, unsealed
 from pipeline.progress import Progress
+from pipeline.referred import Referred
 from shards.dataset import Dataset
-from storage import cdxj, reseal
+from storage import reseal
 from storage.manifest import Manifest, Output, load, stored_digest
-from storage.records import read
+from storage.recovery import remains
 from storage.store import Store
+from storage.unfinished import INDEX_SUFFIX, crawls
 
 MADE = ("process", "dedup")
 """Steps whose parts can be made again from storage."""
@@ -39,6 +42,8 @@ class Verified:
     """Names of the Manifests of damaged parts that can be made again."""
     unreadable: tuple[str, ...] = ()
     """Names of the other Manifests that cannot be read."""
+    unfinished: tuple[str, ...] = ()
+    """Open archive files that nobody writes to, one line each."""
     garbage: int = 0
     """Outputs of attempts that were never sealed."""
 
@@ -51,24 +56,29 @@ def verify_storage(store: Store, progress: Progress) -> Verified:
     damage: list[str] = []
     redo: list[str] = []
     unreadable: list[str] = []
-    for name in names:
-        progress.advance(name)
-        faults: list[str] = []
-        readable = False
-        try:
-            manifest = load(store, name)
-        except CorruptData as error:
-            faults.append(str(error))
-        else:
-            readable = True
-            checked += len(manifest.outputs)
-            size += sum(output.bytes for output in manifest.outputs)
-            faults.extend(f"{name}: {fault}" for fault in _faults(store, manifest))
-        damage.extend(faults)
-        if faults and name.split("/")[1] in MADE:
-            redo.append(name)
-        elif not readable:
-            unreadable.append(name)
+    with Referred() as referred:
+        for name in names:
+            progress.advance(name)
+            faults: list[str] = []
+            readable = False
+            try:
+                manifest = load(store, name)
+            except CorruptData as error:
+                faults.append(str(error))
+            else:
+                readable = True
+                checked += len(manifest.outputs)
+                size += sum(output.bytes for output in manifest.outputs)
+                faults.extend(f"{name}: {fault}" for fault in _faults(store, manifest, referred))
+            damage.extend(faults)
+            if faults and name.split("/")[1] in MADE:
+                redo.append(name)
+            elif not readable:
+                unreadable.append(name)
+        damage.extend(
+            f"{file} at {offset}: a revisit of a record that is not archived"
+            for file, offset in referred.missing()
+        )
     progress.done()
     damage.extend(f"{name} is archived, and no Manifest names it" for name in reseal.unsealed(store))
     garbage = sum(1 for _ in unsealed(store))
@@ -78,6 +88,7 @@ def verify_storage(store: Store, progress: Progress) -> Verified:
         damage=tuple(damage),
         redo=tuple(redo),
         unreadable=tuple(unreadable),
+        unfinished=tuple(_unfinished(store)),
         garbage=garbage,
     )
 
@@ -111,7 +122,16 @@ def verify_dataset(uri: str, progress: Progress) -> Verified:
     return Verified(files=len(dataset.shards), bytes=size, damage=tuple(damage))
 
 
-def _faults(store: Store, manifest: Manifest) -> Iterator[str]:
+def _unfinished(store: Store) -> Iterator[str]:
+    for crawl in crawls(store):
+        for left in remains(store, crawl):
+            yield (
+                f"{left.name} was left open with {left.records} whole records in {left.whole} bytes, and {left.torn} "
+                f"bytes that are none; `thresher crawl {crawl}` seals what is whole"
+            )
+
+
+def _faults(store: Store, manifest: Manifest, referred: Referred) -> Iterator[str]:
     for output in manifest.outputs:
         if not store.exists(output.name):
             yield f"{output.name} is missing"
@@ -119,10 +139,8 @@ def _faults(store: Store, manifest: Manifest) -> Iterator[str]:
         checks = [_bytes(store, output)]
         if output.name.endswith(".parquet"):
             checks.append(_table(store, output))
-        elif output.name.endswith(".cdxj.gz"):
-            checks.append(_index(store, output))
-        elif output.name.startswith("warc/"):
-            checks.append(_archive(store, output, manifest))
+        elif output.name.startswith("warc/") and not output.name.endswith(INDEX_SUFFIX):
+            checks.append(audit.archive(store, manifest, referred))
         for check in checks:
             yield from _caught(check)
 
@@ -159,37 +177,3 @@ def _table(store: Store, output: Output) -> Iterator[str]:
         return
     if rows != output.rows:
         yield f"{output.name} has {rows} rows, sealed were {output.rows}"
-
-
-def _index(store: Store, output: Output) -> Iterator[str]:
-    try:
-        with store.open(output.name) as file:
-            rows = sum(1 for _ in cdxj.read(file, name=output.name))
-    except CorruptData as error:
-        yield str(error)
-        return
-    if rows != output.rows:
-        yield f"{output.name} has {rows} lines, sealed were {output.rows}"
-
-
-def _archive(store: Store, output: Output, manifest: Manifest) -> Iterator[str]:
-    """Damage that the archive came with, when it was ingested, is in its counts and no news."""
-    counts: Counter[str] = Counter()
-    problems: list[str] = []
-    try:
-        with store.open(output.name) as file:
-            for record in read(file, name=output.name):
-                counts[record.type] += 1
-                if record.type == "damaged":
-                    problems.append(f"{output.name} at {record.offset}: {record.problem}")
-    except InputError as error:
-        yield str(error)
-        return
-    if counts["damaged"] > manifest.counts.get("damaged", 0):
-        yield from problems
-    if counts != Counter(manifest.counts):
-        yield f"{output.name} holds {_said(counts)}; sealed were {_said(manifest.counts)}"
-
-
-def _said(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or "nothing"

@@ -179,8 +179,8 @@ class Archive:
         """Add what was made of a response, such as the DOM that a browser came to; `record_id` becomes its own.
         Not durable before `commit`.
 
-        A `conversion` of the page has its `uri`, and is in no index: a replay shows what the server sent. A `resource` is
-        looked up by its `uri`, so that should be one of its own (`urn:view:https://...`).
+        Give it a `uri` of its own, such as `urn:dom:https://...`: pywb indexes a `conversion` as well as a `resource`, and
+        would replay it in place of what the server sent. Our index has a `resource` only.
         """
         record = attached_record(
             kind,

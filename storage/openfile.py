@@ -74,6 +74,11 @@ class LeftFile:
         _remove(self.path)
 
 
+def crawls(store: Files) -> list[str]:
+    """Names of the crawls that have open files."""
+    return sorted({path.parts[-3] for path in (store.root / "warc").glob(f"*/{OPEN}/*")})
+
+
 def left(store: Files, crawl: str) -> list[str]:
     """Names of all open files of a crawl."""
     return sorted(path.name for path in _directory(store, crawl).glob("*"))

@@ -90,16 +90,34 @@ def hexadecimal(digits: bytes) -> int | None:
 
 
 def _gzip(data: bytes, limit: int) -> Decoded:
-    """All members one after another; what follows them and is none is passed over, as browsers do."""
+    """All members one after another; what follows them and is none is passed over, as browsers do.
+
+    So is a wrong checksum, which a decoder notices only when it has thrown away what it was made of.
+    """
     pieces: list[bytes] = []
     size = 0
     while True:
         found, problem, rest = _inflated(data, 31, limit - size)
+        if problem == ENCODING:
+            found = max(found, _inflated(_headless(data), -15, limit - size)[0], key=len)
         pieces.append(found)
         size += len(found)
         if problem or not rest.startswith(b"\x1f\x8b"):
             return b"".join(pieces), problem
         data = rest
+
+
+def _headless(member: bytes) -> bytes:
+    """What follows the header of a gzip member (RFC 1952, section 2.3); nothing where it has none."""
+    if len(member) < 10 or not member.startswith(b"\x1f\x8b\x08"):
+        return b""
+    flags, at = member[3], 10
+    if flags & 4:
+        at += 2 + int.from_bytes(member[at : at + 2], "little")
+    for text in (8, 16):
+        if flags & text:
+            at = member.find(b"\0", at) + 1 or len(member)
+    return member[at + (flags & 2) :]
 
 
 def _deflate(data: bytes, limit: int) -> Decoded:

@@ -8,7 +8,7 @@
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import BinaryIO, NamedTuple
@@ -91,16 +91,25 @@ class ArchivedRecord:
 
 
 def read(
-    file: BinaryIO, first: int = 0, end: int | None = None, *, name: str, limit: int = PAYLOAD_LIMIT
+    file: BinaryIO,
+    first: int = 0,
+    end: int | None = None,
+    *,
+    name: str,
+    limit: int = PAYLOAD_LIMIT,
+    seen: Callable[[Member], None] | None = None,
 ) -> Iterator[ArchivedRecord]:
     """The records that begin at byte `first` or later, and before byte `end`, in the order of the file.
 
     `first` is 0 or the offset of a record; one record alone is `read(file, offset, offset + 1)`. `name` is what
-    their `ref`s and errors call the file. Raises `InputError` for a file that is no WARC.
+    their `ref`s and errors call the file. `seen` is shown each record as it lies there, before it is understood.
+    Raises `InputError` for a file that is no WARC.
     """
     for member in members(file, first, end, limit + HEAD_ROOM, name=name):
         if member.problem is None and not member.data.strip(BLANK):
             continue
+        if seen is not None:
+            seen(member)
         record = _record(member, name, limit)
         if record.offset == 0 and record.type == DAMAGED and record.problem in (MANY_RECORDS, NO_RECORD):
             raise InputError(_refusal(name, member, record.problem))

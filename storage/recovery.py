@@ -8,7 +8,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -67,6 +67,36 @@ def recover(store: Store, crawl: str, writer_is_dead: Callable[[str], bool]) -> 
         if recovered is not None:
             found.append(recovered)
     return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remains:
+    """What lies in an open file that nobody writes to, and is not sealed."""
+
+    name: str
+    records: int
+    """That are whole."""
+    whole: int
+    """Bytes of these."""
+    torn: int
+    """Bytes that are no record."""
+
+
+def remains(store: Store, crawl: str) -> Iterator[Remains]:
+    """What dead writers left of a crawl, and nobody has recovered yet. Nothing is changed.
+
+    Where the store is no directory, a writer may live that is named here.
+    """
+    for name in left(store, crawl):
+        with take(store, crawl, name) as found:
+            if found is None:
+                continue
+            size, records, whole = found.path.stat().st_size, 0, 0
+            with found.path.open("rb") as file, suppress(InputError):
+                for record in read(file, name=name):
+                    if record.type != DAMAGED:
+                        records, whole = records + 1, whole + record.length
+            yield Remains(name=name, records=records, whole=whole, torn=size - whole)
 
 
 def _recovered(store: Store, crawl: str, writer: str, file_name: str, path: Path) -> Recovered | None:

@@ -79,6 +79,11 @@ class LeftSegments:
         _remove(self._store, self._under)
 
 
+def crawls(store: Store) -> list[str]:
+    """Names of the crawls that have open files."""
+    return sorted({name.split("/")[1] for name in store.list(f"{OPEN}/")})
+
+
 def left(store: Store, crawl: str) -> list[str]:
     """Names of all open files of a crawl."""
     return sorted({name.split("/")[2] for name in store.list(f"{OPEN}/{crawl}/")})

@@ -55,6 +55,7 @@ DOCUMENTS = pa.schema(
         _column("record_offset", pa.int64()),
         _column("record_length", pa.int64()),
         _column("record_digest", pa.string()),
+        *(_column(name, pa.string()) for name in ("robots", "tdm_reservation", "tdm_policy")),
     ]
 )
 """One `Document` a row."""

@@ -83,6 +83,11 @@ def begin(store: Store, crawl: str, name: str) -> Unfinished:
     return segments.Segments(store, crawl, name)
 
 
+def crawls(store: Store) -> list[str]:
+    """Names of the crawls that have open files, in order."""
+    return openfile.crawls(store) if isinstance(store, Files) else segments.crawls(store)
+
+
 def left(store: Store, crawl: str) -> list[str]:
     """Names of the open files of a crawl, their writers dead or alive, in order."""
     found = openfile.left(store, crawl) if isinstance(store, Files) else segments.left(store, crawl)

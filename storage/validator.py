@@ -8,22 +8,23 @@ It reads what was written anew, from its compressed bytes, and shares nothing wi
 3. `length`: the block is as long as it says, and two empty lines end the record; no second one follows.
 4. `block digest`: that of the block.
 5. `payload digest`: of a response whose body was sent as it is, that of what follows the HTTP head.
-   Digests of blocks of more than 4 KiB are made again for every sixteenth group of records only: they would cost as much
-   as all the rest, and a writer that hashes the wrong bytes does so always.
 6. `pair`: a request comes before its response; each names the other; both have one URL and one date; a metadata record
    names the response that it comes with. A revisit says what it refers to, and has a digest or a date of it.
+
+Of a member of more than 4 KiB only the beginning is inflated, which has the head, and its length is taken from what the
+member says of itself; the whole of it, digests included, is looked at for every sixteenth group of records. To
+inflate and hash all of everything would cost half as much again as to write it, and a writer that does it wrong does so always.
 """
 
 import base64
 import hashlib
 import re
-import sys
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
-from typing import NoReturn, cast
+from typing import NamedTuple, NoReturn
 
 import zstandard
-from isal import isal_zlib
 
 from core import CorruptData
 from storage.compression import Compression
@@ -38,17 +39,24 @@ FORMS: Mapping[bytes, re.Pattern[bytes]] = {
     b"warc-date": re.compile(rb"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d(?:\.\d{1,9})?Z"),
     b"content-length": re.compile(rb"0|[1-9]\d{0,17}"),
 }
-BODY_AS_IT_IS = re.compile(rb"HTTP/1\.[01] (?!1\d\d|204|304)\d{3}[ \r]")
+HTTP_HEAD = re.compile(
+    rb"HTTP/1\.[01] (?!1\d\d|204|205|304)\d{3}(?: [^\r\n]*)?\r\n(?:[A-Za-z0-9!#$%&'*+.^_`|~-]+:[^\r\n]*\r\n)*\r\n"
+)
+"""A head that all understand alike, of a response with a body. Of any other it is a guess where the payload begins."""
 FRAMED = re.compile(rb"^(?:transfer-encoding|content-length)[ \t]*:", re.IGNORECASE | re.MULTILINE)
 
-INFLATE_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub calls the class an instance
-
 EVERY = 16
-"""Groups of records, one of which has its digests made again whatever they cost."""
+"""Groups of records, one of which is looked at as a whole."""
 SMALL = 4096
-"""Bytes of a block whose digests are always made again."""
+"""Bytes of a member that is always looked at as a whole."""
+BEGINNING = 2048
+"""Bytes that are inflated of a larger one: enough for any head but those of the longest URLs."""
 
-Decompress = Callable[[bytes], bytes]
+
+class _Codec(NamedTuple):
+    whole: Callable[[bytes], bytes]
+    beginning: Callable[[bytes], tuple[bytes, int]]
+    """First bytes of a record, and how many it has."""
 
 
 Head = Mapping[bytes, bytes]
@@ -60,21 +68,48 @@ def validator(compression: Compression) -> Callable[[Sequence[bytes]], None]:
 
     It raises `CorruptData` that names the rule. It belongs to one thread.
     """
-    decompress: Decompress = _gunzipped if compression == "gzip" else _zstd
+    codec = _Codec(_gunzipped, _gzip_beginning) if compression == "gzip" else _zstd()
     turns = cycle(range(EVERY))
 
     def check(members: Sequence[bytes]) -> None:
-        hashed = sys.maxsize if next(turns) == 0 else SMALL
-        _pair([_record(decompress(member), hashed) for member in members])
+        whole = next(turns) == 0
+        try:
+            _pair([_checked(codec, member, whole or len(member) <= SMALL) for member in members])
+        except CorruptData as error:
+            raise CorruptData(
+                f"a record was to be archived that {error}; nothing of it was written"
+            ) from None
 
     return check
 
 
-def _record(data: bytes, hashed: int) -> Head:
-    """Its head; its digests are made again where its block has no more than `hashed` bytes."""
+def check_record(data: bytes) -> Head:
+    """Return the head of a record that keeps rules 2 to 5. Raises `CorruptData` that names the rule."""
     begin = HEAD.match(data)
     if begin is None:
         _refuse("head", f"it begins with {data[:40]!r}")
+    head = _head(begin, len(data))
+    if not data.endswith(b"\r\n\r\n"):
+        _refuse("length", "no two line breaks end it")
+    block = data[begin.end() : -4]
+    if head.get(b"warc-block-digest") != _sha1(block):
+        _refuse("block digest", f"{_said(head, b'warc-block-digest')} of a block with {_sha1(block)!r}")
+    if head[b"warc-type"] == b"response":
+        _payload(head, block)
+    return head
+
+
+def _checked(codec: _Codec, member: bytes, whole: bool) -> Head:
+    if not whole:
+        data, size = codec.beginning(member)
+        begin = HEAD.match(data)
+        if begin is not None:
+            return _head(begin, size)
+    return check_record(codec.whole(member))
+
+
+def _head(begin: re.Match[bytes], size: int) -> Head:
+    """The fields of a head, of a record of so many bytes."""
     lines: list[tuple[bytes, bytes]] = FIELD.findall(begin[1])
     head = {name.lower(): value for name, value in reversed(lines)}
     if len(head) < len(lines):
@@ -85,14 +120,8 @@ def _record(data: bytes, hashed: int) -> Head:
         if not form.fullmatch(head.get(name, b"")):
             _refuse("head", f"{name.decode()} is {head.get(name, b'')!r}")
     at, length = begin.end(), int(head[b"content-length"])
-    if len(data) != at + length + 4 or not data.endswith(b"\r\n\r\n"):
-        _refuse("length", f"a block of {length} bytes in a record of {len(data)}, whose head has {at}")
-    if length <= hashed:
-        block = data[at:-4]
-        if head.get(b"warc-block-digest") != _sha1(block):
-            _refuse("block digest", f"{_said(head, b'warc-block-digest')} of a block with {_sha1(block)!r}")
-        if head[b"warc-type"] == b"response":
-            _payload(head, block)
+    if size != at + length + 4:
+        _refuse("length", f"a block of {length} bytes in a record of {size}, whose head has {at}")
     return head
 
 
@@ -100,10 +129,10 @@ def _payload(head: Head, block: bytes) -> None:
     """Only where nothing but the head's end says what the payload is: what a server sends that lies about its framing
     is read in more ways than one.
     """
-    end = block.find(b"\r\n\r\n")
-    if end < 0 or not BODY_AS_IT_IS.match(block) or not _unframed(block[: end + 2], len(block) - end - 4):
+    begin = HTTP_HEAD.match(block)
+    if begin is None or b"warc-truncated" in head or not _unframed(begin[0], len(block) - begin.end()):
         return
-    if head.get(b"warc-payload-digest") != _sha1(memoryview(block)[end + 4 :]):
+    if head.get(b"warc-payload-digest") != _sha1(memoryview(block)[begin.end() :]):
         _refuse("payload digest", _said(head, b"warc-payload-digest"))
 
 
@@ -145,25 +174,42 @@ def _answers(head: Head, asked: Head | None) -> None:
 
 
 def _gunzipped(member: bytes) -> bytes:
-    engine = isal_zlib.decompressobj(31)
+    engine = zlib.decompressobj(31)
     try:
         data: bytes = engine.decompress(member)
-    except INFLATE_ERROR as error:
+    except zlib.error as error:
         _refuse("member", str(error))
     if not engine.eof or engine.unused_data:
         _refuse("member", "it is not one gzip member")
     return data
 
 
-def _zstd(member: bytes) -> bytes:
-    engine = zstandard.ZstdDecompressor().decompressobj()
+def _gzip_beginning(member: bytes) -> tuple[bytes, int]:
     try:
-        data = engine.decompress(member)
-    except zstandard.ZstdError as error:
+        data = zlib.decompressobj(31).decompress(member, BEGINNING)
+    except zlib.error as error:
         _refuse("member", str(error))
-    if not engine.eof or engine.unused_data:
-        _refuse("member", "it is not one Zstandard frame")
-    return data
+    # RFC 1952, section 2.3.1: the last four bytes. What lies behind the member is taken for them, and is wrong.
+    return data, int.from_bytes(member[-4:], "little")
+
+
+def _zstd() -> _Codec:
+    engine = zstandard.ZstdDecompressor()
+
+    def whole(member: bytes) -> bytes:
+        try:
+            return engine.decompress(member, allow_extra_data=False)
+        except zstandard.ZstdError as error:
+            _refuse("member", str(error))
+
+    def beginning(member: bytes) -> tuple[bytes, int]:
+        try:
+            with engine.stream_reader(member) as reader:
+                return reader.read(BEGINNING), zstandard.frame_content_size(member)
+        except zstandard.ZstdError as error:
+            _refuse("member", str(error))
+
+    return _Codec(whole, beginning)
 
 
 def _sha1(data: bytes | memoryview) -> bytes:
@@ -175,6 +221,4 @@ def _said(head: Head, name: bytes) -> str:
 
 
 def _refuse(rule: str, what: str) -> NoReturn:
-    raise CorruptData(
-        f"a record that was to be archived breaks the rule {rule!r}: {what}; nothing of it was written"
-    )
+    raise CorruptData(f"breaks the rule {rule!r}: {what}")

@@ -5,8 +5,8 @@ back from the downloader passes `_handle_downloader_output`, whatever middleware
 spider when that returns; `_spider_idle` would let an extension keep a worker for ever that has nothing left to do; and
 only `Crawler._create_engine` says which engine there is.
 
-1. Leases take the place of the spider's `start`. A robots.txt is no business of the spider's: it is fetched and settled
-   beside the engine, and no middleware sees it.
+1. Leases take the place of the spider's `start`. A robots.txt or a sitemap is no business of the spider's: it is fetched
+   and settled beside the engine, and no middleware sees it.
 2. Every request that a callback, an errback or a spider middleware yields comes through `crawl`. Which page it was found
    on says `_VISIT`, which every task that Scrapy begins for a page inherits.
 3. Nothing is settled before the callback is through and its items have left the pipelines.
@@ -34,11 +34,11 @@ from crawler.guest.feeds import Feeds
 from crawler.guest.handler import GuestHandler
 from crawler.guest.load import Guest, at_home, spider_class
 from crawler.guest.visit import Visit, discovery, ended, is_for_spider, left_out, request_of
-from crawler.handler import WireHandler
 from crawler.identity import read_by_guest
+from crawler.listed import is_sitemap
 from crawler.scheduler import LeaseScheduler
 from crawler.spider import LeaseSpider
-from frontier import Kind, Lease
+from frontier import Kind
 
 _VISIT: ContextVar[Visit | None] = ContextVar("visit", default=None)
 
@@ -89,7 +89,6 @@ class GuestCrawler(Crawler):
     def __init__(self, guest: Guest, steward: LeaseSpider, feeds: Feeds) -> None:
         super().__init__(spider_class(guest), terms.settings(guest))
         self.steward, self.feeds = steward, feeds
-        self.wire = WireHandler(steward)
         self.visits: dict[Request, Visit] = {}
         """Those that are open, by the request that the engine has of each."""
         self.closed_early = False
@@ -159,13 +158,13 @@ class GuestEngine(ExecutionEngine):
             )
 
     async def _leases(self) -> AsyncIterator[Request]:
-        robots: set[asyncio.Task[None]] = set()
+        ours: set[asyncio.Task[None]] = set()
         try:
             async for lease in self._steward.loop.leases(self._steward.settler):
-                if lease.kind is Kind.ROBOTS:
-                    task = asyncio.create_task(self._ask_robots(lease))
-                    robots.add(task)
-                    task.add_done_callback(robots.discard)
+                if lease.kind is Kind.ROBOTS or is_sitemap(lease):
+                    task = asyncio.create_task(self._steward.exchange(self._steward.request(lease)))
+                    ours.add(task)
+                    task.add_done_callback(ours.discard)
                     continue
                 request = request_of(lease, self.spider)
                 visit = self._visits[request] = Visit(lease=lease)
@@ -174,14 +173,7 @@ class GuestEngine(ExecutionEngine):
                     self._settle(visit, IgnoreRequest(), request)
         except ThresherError as error:
             self._steward.stop(error)
-        await asyncio.gather(*robots)
-
-    async def _ask_robots(self, lease: Lease) -> None:
-        try:
-            request = self._steward.request(lease)
-            self._steward.parse(await self.crawler.wire.download_request(request))
-        except Exception as error:  # noqa: BLE001 - whatever a server does is an answer: a fault of ours
-            self._steward.stop(error)
+        await asyncio.gather(*ours)
 
     @inlineCallbacks
     def _handle_downloader_output(
@@ -235,6 +227,7 @@ class GuestEngine(ExecutionEngine):
                 record_id=read_by_guest(steward.crawl, steward.worker, lease.token),
                 screen=steward.screen,
                 known=steward.settler.known,
+                obey=steward.obey,
             )
         except Exception as error:  # noqa: BLE001 - nobody else would hear of it
             steward.stop(error)

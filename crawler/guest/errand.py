@@ -37,6 +37,7 @@ class Errand:
     cb_kwargs: Mapping[str, Any] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
     headers: tuple[tuple[str, str], ...] = ()
+    """Bytes as latin-1."""
 
 
 def errand(request: Request, spider: Spider) -> bytes:

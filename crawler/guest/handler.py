@@ -24,7 +24,6 @@ from scrapy.responsetypes import responsetypes
 from core import Capture, InputError
 from crawler.guest.errand import IMPOSSIBLE
 from crawler.guest.visit import Visit
-from crawler.handler import WireHandler
 from crawler.render.rendered import CONTENT_TYPE, Rendered
 from crawler.spider import LeaseSpider
 from crawler.wire import Failure, field
@@ -45,29 +44,28 @@ class GuestHandler:
 
     lazy = False
 
-    def __init__(
-        self, crawler: Crawler, visits: Mapping[Request, Visit], steward: LeaseSpider, wire: WireHandler
-    ) -> None:
-        """`visits` are those that are open, by their requests; `steward` and `wire` are ours."""
-        self._crawler, self._visits, self._steward, self._wire = crawler, visits, steward, wire
+    def __init__(self, crawler: Crawler, visits: Mapping[Request, Visit], steward: LeaseSpider) -> None:
+        """`visits` are those that are open, by their requests; `steward` is our own spider."""
+        self._crawler, self._visits, self._steward = crawler, visits, steward
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> "GuestHandler":
         """Make one for a guest's crawler."""
-        return cls(crawler, crawler.visits, crawler.steward, crawler.wire)
+        return cls(crawler, crawler.visits, crawler.steward)
 
     async def download_request(self, request: Request) -> Response:
         """Return the response, and leave what came in the request's visit."""
         visit = self._visits.get(request)
         try:
-            visit = _asked(visit, request, str(self._crawler.spider))
+            visit = _asked(visit, request, _name(self._crawler))
             asking = self._steward.request(visit.lease)
             asking.meta["headers"] = self._sent(request)
-            await self._wire.download_request(asking)
+            await self._steward.handler.download_request(asking)
         except Exception as error:
             if visit is not None:
                 visit.broken = True
-            self._steward.stop(error)
+            wrong = isinstance(error, ValueError)  # a header that cannot be sent
+            self._steward.stop(InputError(f"{_name(self._crawler)}: {request}: {error}") if wrong else error)
             raise
         visit.found, visit.rendered = asking.meta["found"], asking.meta["rendered"]
         match visit.found:
@@ -75,7 +73,8 @@ class GuestHandler:
                 return _seen(response_of(capture, request), visit.rendered)
             case Failure() as failure:
                 raise trouble(failure)
-        raise IgnoreRequest("it is not the turn of its address")
+            case _:
+                raise IgnoreRequest("it is not the turn of its address")
 
     async def close(self) -> None:
         """Leave the client to the worker, who made it."""
@@ -93,6 +92,11 @@ class GuestHandler:
             if name not in kept
             for value in values
         )
+
+
+def _name(crawler: Crawler) -> str:
+    assert crawler.spider is not None
+    return f"spider {crawler.spider.name}"
 
 
 def _asked(visit: Visit | None, request: Request, spider: str) -> Visit:
@@ -124,7 +128,7 @@ def response_of(capture: Capture, request: Request) -> Response:
         flags=["dataloss"] if capture.truncated else None,
         request=request,
         ip_address=ip_address(capture.peer) if capture.peer else None,
-        protocol=capture.protocol.upper(),
+        protocol=capture.protocol.replace("http", "HTTP"),
     )
 
 

@@ -11,8 +11,9 @@
 | a middleware gave another request                                  | that is a discovery; REDIRECTED `middleware` if nothing was asked |
 | a middleware gave a request for the same URL                       | RETRY `middleware`                                 |
 
-1. What the frontier tries again (RETRY, but for the last time) and redirects are not shown to the spider; a redirect's
-   target inherits its errand. Only a spider that asks for a status of 3xx gets it, and then it is not followed.
+1. What the frontier tries again (RETRY, but for the last time), redirects, and pages that are as they were (304) are not
+   shown to the spider; a redirect's target inherits its errand. Only a spider that asks for a redirect gets it, and then
+   it is not followed.
 2. Requests are left out like links: out of scope, too deep, a trap, no URL that we fetch, or found on a page that says
    nofollow.
 """
@@ -75,7 +76,7 @@ def request_of(lease: Lease, spider: Spider) -> Request:
         lease.url.wire,
         callback=_method(lease, spider, said.callback),
         errback=_method(lease, spider, said.errback),
-        headers=list(said.headers),
+        headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in said.headers],
         cb_kwargs=dict(said.cb_kwargs),
         meta={**said.meta, "depth": lease.depth, "download_slot": SLOT, "verbatim_url": True},
         priority=lease.priority,
@@ -122,6 +123,8 @@ def is_for_spider(visit: Visit, result: object, request: Request, spider: Spider
         return True
     if judgement.outcome is Outcome.RETRY:
         return visit.lease.attempt >= LAST_ATTEMPT
+    if judgement.outcome is Outcome.UNCHANGED:
+        return False
     return judgement.outcome is not Outcome.REDIRECTED or _wants_redirect(visit.found, request, spider)
 
 
@@ -134,6 +137,7 @@ def ended(
     record_id: UUID,
     screen: Screen | None,
     known: Container[str],
+    obey: Container[str],
 ) -> Finished | None:
     """Return how the lease ends; None for one that is given back. Raises `InputError` as `discovery` does.
 
@@ -152,9 +156,11 @@ def ended(
         case Capture() as capture:
             # Its links are the spider's to choose: none is looked for.
             blind = replace(lease, max_depth=lease.depth)
-            made = answered(blind, capture, record_id, screen=screen, known=(), rendered=visit.rendered)
+            made = answered(
+                blind, capture, record_id, screen=screen, known=(), obey=obey, rendered=visit.rendered
+            )
     assert isinstance(made.answer, Settlement)
-    if told and forbids_following(answer(capture, record_id), lease.url.wire):
+    if told and "nofollow" in obey and forbids_following(answer(capture, record_id), lease.url.wire):
         told = ()
     followed: tuple[Discovery, ...] = ()
     if not _wants_redirect(capture, request, spider):

@@ -10,6 +10,7 @@
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from ipaddress import (
     IPv4Address,
     IPv4Network,
@@ -25,6 +26,7 @@ Network = IPv4Network | IPv6Network
 
 _NAT64 = IPv6Network("64:ff9b::/96")
 _METADATA = frozenset({IPv4Address("168.63.129.16"), IPv4Address("192.0.0.192")})  # Azure, Oracle
+_REMEMBERED = 16_384  # every page of a host asks the same
 _LOW_32_BITS = 0xFFFFFFFF
 
 
@@ -43,6 +45,11 @@ def networks(texts: Iterable[str]) -> tuple[Network, ...]:
 
 def blocked(text: str, allowed: Sequence[Network] = ()) -> bool:
     """Whether the address must not be contacted. A zone (`%eth0`) is passed over."""
+    return _judged(text, tuple(allowed))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _judged(text: str, allowed: tuple[Network, ...]) -> bool:
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:
@@ -54,6 +61,7 @@ def blocked(text: str, allowed: Sequence[Network] = ()) -> bool:
     return not (_is_public(meant) and (tunnelled is None or _is_public(tunnelled)))
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def meant(text: str) -> str:
     """The address that a text stands for, always written the same way; what is no address as it is."""
     try:

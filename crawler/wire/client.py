@@ -4,7 +4,7 @@ import asyncio
 import ssl
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
@@ -152,8 +152,7 @@ class Client:
         """Over a connection that is there; anew where there is none, or it closed before it had answered."""
         kept = self._pool.take(self._key(exchange, addresses[0]))
         if kept is not None:
-            timing = Timing(dns_ms=exchange.dns_ms)
-            came = await self._converse(exchange, kept, addresses[0], timing)
+            came = await self._converse(exchange, kept, addresses[0])
             if not isinstance(came, Heard):
                 return came
             closed = came.trouble == "disconnect" and came.first_byte_ms is None
@@ -172,7 +171,7 @@ class Client:
             return dialled
         if dialled.address != addresses[0]:
             self._unreached.turn(host)
-        came = await self._converse(exchange, dialled.connection, dialled.address, _timing(exchange, dialled))
+        came = await self._converse(exchange, dialled.connection, dialled.address, dialled)
         if not isinstance(came, Heard):
             return came
         broken = dialled.connection.protocol == "h2" and came.trouble in _BREAKS
@@ -187,7 +186,7 @@ class Client:
         dialled = await self._dial(exchange, address, None)
         if not isinstance(dialled, Dialled):
             return dialled
-        came = await self._converse(exchange, dialled.connection, address, _timing(exchange, dialled))
+        came = await self._converse(exchange, dialled.connection, address, dialled)
         return _failed(came) if isinstance(came, Heard) else came
 
     async def _dial(self, exchange: _Exchange, address: str, rival: str | None) -> Dialled | Failure | Wait:
@@ -218,7 +217,7 @@ class Client:
         return dialled
 
     async def _converse(
-        self, exchange: _Exchange, connection: Connection, address: str, timing: Timing
+        self, exchange: _Exchange, connection: Connection, address: str, dialled: Dialled | None = None
     ) -> Capture | Heard:
         """Have the exchange; what was heard where no response came of it."""
         started_ms, begun = self._clock_ms(), time.monotonic()
@@ -250,16 +249,17 @@ class Client:
             truncated=_truncation(heard),
             protocol=connection.protocol,
             tls=connection.tls,
-            timing=replace(timing, first_byte_ms=heard.first_byte_ms),
+            timing=Timing(
+                dns_ms=exchange.dns_ms,
+                connect_ms=None if dialled is None else dialled.connect_ms,
+                tls_ms=None if dialled is None else dialled.tls_ms,
+                first_byte_ms=heard.first_byte_ms,
+            ),
         )
 
     def _key(self, exchange: _Exchange, address: str) -> Hashable:
         place = exchange.asked.target
         return (place.scheme, place.host, place.port, meant(address))
-
-
-def _timing(exchange: _Exchange, dialled: Dialled) -> Timing:
-    return Timing(dns_ms=exchange.dns_ms, connect_ms=dialled.connect_ms, tls_ms=dialled.tls_ms)
 
 
 def _chosen(addresses: list[str], host: str) -> list[str]:

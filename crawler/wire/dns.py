@@ -91,10 +91,13 @@ class Resolver:
 
     async def _look_up(self, host: str, timeout_s: float) -> tuple[str, ...] | Failure:
         asked = [self._ask(host, family, timeout_s) for family in _FAMILIES]
+        until = self._loop.time() + timeout_s
         done, waiting = await asyncio.wait(asked, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         if waiting:
             some = any(one.result().addresses for one in done)
-            more, waiting = await asyncio.wait(waiting, timeout=GRACE_S if some else timeout_s)
+            more, waiting = await asyncio.wait(
+                waiting, timeout=GRACE_S if some else until - self._loop.time()
+            )
             done |= more
         for one in waiting:
             one.cancel()
@@ -102,8 +105,8 @@ class Resolver:
         found = tuple(address for answer in answers for address in answer.addresses)[:ADDRESSES]
         ttl_s = min((answer.ttl_s for answer in answers if answer.addresses), default=NEGATIVE_S)
         said = found or _failure(host, answers, silent=len(answers) < len(asked))
-        until = self._clock() + min(max(ttl_s, SHORTEST_S), LONGEST_S)
-        self._known[host] = _Known(found=said, until=until)
+        kept_s = min(max(ttl_s, SHORTEST_S), LONGEST_S)
+        self._known[host] = _Known(found=said, until=self._clock() + kept_s)
         self._known.move_to_end(host)
         if len(self._known) > HOSTS:
             self._known.popitem(last=False)

@@ -22,6 +22,7 @@ _BODILESS = frozenset({SWITCHING, 204, 304})  # RFC 9110, sections 15.2.2, 15.3.
 _STATUS_LINE = re.compile(rb"(?:HTTP/(\d)(?:\.(\d+))?|ICY)[ \t]+(\d{1,3})(?!\d)", re.IGNORECASE)
 _BEGINNINGS = (b"HTTP/", b"ICY ")
 _LINE = re.compile(r"\r?\n")
+_OF_FRAMING = ("connection", "content-length", "transfer-encoding")
 _LONGEST_NUMBER = 18  # digits: more than any body has, and less than the parser of integers refuses
 
 
@@ -54,6 +55,8 @@ class Head:
     chunked: bool
     body: int | None
     """Bytes of the body; None where chunks or the end of the connection say it."""
+    transfer: str
+    """The value of `Transfer-Encoding`."""
     keep_alive: bool
     """Whether the connection may be used again, once the body has ended where it should."""
 
@@ -73,8 +76,12 @@ def read_head(raw: bytes, *, method: str = "GET") -> Head | None:
     major, minor, code = status_line.groups()
     status = int(code)
     version = "" if major is None else f"{major.decode()}.{(minor or b'0').decode()}"
-    transfer = field(headers, "transfer-encoding")
-    lengths = [each.strip() for each in field(headers, "content-length").split(",")]
+    said = dict.fromkeys(_OF_FRAMING, "")
+    for name, value in headers:
+        if (key := name.lower()) in said:
+            said[key] = f"{said[key]},{value}" if said[key] else value
+    transfer = said["transfer-encoding"]
+    lengths = [each.strip() for each in said["content-length"].split(",")]
     numbers = [int(each) for each in lengths if _is_number(each)]
     bodiless = status in _BODILESS or method == "HEAD"
     chunked = not bodiless and "chunked" in transfer.lower()
@@ -86,7 +93,8 @@ def read_head(raw: bytes, *, method: str = "GET") -> Head | None:
         headers=headers,
         chunked=chunked,
         body=body,
-        keep_alive=_keeps_alive(version, headers)
+        transfer=transfer,
+        keep_alive=_keeps_alive(version, said["connection"])
         and len(set(lengths)) == 1
         and (lengths == [""] or len(numbers) == len(lengths))
         and not (transfer and numbers)
@@ -98,7 +106,7 @@ def read_head(raw: bytes, *, method: str = "GET") -> Head | None:
 def made(head: Head, response: bytes, *, ended: bool, cut: bool) -> Message:
     """The message of a head and the bytes from it on, as far as they are to be kept."""
     body = response[head.length :]
-    transfer = field(head.headers, "transfer-encoding") if body else ""
+    transfer = head.transfer if body else ""
     return Message(
         response=response,
         head_length=head.length,
@@ -134,8 +142,8 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER
 
 
-def _keeps_alive(version: str, headers: Headers) -> bool:
-    said = [each.strip() for each in field(headers, "connection").lower().split(",")]
+def _keeps_alive(version: str, connection: str) -> bool:
+    said = [each.strip() for each in connection.lower().split(",")]
     if version == "1.0":
         return "keep-alive" in said and "close" not in said
     return version >= "1.1" and "close" not in said

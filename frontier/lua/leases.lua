@@ -1,3 +1,4 @@
+local ORPHAN = 128 -- added to an entry's expiries
 local MAX_EXPIRIES = 5 -- a page that kills five workers is the killer
 local UNREADABLE_MS = 86400000 -- RFC 9309, section 2.4: robots.txt is not kept for longer than a day
 local SWEEP = 1000 -- expired leases, and due pages, taken up by one call
@@ -61,18 +62,19 @@ local function settle_host(c, h)
   write_host(c, h)
 end
 
--- Ends a lease that nobody settled.
-local function abandon(c, token, l, when, expired)
+-- Ends a lease that nobody settled. `died`: so did its worker, and the entry says so from then on.
+local function abandon(c, token, l, when, expired, died)
   local h = finish(c, token, l, when)
   local strike = expired and 1 or 0
   if l.kind == PAGE then
-    local expiries = byte(l.subject, 6) + strike
+    local before = byte(l.subject, 6)
+    local expiries = before % ORPHAN + strike
     if expiries >= MAX_EXPIRIES then
       conclude(c, 'failed', 'lease_expired', 1)
     elseif has(h.flags, DEAD) then
       conclude(c, 'failed', 'host_dead', 1)
     else
-      put_back(c, h, sub(l.subject, 1, 5) .. char(expiries) .. sub(l.subject, 7))
+      put_back(c, h, sub(l.subject, 1, 5) .. char((died or before >= ORPHAN) and expiries + ORPHAN or expiries) .. sub(l.subject, 7))
     end
   else
     local r = read_robots(c, l.subject)

@@ -96,7 +96,7 @@ verb('postpone', function(keys, args)
   return 1
 end, FREES)
 
--- args: worker ; returns how many leases went back
+-- args: worker, 1 where it died ; returns how many leases went back
 verb('reclaim', function(keys, args)
   local c = open(keys)
   local all, held = call('HGETALL', c.leases), {}
@@ -105,7 +105,7 @@ verb('reclaim', function(keys, args)
     if l.worker == args[1] then held[#held + 1] = {tonumber(all[i]), all[i], l} end
   end
   table.sort(held, function(a, b) return a[1] > b[1] end) -- the last first: each goes before those that are there
-  for _, lease_ in ipairs(held) do abandon(c, lease_[2], lease_[3], c.soon, false) end
+  for _, lease_ in ipairs(held) do abandon(c, lease_[2], lease_[3], c.soon, false, args[2] == '1') end
   close(c)
   return #held
 end, FREES)

@@ -243,11 +243,14 @@ class MemoryFrontier:
         """As `Frontier.holders`."""
         return {promise.worker for promise in self._crawl.promises.values()}
 
-    async def reclaim(self, worker: str) -> int:
+    async def reclaim(self, worker: str, *, died: bool = False) -> int:
         """As `Frontier.reclaim`."""
         now = self._clock()
         held = [token for token, held in self._crawl.promises.items() if held.worker == worker]
         for token in sorted(held, reverse=True):  # each goes before those that are there
+            page = self._crawl.promises[token].page
+            if page is not None:
+                page.died = page.died or died
             self._crawl.abandon(token, now + 1, 0, now)
         return len(held)
 
@@ -308,4 +311,5 @@ class MemoryFrontier:
             attempt=attempt,
             robots_version=origin.version,
             slot_ms=slot,
+            orphan=promise.page is not None and (promise.page.died or promise.page.expiries > 0),
         )

@@ -24,6 +24,8 @@ class Page:
     attempt: int = 0
     expiries: int = 0
     """Times that its worker was not heard of by the deadline."""
+    died: bool = False
+    """Whether a worker died that held it."""
 
     @property
     def level(self) -> int:

@@ -14,6 +14,7 @@ from frontier import Outcome
 from storage.files import Files
 from tests.crawler.server import links, page, redirect
 from tests.crawler.test_crawl import archived, everybody, pages, slowly, start, wait_for, web
+from tests.crawler.test_screen import odd
 
 HEAD = """
 import asyncio
@@ -445,9 +446,9 @@ def test_who_closes_the_spider_ends_the_worker_and_loses_nothing(crawl, site, pr
     assert paths_of(project.items) == {f"/{n}": 1 for n in range(60)}
 
 
-@pytest.mark.parametrize("after", [5, 60])
+@pytest.mark.parametrize("after", [5, 30])
 def test_killed_and_run_again_every_page_has_its_item_and_one_settlement(crawl, site, project, after):
-    site.fallback = slowly(web(150), 0.02)
+    site.fallback = slowly(web(60), 0.01)
     crawl.seed(f"{site.url}/0")
     guest = project.guest(FOLLOW)
     process = start(crawl.config("killed", guest=guest))
@@ -461,12 +462,12 @@ def test_killed_and_run_again_every_page_has_its_item_and_one_settlement(crawl, 
     assert crawl.stats.leased == 0
     run_worker(crawl.config("next", guest=guest))
     assert crawl.stats.drained
-    assert crawl.stats.outcomes[Outcome.FETCHED] == 150
+    assert crawl.stats.outcomes[Outcome.FETCHED] == 60
     items = paths_of(project.items)
-    assert set(items) == {f"/{n}" for n in range(150)}
-    again = sum(items.values()) - 150
+    assert set(items) == {f"/{n}" for n in range(60)}
+    again = sum(items.values()) - 60
     assert again <= held
-    assert pages(crawl).total() - 151 <= held
+    assert pages(crawl).total() - 61 <= held
 
 
 @pytest.mark.parametrize(
@@ -489,6 +490,54 @@ def test_a_feed_that_several_workers_would_write_is_refused(crawl, site, project
     crawl.seed(f"{site.url}/")
     with pytest.raises(InputError, match=r"put %\(worker\)s into the name"):
         run_worker(crawl.config("w", guest=project.guest(code)))
+
+
+def test_allowed_domains_hold_and_a_veto_of_an_extension_ends_in_a_reason(crawl, site, project):
+    code = """
+    from scrapy import signals
+    from scrapy.exceptions import DontCloseSpider
+
+    class Stubborn:
+        @classmethod
+        def from_crawler(cls, crawler):
+            made = cls()
+            crawler.signals.connect(made.scheduled, signals.request_scheduled)
+            crawler.signals.connect(made.idle, signals.spider_idle)
+            return made
+
+        def scheduled(self, request, spider):
+            if request.url.endswith("/veto"):
+                raise IgnoreRequest
+
+        def idle(self):
+            raise DontCloseSpider
+
+    class Bounded(scrapy.Spider):
+        name = "bounded"
+        allowed_domains = ["127.0.0.1"]
+        custom_settings = {"EXTENSIONS": {Stubborn: 1}}
+
+        def parse(self, response):
+            there = response.url.replace("127.0.0.1", "localhost")
+            yield scrapy.Request(there + "left-out")
+            yield scrapy.Request(there + "let-in", dont_filter=True)
+            yield response.follow("/veto")
+    """
+    site.answers["/"] = page("x")
+    crawl.seed(f"{site.url}/", scope="any")
+    run_worker(crawl.config("w", guest=project.guest(code, "Bounded")))
+    assert crawl.stats.drained
+    assert set(site.paths) == {"/robots.txt", "/", "/let-in"}
+    assert crawl.stats.reasons == {"gone:status_404": 1, "refused:ignored": 1}
+
+
+def test_a_crawl_that_archives_little_shows_its_spider_everything(crawl, site, project):
+    site.fallback = web(20)
+    crawl.seed(f"{site.url}/0")
+    run_worker(crawl.config("w", guest=project.guest(FOLLOW), screen=odd))
+    assert crawl.stats.outcomes["fetched"] == 20
+    assert paths_of(project.items) == {f"/{n}": 1 for n in range(20)}
+    assert pages(crawl) == {"/robots.txt": 1, **{f"/{n}": 1 for n in range(0, 20, 2)}}
 
 
 def test_of_a_crawl_without_a_guest_nothing_of_it_is_there(crawl, site):

@@ -7,7 +7,7 @@ from core import Capture
 from crawler.answer import answer
 from crawler.note import Note, decode, encode
 from crawler.page import HOPS, settlement
-from frontier import Outcome, Scope, canonical
+from frontier import Fault, Outcome, Scope, canonical
 from tests.crawler.leases import lease
 
 HTML = ("Content-Type", "text/html; charset=utf-8")
@@ -148,7 +148,10 @@ def test_that_a_page_is_as_it_was_counts_where_somebody_asked():
     asked = encode(Note(etag='"v1"', digest="sha1:X", date_ms=1))
     assert settled("", status=304, under=lease(note=asked)).outcome is Outcome.UNCHANGED
     assert settled("", status=304).outcome is Outcome.RETRY
-    assert settled("", status=304, under=lease(note=encode(Note(digest="sha1:X", date_ms=1)))).outcome is Outcome.RETRY
+    assert (
+        settled("", status=304, under=lease(note=encode(Note(digest="sha1:X", date_ms=1)))).outcome
+        is Outcome.RETRY
+    )
 
 
 def test_the_same_payload_is_unchanged_and_leads_nowhere_new():
@@ -177,3 +180,43 @@ def test_links_into_a_trap_are_left_out():
     ]
     ends = settled(b"", ("Location", "/a/b/a/b/a/b/c"), status=302)
     assert (ends.outcome, ends.reason, ends.discoveries) == (Outcome.REDIRECTED, "trap", ())
+
+
+BLOCK = "<title>Just a moment...</title><script>window._cf_chl_opt={}</script><a href=/a>"
+
+
+@pytest.mark.parametrize("status", [200, 403])
+def test_a_block_is_asked_again_later_and_leads_nowhere(status):
+    ends = settled(BLOCK, status=status)
+    assert (ends.outcome, ends.reason, ends.fault) == (Outcome.RETRY, "block_page", Fault.BUSY)
+    assert (ends.discoveries, ends.sketch) == ((), None)
+
+
+def test_a_denial_of_the_server_itself_is_an_answer():
+    ends = settled(LINKS, status=403)
+    assert (ends.outcome, ends.reason, ends.discoveries) == (Outcome.FETCHED, "status_403", ())
+
+
+def test_a_soft_404_says_nothing_new():
+    ends = settled("<title>Page not found</title><p>Some words of it</p><a href=/a>home</a>")
+    assert (ends.outcome, ends.reason, ends.sketch) == (Outcome.FETCHED, "soft_404", 0)
+    assert found(ends) == ["http://example.org/a"]
+
+
+def test_links_of_a_folder_are_relative_to_it_and_a_query_alone_to_the_page():
+    ends = settled(
+        '<a href="?b">x</a><a href="c">y</a><a href="../d">z</a>',
+        url="http://example.org/u/v?a",
+        under=lease("http://example.org/u/v?a"),
+    )
+    assert found(ends) == ["http://example.org/u/v?b", "http://example.org/u/c", "http://example.org/d"]
+
+
+def test_a_base_longer_than_any_url_has_no_relative_links():
+    base = "http://example.org/" + "x" * 100_000 + "/"
+    ends = settled(
+        f'<base href="{base}">'
+        + "".join(f"<a href={n}>" for n in range(1_000))
+        + LINKS.replace("/a", "http://example.org/a")
+    )
+    assert found(ends) == ["http://example.org/a"]

@@ -1,15 +1,30 @@
 """robots.txt as RFC 9309 has it; the numbers in the names are its sections."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from crawler.entrance import Entrance
-from crawler.robots import ATTEMPTS, LONGEST, AskAgain, Rulebook, Ruling, ask, crawl_delay_ms, parse, ruling
+from crawler.outcome import LONGEST_WAIT_MS
+from crawler.robots import (
+    ATTEMPTS,
+    STALE_MS,
+    UNREACHABLE_MS,
+    AskAgain,
+    Rulebook,
+    Ruling,
+    as_before,
+    ask,
+    delay_ms,
+    ruling,
+    stamped,
+    unstamped,
+)
+from crawler.rules import LONGEST, parse
 from crawler.wire import Client, Wait, networks
-from frontier import Fault, Kind, RobotsRecord, canonical
+from frontier import Fault, Kind, RobotsRecord
 from tests.crawler.leases import lease
 from tests.crawler.server import Server, page, redirect
+
+NOW = 1_700_000_000_000
 
 
 def rules(text, *headers):
@@ -37,8 +52,13 @@ async def event(answers, attempt=0, allow=("127.0.0.0/8",), doorman=None):
             await client.close()
 
 
+def record(rule="rules", body=b""):
+    return RobotsRecord(origin="http://example.org", version=1, rule=rule, body=body)
+
+
 def ruled(status, body=b"", truncated=None, attempt=0, wait=None):
-    return ruling(lease(attempt=attempt), status=status, body=body, truncated=truncated, wait=wait)
+    under = lease(attempt=attempt)
+    return ruling(under, status=status, body=body, truncated=truncated, wait=wait, now_ms=NOW)
 
 
 async def refused(record, url, version=1):
@@ -47,10 +67,6 @@ async def refused(record, url, version=1):
 
     found = await Rulebook(read).refusal(lease(url, robots_version=version))
     return found and (str(found.outcome), found.reason)
-
-
-def record(rule="rules", body=b""):
-    return RobotsRecord(origin="http://example.org", version=1, rule=rule, body=body)
 
 
 async def test_rules_are_what_the_server_says():
@@ -117,10 +133,31 @@ async def test_each_hop_enters_its_address_and_waits_for_its_turn():
     assert doorman.asked == [("127.0.0.1", 0), ("127.0.0.1", 0), ("127.0.0.1", 1)]
 
 
+async def test_a_hop_to_another_host_holds_it_and_waits_for_its_delay():
+    holds = []
+
+    class Keeper(Doorman):
+        async def hold(self, host, ms):
+            holds.append((host, ms))
+
+    keeper = Keeper(10)
+    async with Server({"/r": rules("")}, address="127.0.0.2").serve() as other:
+        async with Server({"/robots.txt": redirect(f"{other.url}/r")}).serve() as server:
+            client = Client(user_agent="t", max_body=1_000_000, timeout_s=2, allow=networks(("127.0.0.0/8",)))
+            try:
+                under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
+                found = await ask(client, under, Entrance(keeper, 0, 30))
+            finally:
+                await client.close()
+    assert (found.answer.rule, len(found.captures)) == ("rules", 2)
+    assert keeper.asked == [("host 127.0.0.2", 0)]
+    assert holds == [("127.0.0.2", 70), ("127.0.0.2", 30)]
+
+
 async def test_a_hop_whose_turn_is_far_away_is_left_for_another_time():
     hops = {"/robots.txt": redirect("/1"), "/1": rules("")}
     found, server = await event(hops, doorman=Doorman(0, 90_000))
-    assert found.answer == AskAgain(after_ms=90_000)
+    assert found.answer == AskAgain(after_ms=90_000, failed=False)
     assert len(server.requests) == len(found.captures) == 1
 
 
@@ -159,7 +196,49 @@ async def test_a_redirect_that_leads_nowhere_means_that_all_is_allowed():
 
 def test_2_5_the_first_500_kib_count():
     found = ruled(200, b"User-agent: *\nDisallow: /a\n" + b"#" * LONGEST + b"\nDisallow: /b\n")
-    assert len(found.body) == LONGEST
+    body, read_ms = unstamped(found.body)
+    assert (body, read_ms) == (b"User-agent: *\nDisallow: /a\n", NOW)
+
+
+def test_2_5_rules_that_were_cut_on_the_way_lack_the_line_they_were_cut_in():
+    found = ruled(200, b"User-agent: *\nDisallow: /a\nDisallow: /", truncated="length")
+    assert unstamped(found.body)[0] == b"User-agent: *\nDisallow: /a\n"
+
+
+BUSY = AskAgain(after_ms=7_000, fault=Fault.BUSY)
+DOWN = AskAgain(after_ms=30_000, fault=Fault.SERVER)
+KNOWN = stamped(b"User-agent: *\nDisallow: /x\nCrawl-delay: 3", NOW - STALE_MS // 2)
+
+
+def test_2_3_1_4_rules_that_cannot_be_had_again_are_those_of_before():
+    found = as_before(DOWN, record(body=KNOWN), NOW)
+    assert (found.rule, found.body, found.ttl_ms, found.delay_ms) == ("rules", KNOWN, UNREACHABLE_MS, 3_000)
+    assert (found.fault, found.hold_ms) == (Fault.SERVER, 0)
+
+
+def test_a_host_that_asks_for_time_gets_it_though_its_rules_are_known():
+    assert as_before(BUSY, record(body=KNOWN), NOW).hold_ms == 7_000
+    assert LONGEST_WAIT_MS <= STALE_MS
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        None,
+        record("allow"),
+        record("disallow"),
+        record(body=b"User-agent: *\nDisallow: /x"),
+        record(body=stamped(b"", NOW - STALE_MS)),
+        record(body=stamped(b"", NOW + 1)),
+    ],
+)
+def test_2_4_rules_older_than_a_week_or_of_no_known_age_are_no_rules(before):
+    assert as_before(DOWN, before, NOW) is DOWN
+
+
+def test_what_was_only_put_off_makes_no_rules_stale():
+    later = AskAgain(after_ms=90_000, failed=False)
+    assert as_before(later, record(body=KNOWN), NOW) is later
 
 
 @pytest.mark.parametrize(
@@ -203,8 +282,18 @@ async def test_a_record_is_read_and_parsed_once_for_each_version():
     assert len(read) == 2
 
 
+async def test_the_sitemaps_of_an_origin_are_told_once():
+    async def reading(_):
+        return record(body=stamped(b"Sitemap: /s.xml\nSitemap: http://other.org/s", NOW))
+
+    book = Rulebook(reading)
+    page = lease("http://example.org/x")
+    assert await book.sitemaps(page) == ("/s.xml", "http://other.org/s")
+    assert await book.sitemaps(lease("http://example.org/y")) == ()
+
+
 @pytest.mark.parametrize(
-    ("text", "delay_ms"),
+    ("text", "expected"),
     [
         ("0.5", 500),
         ("3600", 300_000),
@@ -215,13 +304,6 @@ async def test_a_record_is_read_and_parsed_once_for_each_version():
         ("1e9", 300_000),
     ],
 )
-def test_a_crawl_delay_is_clamped(text, delay_ms):
-    found = crawl_delay_ms(parse(f"User-agent: *\nCrawl-delay: {text}\nDisallow: /x".encode()))
-    assert found == delay_ms
-
-
-@given(st.binary(max_size=500))
-def test_no_bytes_break_it(body):
-    found = parse(b"User-agent: *\n" + body)
-    crawl_delay_ms(found)
-    found.can_fetch(canonical("http://example.org/a?b").wire, "thresher")
+def test_a_crawl_delay_is_clamped(text, expected):
+    rules = parse(f"User-agent: *\nCrawl-delay: {text}\nDisallow: /x".encode(), "thresher")
+    assert delay_ms(rules) == expected

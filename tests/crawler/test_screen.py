@@ -189,3 +189,19 @@ def test_killed_and_run_again_every_page_is_kept_or_noted_once(crawl, site, afte
     assert crawl.stats.drained
     assert kinds(crawl) == expected(250)
     assert all(site.paths[path] == 1 for path, _ in kept), "archived or noted, and fetched again"
+
+
+@pytest.mark.parametrize(
+    "saying",
+    [
+        {"headers": (("Content-Type", "text/html"), ("X-Robots-Tag", "noarchive"))},
+        {"body": b'<meta name="robots" content="noarchive"><a href="/x">x</a>'},
+    ],
+)
+def test_a_page_that_asks_not_to_be_archived_leaves_a_note_where_that_is_obeyed(saying):
+    args = (lease("http://example.org/"), captured(**saying), RECORD_ID)
+    kept = finished(*args, screen=None, known=set())
+    assert kept.dropped is None
+    left = finished(*args, screen=None, known=set(), obey=("nofollow", "noarchive"))
+    assert left.dropped.reason == "noarchive"
+    assert left.answer == kept.answer

@@ -122,8 +122,6 @@ PIECES = st.lists(
             "</b>",
             "<p",
             " ",
-        ]
-        + [
             "<script>",
             "</script>",
             "<style>",

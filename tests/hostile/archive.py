@@ -131,21 +131,18 @@ def payload_digests_are_of_the_transfer_decoded_entity(played):
 
 @check
 def every_response_has_its_request_and_says_so(played):
-    ids = {record.id: record for record in played.records}
+    """In either direction, as the standard has it."""
+
+    def named(record):
+        return {value for key, value in record.head if key.lower() == "warc-concurrent-to"}
+
+    requests = {record.id: record for record in http(played, "request")}
+    back = {one: record for record in requests.values() for one in named(record)}
     responses = list(http(played, "response", "revisit"))
-    requests = list(http(played, "request"))
     assert len(requests) >= len(responses)
     for record in responses:
-        concurrent = [value for key, value in record.head if key.lower() == "warc-concurrent-to"]
-        others = [
-            other
-            for other in requests
-            if record.id in [v for k, v in other.head if k == "WARC-Concurrent-To"]
-        ][:1]
-        pairs = [ids[one] for one in concurrent if one in ids] or others
-        assert any(one.type == "request" and one.url == record.url for one in pairs), record.head
-        if len(responses) > 5_000:
-            break
+        pairs = [requests[one] for one in named(record) if one in requests] or [back.get(record.id)]
+        assert any(one is not None and one.url == record.url for one in pairs), record.head
 
 
 @check
@@ -214,7 +211,8 @@ def content_encodings_are_kept(played):
             found["gzip"] += 1
         if b"\r\ncontent-encoding: br\r\n" in record.http_head.lower():
             found["br"] += 1
-    assert found["gzip"] >= 3 and found["br"] >= 1, found
+    assert found["gzip"] >= 3
+    assert found["br"] >= 1, found
 
 
 @check
@@ -230,7 +228,8 @@ def addresses_are_those_of_the_hosts(played):
     for record in http(played, "request", "response", "revisit"):
         origin = "/".join(record.url.split("/")[:3])
         said = record.get("WARC-IP-Address")
-        assert said and ip_address(said) == ip_address(hosts[origin]), record.head
+        assert said
+        assert ip_address(said) == ip_address(hosts[origin]), record.head
 
 
 @check
@@ -293,7 +292,7 @@ def the_index_leads_to_every_response(played):
 def fastwarc_checks_every_file(played):
     for path in files(played):
         command = [str(Path(sys.executable).parent / "fastwarc"), "check", str(path)]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
         assert done.returncode == 0, (done.stdout + done.stderr)[-2000:]
 
 
@@ -345,4 +344,5 @@ def no_record_has_bytes_of_another_exchange(played):
     for record in http(played, "response"):
         if b"SMUGGLED" in record.block:
             decoded = entity(record)
-            assert decoded is not None and b"SMUGGLED" in decoded, record.url
+            assert decoded is not None
+            assert b"SMUGGLED" in decoded, record.url

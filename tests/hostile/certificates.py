@@ -31,7 +31,8 @@ class Authority:
         self.bundle.write_bytes(made.public_bytes(serialization.Encoding.PEM))
 
     def context(self, kind: str, *names: str) -> ssl.SSLContext:
-        """A server's context. `kind` is `good`, `h2`, `expired`, `self_signed`, `wrong_host` or `old`."""
+        """A server's context. `kind` is `good`, `h2`, `expired`, `self_signed`, `wrong_host`,
+        `sni` (which wants to be called by name) or `old`."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:64])])
         ends = NOW - timedelta(days=1) if kind == "expired" else NOW + timedelta(days=2)
@@ -54,6 +55,10 @@ class Authority:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(path)
         context.set_alpn_protocols(["h2", "http/1.1"] if kind == "h2" else ["http/1.1"])
+        if kind == "sni":
+            context.sni_callback = lambda _, name, __: (
+                None if name else ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
+            )
         if kind == "old":
             context.set_ciphers("ALL:@SECLEVEL=0")
             context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1

@@ -1,1 +1,3 @@
 FAILING: dict[str, str] = {}
+FAILING_POLITE: dict[str, str] = {}
+FAILING_REVISIT: dict[str, str] = {}

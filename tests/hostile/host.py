@@ -41,10 +41,9 @@ class Exchange:
         return None
 
     async def send(self, data: bytes) -> None:
-        """Send bytes; they count as sent once they are in the system's hands."""
+        """Send bytes. Raises `ConnectionError` where the client is gone."""
         self.sent += data
-        self.writer.write(data)
-        await self.writer.drain()
+        await send(self.writer, data)
 
     async def gone(self) -> None:
         """Wait until the client has closed the connection."""
@@ -58,6 +57,15 @@ class Exchange:
     def close(self) -> None:
         """End the connection."""
         self.writer.close()
+
+
+async def send(writer: asyncio.StreamWriter, data: bytes) -> None:
+    """Send bytes. Raises `ConnectionError` where the client is gone."""
+    if writer.transport.is_closing():
+        raise ConnectionResetError
+    writer.write(data)
+    await writer.drain()
+    await asyncio.sleep(0)  # a connection that is lost is not known to be before others have had their turn
 
 
 def reset(writer: asyncio.StreamWriter) -> None:

@@ -8,11 +8,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 from redis import Redis
 
@@ -21,7 +22,7 @@ from frontier.server import embedded
 from tests.hostile import warc
 from tests.hostile.command import LEDGER
 from tests.hostile.host import Host
-from tests.hostile.rows.row import ABSENT, GOOD, Row
+from tests.hostile.rows.row import ABSENT, GOOD, NAMED, Row
 from tests.hostile.web import Web
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +57,7 @@ class Hurry:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> "Hurry":
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -67,9 +68,14 @@ class Hurry:
 
     def _run(self) -> None:
         idle = 0
+        before: list[bytes | None] = []
         while not self._stop.wait(LOOK_S):
             keys = [key for key in self._redis.scan_iter("*count") if self._redis.hexists(key, "steady")]
             open_ = sum(self._redis.hlen(key[: -len(b"count")] + b"leases") for key in keys)
+            walls = [self._redis.hget(key, "wall") for key in keys]
+            if walls == before:
+                continue  # nobody has asked since: the worker is busy with itself
+            before = walls
             idle = idle + 1 if keys and not open_ else 0
             if idle % 2:
                 continue
@@ -100,6 +106,7 @@ class Project:
             self.command(*words, "--json"),
             cwd=self.directory,
             env=self.environment,
+            check=False,
             capture_output=True,
             text=True,
             timeout=limit_s,
@@ -171,23 +178,29 @@ class Played:
 
 
 def play(
-    web: Web, directory: Path, *, min_delay: float = 0.01, timeout: float = 1.5, hurry: bool = True
+    web: Web,
+    directory: Path,
+    *,
+    min_delay: float = 0.01,
+    min_ip_delay: float = 0,
+    timeout: float = 3.0,
+    hurry: bool = True,
+    limit_s: float = 300,
 ) -> Played:
     """Crawl a web until its frontier is drained. Raises where the crawl does not end by itself."""
-    toml = TOML.format(min_delay=min_delay, min_ip_delay=0, timeout=timeout, most=400)
+    toml = TOML.format(min_delay=min_delay, min_ip_delay=min_ip_delay, timeout=timeout, most=400)
+    if NAMED:
+        toml += f"nameservers = {json.dumps(web.names.servers)}\n"
     project = Project(directory, web, toml=toml)
     begun = time.time()
     with project.frontier() as address:
-        for scope in ("host", "any"):
+        for scope in ("host", "any", "domain"):
             urls = [web.url(row) + path for row in web.rows if row.scope == scope for path in row.seeds]
             if urls:
                 project.seed(urls, scope=scope)
         moving = Hurry(address)
-        if hurry:
-            with moving:
-                project.run("crawl", limit_s=280)
-        else:
-            project.run("crawl", limit_s=3600)
+        with moving if hurry else nullcontext():
+            project.run("crawl", limit_s=limit_s)
         stats = next(one for one in project.run("status")["sources"] if one["name"] == "main")["frontier"]
     return Played(
         web=web,
@@ -267,6 +280,10 @@ class Seen:
         reasons |= {one["reason"] for one in self._played.settled if one["url"].startswith(f"{self.url}/")}
         assert any(word in reason for reason in reasons), reasons
 
+    def unconnected(self) -> None:
+        """Nobody ever came to the host."""
+        assert not self.host.connected, "somebody connected"
+
     def fetched(self, *paths: str) -> None:
         """These were fetched, once, and are archived with the bytes that were sent."""
         for path in paths:
@@ -303,6 +320,18 @@ class Seen:
                 check()
             except (AssertionError, StopIteration, ValueError, IndexError) as error:
                 wrong.append(str(error) or type(error).__name__)
+        return wrong
+
+    def judge_by_log(self) -> list[str]:
+        """What the host alone can tell, of any crawler: the good pages were had, nothing was asked for too often."""
+        paths = self.host.paths
+        wrong = [f"{path} was not asked for" for path in GOOD if self.row.good and not paths[path]]
+        if self.row.number == 35 and self.canary:
+            wrong.append("the canary was asked")
+        try:
+            self._asked()
+        except AssertionError as error:
+            wrong.append(str(error))
         return wrong
 
     def _good(self) -> None:
@@ -369,7 +398,8 @@ class Seen:
 
 
 def final(sent: bytes) -> bytes:
-    """What was sent without the interim responses before the response."""
+    """What was sent without the interim responses before the response, and without empty lines before its status line."""
+    sent = sent.lstrip(b"\r\n")
     while sent.startswith((b"HTTP/1.1 100", b"HTTP/1.1 102", b"HTTP/1.1 103")):
         sent = sent.partition(b"\r\n\r\n")[2]
     return sent

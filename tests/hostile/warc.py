@@ -81,7 +81,7 @@ def read(path: Path) -> Iterator[Record]:
         if version != "WARC/1.1" or not end:
             raise ValueError(f"{path}: no record at {offset}")
         fields = tuple((key, value.strip()) for key, _, value in (line.partition(":") for line in lines))
-        size = int(dict((key.lower(), value) for key, value in fields)["content-length"])
+        size = int({key.lower(): value for key, value in fields}["content-length"])
         yield Record(
             head=fields,
             block=rest[:size],

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.crawler.nameserver import Names
 from tests.crawler.server import links, page, spelled
 from tests.hostile.certificates import Authority
 from tests.hostile.host import Host
@@ -30,6 +31,7 @@ class Web:
         """By the name of the row."""
         self.rows: list[Row] = []
         self.canary = Host("127.0.0.1", {}, fallback=lambda _: page("the canary sings"))
+        self.names = Names()
         self._loop = asyncio.new_event_loop()
         self.there = There()
 
@@ -40,7 +42,8 @@ class Web:
         thread.start()
         try:
             self._call(self._open())
-            yield self
+            with self.names.served():
+                yield self
         finally:
             self._call(self._close())
             self._loop.call_soon_threadsafe(self._loop.stop)
@@ -48,7 +51,7 @@ class Web:
 
     def url(self, row: Row) -> str:
         """Of the row's host, without a slash."""
-        host = self.hosts[row.name].address
+        host = row.host or self.hosts[row.name].address
         scheme = "https" if row.tls else "http"
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.there.port}"
 
@@ -80,9 +83,22 @@ class Web:
         for row in self.rows:
             variants[row.number] += 1
             address = row.address or f"127.1.{row.number}.{variants[row.number]}"
-            tls = self.authority.context(row.tls, address) if row.tls not in {None, "none"} else None
+            self.names |= names(row, address)
+            tls = (
+                self.authority.context(row.tls, row.host or address)
+                if row.tls not in {None, "none"}
+                else None
+            )
             found[row.name] = Host(address, answers(row), fallback=row.fallback, tls=tls, talk=row.talk)
         return found
+
+
+def names(row: Row, address: str):
+    """What DNS knows of a row."""
+    found = {row.host: ["@"]} if row.host else {}
+    for name, said in {**found, **row.names}.items():
+        found[name] = [address if one == "@" else one for one in said] if isinstance(said, list) else said
+    return found
 
 
 def answers(row: Row):

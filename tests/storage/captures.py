@@ -1,5 +1,6 @@
 """Captures to archive: one maker with plain defaults, one Hypothesis strategy that spares nothing."""
 
+import dataclasses
 from uuid import UUID
 
 from hypothesis import strategies as st
@@ -70,6 +71,19 @@ SPOKEN = {
 }
 """What a capture over h2 says besides."""
 times = st.none() | st.integers(0, 100_000)
+
+
+def wild(response: bytes, head_length: int, payload: bytes, **more: object) -> Capture:
+    """A capture whose response nobody can make sense of."""
+    return dataclasses.replace(
+        capture(**more),  # type: ignore[arg-type]
+        response=response,
+        head_length=min(head_length, len(response)),
+        payload=payload,
+        headers=(),
+    )
+
+
 captures = st.builds(
     capture,
     st.binary(max_size=3000),
@@ -92,3 +106,20 @@ captures = st.builds(
     tls=st.none() | st.just(SPOKEN["tls"]),
     timing=st.builds(Timing, dns_ms=times, connect_ms=times, tls_ms=times, first_byte_ms=times),
 )
+LINES = st.sampled_from(
+    [b"HTTP/1.1 200 OK", b"HTTP/1.0 404", b"ICY 200", b"HTTP/1.1 103 Early", b"Content-Length: 3", b"a:b", b" folded", b"\0",
+     b"Content-Length : 3", b"Transfer-Encoding: chunked", b"3", b"abc", b"0", b"", b"", b"WARC/1.1", b"\xff\xfe: \xe9"]
+)  # fmt: skip
+ENDS = st.sampled_from([b"\r\n", b"\n", b"\r", b"", b"\n\n", b"\r\n\r\n"])
+responses = st.lists(st.tuples(LINES, ENDS), max_size=12).map(
+    lambda lines: b"".join(line + end for line, end in lines)
+)
+wild_captures = st.builds(
+    wild,
+    responses | st.binary(max_size=300),
+    st.integers(0, 300),
+    st.binary(max_size=100),
+    truncated=st.sampled_from([None, "length", "disconnect"]),
+    request=st.binary(max_size=100),
+)
+"""Of servers that speak no HTTP, or a dialect: a head may end anywhere."""

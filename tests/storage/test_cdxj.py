@@ -25,7 +25,7 @@ def test_a_line_is_this():
     assert cdxj.line(row()) == (
         "org,example:8080)/path?q=1 20260102030405 "
         '{"url": "https://www.Example.org:8080/Path?Q=1", "mime": "text/html", "status": "200", '
-        '"digest": "sha1:ABC", "length": "900", "offset": "450", "filename": "warc/main/a.warc.gz"}'
+        '"digest": "sha1:ABC", "length": "900", "offset": "450", "filename": "warc/main/a.warc.gz", "ms": "678"}'
     )
 
 

@@ -10,7 +10,7 @@ from fastwarc.stream_io import BrotliWriter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.payload import CHUNKED, ENCODING, TOO_LONG, content_decoded, dechunked
+from storage.payload import CHUNKED, ENCODING, TOO_LONG, content_decoded, dechunked, transfer_decoded
 from tests.storage.captures import chunks
 
 LIMIT = 1 << 20
@@ -140,3 +140,21 @@ def test_nothing_that_a_disk_does_to_it_raises(data, name):
     found, problem = content_decoded(bytes(body), name, LIMIT)
     assert problem is None or isinstance(problem, str)
     assert len(found) <= LIMIT
+
+
+@pytest.mark.parametrize("name", [b"", b"page.html"])
+def test_a_wrong_checksum_costs_nothing_but_its_mention(name):
+    with io.BytesIO() as made:
+        with gzip.GzipFile(name.decode(), "wb", fileobj=made, mtime=0) as file:
+            file.write(b"hello " * 50)
+        member = made.getvalue()
+    assert content_decoded(member[:-8] + bytes(8), "gzip", LIMIT) == ((b"hello " * 50)[:LIMIT], ENCODING)
+
+
+def test_transfer_encodings_are_undone_chunks_first():
+    member = gzip.compress(b"hello", mtime=0)
+    assert transfer_decoded(chunks(member), "gzip, chunked", LIMIT) == (b"hello", None)
+    assert transfer_decoded(member, "gzip", LIMIT) == (b"hello", None)
+    assert transfer_decoded(b"hello", "gzip", LIMIT) == (b"hello", ENCODING)
+    assert transfer_decoded(b"hello", "identity", LIMIT) == (b"hello", None)
+    assert transfer_decoded(b"hello", "chunked", LIMIT) == (b"hello", CHUNKED)

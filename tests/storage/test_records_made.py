@@ -15,7 +15,7 @@ from core import InputError
 from storage.archive import Notes, Revisit
 from storage.compression import compressor, member
 from storage.warc import attached_record, capture_records, notes_record
-from tests.storage.captures import BODY, RECORD_ID, SPOKEN, STARTED_MS, capture, captures
+from tests.storage.captures import BODY, RECORD_ID, SPOKEN, STARTED_MS, capture, captures, wild_captures
 from tests.storage.reading import read
 
 EARLIER = "urn:uuid:99999999-2222-4333-8444-555555555555"
@@ -179,6 +179,21 @@ def test_any_exchange_round_trips_as_a_revisit_with_notes(tmp_path_factory, one,
     assert found.record_id == RECORD_ID.urn
     assert (found.revisit.profile, found.revisit.refers_to) == (profile, EARLIER)
     assert found.revisit.date_ms == 12_345
+
+
+@given(wild_captures)
+def test_bytes_that_are_no_http_round_trip_as_any_others(tmp_path_factory, one):
+    data = b"".join(map(member, capture_records(one, record_id=RECORD_ID)))
+    blocks = []
+    for record in ArchiveIterator(io.BytesIO(data), parse_http=False):
+        assert record.verify_block_digest()
+        blocks.append(record.reader.read())
+    assert blocks == [one.request, one.response]
+    blocks = [record.raw_stream.read() for record in WarcioIterator(io.BytesIO(data), no_record_parse=True)]
+    assert blocks == [one.request, one.response]
+    path = tmp_path_factory.mktemp("warc") / "x.warc.gz"
+    path.write_bytes(data)
+    assert [record.type for record in read(path)] == ["request", "response"]
 
 
 @given(captures)

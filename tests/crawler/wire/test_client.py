@@ -2,19 +2,15 @@
 
 import asyncio
 import gzip
-import ssl
-from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 
 import pytest
 
 from core import Capture
-from crawler.wire import Client, Failure, Wait, networks
+from crawler.wire import Failure, Wait
 from frontier import canonical
 from tests.crawler.server import Server, page
 
-AGENT = "thresher/test (+mailto:test@example.org)"
 OK = b"HTTP/1.1 200 OK\r\n"
 
 
@@ -34,22 +30,15 @@ def sends(*pieces, then="close", between=0.0):
     return answer
 
 
-async def fetch(answer, *, max_body=1_000, timeout_s=0.5):
+@pytest.fixture
+def fetch(client):
     """One GET of a server that gives that answer: (what came, the server)."""
-    async with (
-        Server({"/": answer}).serve() as server,
-        client(max_body=max_body, timeout_s=timeout_s) as asking,
-    ):
-        return await asking.get(canonical(server.url + "/")), server
 
+    async def fetched(answer, **options):
+        async with Server({"/": answer}).serve() as server, client(**options) as asking:
+            return await asking.get(canonical(server.url + "/")), server
 
-@asynccontextmanager
-async def client(max_body=1_000, timeout_s=0.5, allow=("127.0.0.0/8",), **options):
-    made = Client(user_agent=AGENT, max_body=max_body, timeout_s=timeout_s, allow=networks(allow), **options)
-    try:
-        yield made
-    finally:
-        await made.close()
+    return fetched
 
 
 WHOLE = {
@@ -74,7 +63,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("case", WHOLE)
-async def test_bytes_of_both_directions_are_taken_down(case):
+async def test_bytes_of_both_directions_are_taken_down(case, fetch):
     answer, payload = WHOLE[case]
     found, server = await fetch(answer)
     assert found.response == answer
@@ -86,20 +75,24 @@ async def test_bytes_of_both_directions_are_taken_down(case):
 
 
 @pytest.mark.parametrize("version", [b"1.0", b"1.1"])
-async def test_a_body_that_ends_with_the_connection_is_whole(version):
+async def test_a_body_that_ends_with_the_connection_is_whole(version, fetch):
     found, _ = await fetch(sends(b"HTTP/" + version + b" 200 OK\r\n\r\nhel", b"lo", between=0.01))
     assert (found.payload, found.truncated) == (b"hello", None)
 
 
-async def test_the_request_says_who_asks_and_nothing_that_was_not_asked_for():
+async def test_the_request_says_who_asks_and_nothing_that_was_not_asked_for(fetch):
     found, server = await fetch(page("hi"))
     lines = found.request.decode().split("\r\n")
-    assert lines[:3] == ["GET / HTTP/1.1", f"Host: 127.0.0.1:{server.port}", f"User-Agent: {AGENT}"]
+    assert lines[:3] == [
+        "GET / HTTP/1.1",
+        f"Host: 127.0.0.1:{server.port}",
+        "User-Agent: thresher/test (+mailto:test@example.org)",
+    ]
     assert [line.partition(":")[0] for line in lines[3:-2]] == ["Accept", "Accept-Encoding"]
     assert "Accept-Encoding: gzip, deflate" in lines
 
 
-async def test_the_url_is_sent_as_it_is():
+async def test_the_url_is_sent_as_it_is(client):
     path = "/a%2Fb/%7e//x;y=%zz?q=%41|`&a=+'&&"
     async with Server().serve() as server, client() as asking:
         found = await asking.get(canonical(server.url + path))
@@ -107,7 +100,7 @@ async def test_the_url_is_sent_as_it_is():
     assert found.request.split(b" ")[1].startswith(b"/a%2Fb/%7e//x;y=%zz?q=%41|`")
 
 
-async def test_connections_are_used_again_and_their_exchanges_kept_apart():
+async def test_connections_are_used_again_and_their_exchanges_kept_apart(client):
     async with Server({"/a": page("aaa"), "/b": page("bbbb")}).serve() as server, client() as asking:
         found = [await asking.get(canonical(server.url + path)) for path in ("/a", "/b", "/a")]
     assert server.connections == 1
@@ -116,14 +109,14 @@ async def test_connections_are_used_again_and_their_exchanges_kept_apart():
     assert [one.response for one in found] == server.sent
 
 
-async def test_cookies_are_not_sent_back():
+async def test_cookies_are_not_sent_back(client):
     async with Server({"/": page("x", "Set-Cookie: a=b; Path=/")}).serve() as server, client() as asking:
         await asking.get(canonical(server.url))
         await asking.get(canonical(server.url))
     assert b"ookie" not in server.requests[1]
 
 
-async def test_a_kept_connection_that_was_closed_is_replaced_once():
+async def test_a_kept_connection_that_was_closed_is_replaced_once(client):
     async with Server({"/": page("x")}).serve() as server, client() as asking:
         server.close_after.add("/")
         found = [await asking.get(canonical(server.url)) for _ in range(5)]
@@ -151,7 +144,7 @@ BROKEN_OFF = {
 
 
 @pytest.mark.parametrize("case", BROKEN_OFF)
-async def test_what_came_of_a_response_is_kept_with_why_there_is_no_more(case):
+async def test_what_came_of_a_response_is_kept_with_why_there_is_no_more(case, fetch):
     answer, why = BROKEN_OFF[case]
     found, _ = await fetch(answer)
     assert found.truncated == why
@@ -161,12 +154,12 @@ async def test_what_came_of_a_response_is_kept_with_why_there_is_no_more(case):
         assert answer.startswith(found.response)
 
 
-async def test_a_body_of_just_the_limit_is_whole():
+async def test_a_body_of_just_the_limit_is_whole(fetch):
     found, _ = await fetch(page("x" * 1_000))
     assert (len(found.payload), found.truncated) == (1_000, None)
 
 
-async def test_an_endless_body_costs_no_more_than_the_limit():
+async def test_an_endless_body_costs_no_more_than_the_limit(fetch):
     async def endless(_, writer):
         writer.write(OK + b"\r\n")
         while not writer.is_closing():
@@ -188,7 +181,7 @@ SILENT = {
 
 
 @pytest.mark.parametrize("case", SILENT)
-async def test_no_response_is_a_failure_with_a_reason(case):
+async def test_no_response_is_a_failure_with_a_reason(case, fetch):
     answer, reason = SILENT[case]
     found, _ = await fetch(answer)
     assert isinstance(found, Failure)
@@ -196,7 +189,7 @@ async def test_no_response_is_a_failure_with_a_reason(case):
     assert "\n" not in found.detail
 
 
-async def test_bytes_behind_a_response_are_never_the_answer_to_the_next_request():
+async def test_bytes_behind_a_response_are_never_the_answer_to_the_next_request(client):
     evil = OK + b"Content-Length: 4\r\n\r\nevil"
     for first in (OK + b"Content-Length: 3\r\n\r\nabc" + evil, b"HTTP/1.1 204 No Content\r\n\r\n" + evil):
         async with Server({"/": first, "/next": page("good")}).serve() as server, client() as asking:
@@ -205,7 +198,7 @@ async def test_bytes_behind_a_response_are_never_the_answer_to_the_next_request(
             assert found.payload == b"good"
 
 
-async def test_bytes_that_come_between_two_requests_close_the_connection():
+async def test_bytes_that_come_between_two_requests_close_the_connection(client):
     async def late(_, writer):
         writer.write(page("abc"))
         await writer.drain()
@@ -224,64 +217,24 @@ async def test_bytes_that_come_between_two_requests_close_the_connection():
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "2130706433"]
 )
-async def test_loopback_is_blocked_by_default_however_it_is_written(host):
+async def test_loopback_is_blocked_by_default_however_it_is_written(host, client):
     async with Server({"/": page("secret")}).serve() as server, client(allow=()) as asking:
         found = await asking.get(canonical(f"http://{host}:{server.port}/"))
     assert found.reason == "address_blocked"
     assert server.connections == 0
 
 
-async def test_an_address_is_checked_when_it_is_connected_to_and_not_by_name():
+async def test_an_address_is_checked_when_it_is_connected_to_and_not_by_name(client):
     async with Server({"/": page("x")}).serve() as server, client() as asking:
         found = await asking.get(canonical(f"http://localhost:{server.port}/"))
         assert isinstance(found, Capture)
         assert ip_address(found.peer).is_loopback
 
 
-async def test_what_the_network_says_has_a_reason():
+async def test_what_the_network_says_has_a_reason(client):
     async with client() as asking:
         assert (await asking.get(canonical("http://127.0.0.1:1/"))).reason == "refused"
         assert (await asking.get(canonical("http://no-such-host.invalid/"))).reason == "dns"
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(datetime.now(UTC) - timedelta(days=1))
-        .not_valid_after(datetime.now(UTC) + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    path = tmp_path_factory.mktemp("tls") / "pem"
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    path.write_bytes(private + made.public_bytes(serialization.Encoding.PEM))
-    return path
-
-
-async def test_under_tls_what_is_inside_is_taken_down(certificate):
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate)
-    trust = ssl.create_default_context(cafile=certificate)
-    async with Server({"/": page("secret")}).serve(tls=context) as server:
-        url = canonical(f"https://localhost:{server.port}/")
-        async with client(tls=trust) as asking:
-            found = await asking.get(url)
-        assert (found.request, found.response) == (server.requests[0], server.sent[0])
-        async with client() as asking:
-            assert (await asking.get(url)).reason == "tls_self_signed"
 
 
 class Door:
@@ -295,7 +248,7 @@ class Door:
         return self.wait
 
 
-async def test_the_address_is_entered_before_anything_is_asked_there():
+async def test_the_address_is_entered_before_anything_is_asked_there(client):
     door = Door()
     async with Server({"/": page("x")}).serve() as server, client() as asking:
         assert await asking.get(canonical(server.url), Door(wait=70).enter) == Wait(ms=70)
@@ -306,7 +259,7 @@ async def test_the_address_is_entered_before_anything_is_asked_there():
     assert door.entered == ["127.0.0.1"] * 3
 
 
-async def test_nothing_is_entered_where_there_is_no_name_or_the_guard_forbids_it():
+async def test_nothing_is_entered_where_there_is_no_name_or_the_guard_forbids_it(client):
     door = Door()
     async with client(allow=()) as asking:
         assert (await asking.get(canonical("http://no-such-host.invalid/"), door.enter)).reason == "dns"
@@ -314,7 +267,7 @@ async def test_nothing_is_entered_where_there_is_no_name_or_the_guard_forbids_it
     assert door.entered == []
 
 
-async def test_who_was_connected_to_is_who_was_entered_last(names):
+async def test_who_was_connected_to_is_who_was_entered_last(names, client):
     names["two.test"] = ["127.0.0.8", "127.0.0.9"]
     names["some.test"] = ["127.0.0.7", "127.0.0.8", "127.0.0.9", "127.0.0.10"]
     for host in names:
@@ -333,7 +286,7 @@ async def test_who_was_connected_to_is_who_was_entered_last(names):
                 assert there not in door.entered
 
 
-async def test_an_address_where_nobody_was_reached_is_tried_last_from_then_on(names):
+async def test_an_address_where_nobody_was_reached_is_tried_last_from_then_on(names, client):
     names["two.test"] = ["127.0.0.8", "127.0.0.9"]
     for there in names["two.test"]:
         async with (
@@ -347,7 +300,7 @@ async def test_an_address_where_nobody_was_reached_is_tried_last_from_then_on(na
         assert [door.entered for door in doors[1:]] == [[there], [there]]
 
 
-async def test_a_kept_connection_is_used_only_for_the_address_that_it_leads_to(names):
+async def test_a_kept_connection_is_used_only_for_the_address_that_it_leads_to(names, client):
     names.ttl, names["moves.test"] = 0, ["127.0.0.8"]
     async with (
         Server({"/": page("old")}, address="127.0.0.8").serve() as old,
@@ -364,10 +317,129 @@ async def test_a_kept_connection_is_used_only_for_the_address_that_it_leads_to(n
     assert (found.payload, found.peer, door.entered) == (b"new", "127.0.0.9", ["127.0.0.9"])
 
 
-async def test_what_breaks_is_not_asked_again_at_once():
+async def test_what_breaks_is_not_asked_again_at_once(client):
     async def hang_up(_, writer):
         writer.close()
 
     async with Server({"/": hang_up}).serve() as server, client() as asking:
         assert (await asking.get(canonical(server.url))).reason == "reset"
     assert server.connections == len(server.requests) == 1
+
+
+async def test_what_is_posted_is_not_asked_again(client):
+    async with Server({"/": page("x")}).serve() as server, client() as asking:
+        server.close_after.add("/")
+        found = await asking.get(
+            canonical(server.url), method="POST", body=b"a=b", headers=[("Content-Type", "text/x")]
+        )
+    assert found.request == server.requests[0] + b"a=b"
+    assert server.requests[0].endswith(b"Content-Type: text/x\r\nContent-Length: 3\r\n\r\n")
+
+
+async def test_headers_of_the_caller_take_the_place_of_ours(client):
+    asked = [("accept", "image/*"), ("If-None-Match", '"x"'), ("Host", "evil.test"), ("Connection", "close")]
+    async with Server({"/": page("x")}).serve() as server, client() as asking:
+        found = await asking.get(canonical(server.url), headers=asked)
+        with pytest.raises(ValueError, match="cannot have the header 'X'"):
+            await asking.get(canonical(server.url), headers=[("X", "a\r\nb: c")])
+    assert found.request == server.requests[0]
+    lines = found.request.decode().split("\r\n")
+    assert lines[1] == f"Host: 127.0.0.1:{server.port}"
+    assert lines[4:6] == ["accept: image/*", 'If-None-Match: "x"']
+    assert not any(line.startswith(("Accept: ", "Connection")) for line in lines)
+
+
+async def test_a_head_is_asked_for_without_waiting_for_a_body(client):
+    async with Server({"/": OK + b"Content-Length: 5\r\n\r\n"}).serve() as server, client() as asking:
+        found = await asking.get(canonical(server.url), method="HEAD")
+    assert (found.payload, found.truncated) == (b"", None)
+    assert found.request.startswith(b"HEAD / ")
+
+
+async def test_limits_may_be_given_with_a_request(client):
+    async with (
+        Server({"/": page("x" * 500), "/late": sends(then="hang")}).serve() as server,
+        client() as asking,
+    ):
+        cut = await asking.get(canonical(server.url), max_body=10)
+        late = await asking.get(canonical(server.url + "/late"), timeout_s=0.1)
+    assert (len(cut.payload), cut.truncated, late.reason) == (10, "length", "timeout_first_byte")
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        page("hello", "X: y"),
+        OK + b"Transfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n1\r\n!\r\n0\r\nTrailer: x\r\n\r\n",
+        b"HTTP/1.1 103 Early\r\n\r\n" + OK + b"Content-Length: 1\r\n\r\nx",
+    ],
+    ids=["length", "chunks", "interim"],
+)
+async def test_a_response_may_be_clipped_at_any_byte(client, response):
+    """Each beginning comes to what can be said of it, at once; the whole alone is whole."""
+    answers = {f"/{at}": sends(response[:at]) for at in range(len(response) + 1)}
+    body = response.rindex(b"HTTP/1.1")
+    head_end = response.index(b"\r\n\r\n", body) + 4
+    async with Server(answers).serve() as server, client(timeout_s=5) as asking:
+        for at in range(len(response) + 1):
+            async with asyncio.timeout(2):
+                found = await asking.get(canonical(f"{server.url}/{at}"))
+            if at < head_end:
+                assert found.reason == "reset"
+                continue
+            assert found.response == response[body:at]
+            whole = at == len(response) or b"\r\n0\r\n" in response[:at]
+            assert found.truncated == (None if whole else "disconnect")
+
+
+async def test_broken_chunks_end_when_it_is_quiet(fetch):
+    found, _ = await fetch(
+        sends(
+            OK + b"Transfer-Encoding: chunked\r\n\r\n<html>",
+            b"no chunks\n",
+            b"at all",
+            between=0.1,
+            then="hang",
+        ),
+        timeout_s=5,
+    )
+    assert (found.payload, found.truncated) == (b"<html>no chunks\nat all", "unspecified")
+
+
+async def test_a_time_is_told_for_each_part(client, names):
+    names["a.test"] = ["127.0.0.1"]
+
+    async def answer(request, writer):
+        await asyncio.sleep(0.1)
+        writer.write(page("x"))
+
+    async with (
+        Server({"/": answer}).serve() as server,
+        client(nameservers=names.servers) as asking,
+    ):
+        found = [await asking.get(canonical(f"http://a.test:{server.port}/")) for _ in range(2)]
+    assert found[0].timing.connect_ms is not None
+    assert (found[1].timing.connect_ms, found[1].timing.tls_ms) == (None, None)
+    assert all(one.timing.first_byte_ms >= 90 and one.timing.dns_ms is not None for one in found)
+    assert [one.protocol for one in found] == ["http/1.1"] * 2
+
+
+@pytest.mark.parametrize("version", [b"1.0", b"1.1"])
+async def test_the_protocol_is_what_the_server_speaks(fetch, version):
+    found, _ = await fetch(b"HTTP/" + version + b" 200 OK\r\nContent-Length: 0\r\n\r\n")
+    assert found.protocol == f"http/{version.decode()}"
+
+
+async def test_idle_connections_are_closed_after_a_while_and_never_too_many(client, monkeypatch):
+    monkeypatch.setattr("crawler.wire.pool.KEEP_ALIVE_S", 0.1)
+    monkeypatch.setattr("crawler.wire.pool.IDLE", 2)
+    async with client() as asking:
+        for address in ("127.0.0.1", "127.0.0.2", "127.0.0.3"):
+            async with Server({"/": page("x")}, address=address).serve() as server:
+                await asking.get(canonical(server.url))
+                assert len(asking._pool) <= 2
+        async with Server({"/": page("x")}).serve() as server:
+            await asking.get(canonical(server.url))
+            assert len(asking._pool) >= 1
+            await asyncio.sleep(0.3)
+            assert len(asking._pool) == 0

@@ -3,8 +3,9 @@
 The canary listens on 127.0.0.1, which no row allows. A link, a redirect, a base and a Location lead there.
 """
 
+from tests.crawler.nameserver import NXDOMAIN, SERVFAIL, A
 from tests.crawler.server import links, page, redirect
-from tests.hostile.rows.row import Row, There
+from tests.hostile.rows.row import NAMED, Row, There
 
 SPELLINGS = {
     "dotted": "127.0.0.1",
@@ -41,10 +42,99 @@ def untouched(seen):
     assert not seen.canary, "the canary was asked"
 
 
+def rebound():
+    """The first answer is the row's address, every other one the canary's."""
+    asked = []
+
+    def answer(kind):
+        if kind != A:
+            return []
+        asked.append(kind)
+        return ["127.1.35.77"] if len(asked) == 1 else ["127.0.0.1"]
+
+    return answer
+
+
+def named(there: There) -> list[Row]:
+    """Rows 33 to 35 that take a name server."""
+
+    def nowhere(name, said, word="dns"):
+        host = f"{name.replace(' ', '-').lower()}.test"
+        return Row(
+            number=34,
+            name=f"DNS: {name}",
+            host=host,
+            names={host: said},
+            good=False,
+            ended={"/": "failed:*"},
+            also=lambda seen: (seen.reason(word), seen.unconnected()),
+        )
+
+    def inward(name, addresses):
+        host = f"inward-{len(name)}.test"
+        return Row(
+            number=35,
+            name=f"DNS leads to {name}",
+            host=host,
+            names={host: addresses},
+            good=False,
+            ended={"/": "refused:address_blocked"},
+            also=untouched,
+        )
+
+    return [
+        Row(
+            number=33,
+            name="the first address is dead",
+            host="first-dead.test",
+            names={"first-dead.test": ["127.1.33.250", "@"]},
+        ),
+        Row(
+            number=33,
+            name="its IPv6 leads nowhere",
+            host="six-dead.test",
+            names={"six-dead.test": ["fd00:1::1", "@"]},
+        ),
+        nowhere("NXDOMAIN", NXDOMAIN),
+        nowhere("SERVFAIL", SERVFAIL),
+        nowhere("silence", None),
+        nowhere("no address", []),
+        nowhere("a name that is its own alias", ["=a-name-that-is-its-own-alias.test"]),
+        Row(
+            number=34,
+            name="DNS: the same address a hundred times",
+            host="hundred.test",
+            names={"hundred.test": ["@"] * 30},
+        ),
+        inward("loopback", ["127.0.0.1"]),
+        inward("a private net", ["10.0.0.1"]),
+        inward("the metadata service", ["169.254.169.254"]),
+        inward("mapped loopback of IPv6", ["::ffff:127.0.0.1"]),
+        inward("nowhere (0)", ["0.0.0.0"]),
+        Row(
+            number=35,
+            name="DNS leads to the host and to loopback",
+            host="both.test",
+            names={"both.test": ["127.0.0.1", "@"]},
+            also=untouched,
+        ),
+        Row(
+            number=35,
+            name="DNS that changes its mind",
+            host="rebound.test",
+            address="127.1.35.77",
+            names={"rebound.test": rebound()},
+            good=False,
+            also=untouched,
+        ),
+    ]
+
+
 def rows(there: There) -> list[Row]:
     inside = {name: f"http://{host}:{there.canary}/secret" for name, host in SPELLINGS.items()}
     hops = {f"/r-{number}": redirect(url) for number, url in enumerate(inside.values())}
     return [
+        *(named(there) if NAMED else []),
         Row(
             number=33,
             name="IPv6 alone",

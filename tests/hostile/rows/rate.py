@@ -1,6 +1,7 @@
 """Rows 13 to 19: hosts that ask for time, are slow, dead, or very large."""
 
 import asyncio
+import itertools
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -26,7 +27,8 @@ def rested(path, seconds, fewest=2):
         times = sorted(one.begun for one in seen.host.log)
         first = next(one.ended for one in seen.host.log if one.path == path)
         later = [seen.between(first, at) for at in times if at > first]
-        assert later and min(later) >= seconds * 0.95, sorted(later)[:3]
+        assert later
+        assert min(later) >= seconds * 0.95, sorted(later)[:3]
         assert seen.host.paths[path] >= fewest
 
     return judge
@@ -79,7 +81,7 @@ def forbidden_after(pages) -> Row:
 
     def paused(seen):
         times = sorted(one.begun for one in seen.host.log if one.path.startswith("/p-"))[pages:]
-        gaps = [seen.between(one, two) for one, two in zip(times, times[1:], strict=False)]
+        gaps = [seen.between(one, two) for one, two in itertools.pairwise(times)]
         assert not gaps or max(gaps) >= 10, "403 after 403, and no pause"
         assert len(gaps) < 30 or max(gaps[:30]) >= 10, gaps[:30]
 
@@ -100,8 +102,9 @@ def slow() -> list[Row]:
 
     def judge(seen):
         slow = [one for one in seen.host.log if one.path.startswith("/slow")]
-        gaps = [seen.between(one.ended, two.begun) for one, two in zip(slow, slow[1:], strict=False)]
-        assert gaps and min(gaps[1:]) >= 0.3, f"a host that takes 0.6 s is asked again after {gaps}"
+        gaps = [seen.between(one.ended, two.begun) for one, two in itertools.pairwise(slow)]
+        assert gaps
+        assert min(gaps[1:]) >= 0.3, f"a host that takes 0.6 s is asked again after {gaps}"
 
     return [
         Row(

@@ -1,5 +1,7 @@
 """Rows 1 to 11: what a robots.txt may do."""
 
+import itertools
+
 from tests.crawler.server import page, redirect
 from tests.hostile.host import Exchange
 from tests.hostile.rows.row import Row, There
@@ -93,8 +95,9 @@ def too_many() -> list[Row]:
 
     def deferred(seen):
         asked = [one for one in seen.host.log if one.path == "/robots.txt"]
-        gaps = [seen.between(one.begun, two.begun) for one, two in zip(asked, asked[1:], strict=False)]
-        assert gaps[:2] and min(gaps[:2]) >= 1.9, gaps
+        gaps = [seen.between(one.begun, two.begun) for one, two in itertools.pairwise(asked)]
+        assert gaps[:2]
+        assert min(gaps[:2]) >= 1.9, gaps
         assert min(one.begun for one in seen.host.log if one.path != "/robots.txt") > asked[2].begun
 
     return [
@@ -263,7 +266,7 @@ def delays() -> list[Row]:
     def apart(seconds, most=None):
         def judge(seen):
             times = sorted(one.begun for one in seen.host.log if one.path != "/robots.txt")
-            gaps = [seen.between(one, two) for one, two in zip(times, times[1:], strict=False)]
+            gaps = [seen.between(one, two) for one, two in itertools.pairwise(times)]
             assert min(gaps) >= seconds * 0.95, gaps
             assert most is None or max(gaps) <= most, gaps
 
@@ -279,14 +282,14 @@ def delays() -> list[Row]:
 
     return [
         row("3600", 290, 3700),
-        row("7", 7, 25),
+        row("7", 7, 60),
         row("1.5", 1.5),
         row("0.001", 0.01),
         row("-5", 0.01),
         row("abc", 0.01),
         row("1e400", 0.01, 3700),
         row("0", 0.01),
-        row("7", 7, 25, "User-agent: otherbot\nCrawl-delay: 1\nDisallow: /\n\n"),
+        row("7", 7, 60, "User-agent: otherbot\nCrawl-delay: 1\nDisallow: /\n\n"),
     ]
 
 

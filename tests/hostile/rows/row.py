@@ -13,8 +13,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pipeline.config import CrawlerConfig
 from tests.hostile.host import ALLOW_ALL, Answer, Talk
 
+NAMED = hasattr(CrawlerConfig(), "nameservers")
+"""Whether a crawl can be told whom to ask for names."""
 ABSENT = "absent"
 """There is no response record."""
 GOOD = ("/good-1", "/good-2", "/good-3")
@@ -54,6 +57,10 @@ class Row:
     """Name of the certificate; None for plain http."""
     address: str | None = None
     """Of the host, where it is not one of its own in 127.1.0.0/16."""
+    host: str = ""
+    """Name of the host, where it is asked for by name; DNS leads from there to its address unless `names` say otherwise."""
+    names: Mapping[str, Any] = field(default_factory=dict)
+    """What DNS answers, as `tests.crawler.nameserver` has it; `@` in a list stands for the row's address."""
     ended: Mapping[str, str] = field(default_factory=dict)
     """Path to a pattern of `outcome:reason`."""
     kept: Mapping[str, str | None] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 import asyncio
 
 from tests.crawler.server import page
-from tests.hostile.host import Exchange
+from tests.hostile.host import Exchange, send
 from tests.hostile.rows.row import ABSENT, Row, There
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
@@ -29,11 +29,10 @@ def drip(before: bytes, piece: bytes, pause: float):
 def flood(before: bytes, piece: bytes):
     async def answer(exchange: Exchange):
         exchange.sent = bytearray()
-        exchange.writer.write(before)
+        await send(exchange.writer, before)
         sent = len(before)
         while sent < MOST:
-            exchange.writer.write(piece)
-            await exchange.writer.drain()
+            await send(exchange.writer, piece)
             sent += len(piece)
             if len(exchange.sent) < (4 << 20):
                 exchange.sent += before * (not exchange.sent) + piece

@@ -41,7 +41,8 @@ def unconditional(seen):
 
 def same_bytes(seen):
     one, two = (seen.payload_digests(path) for path in ("/same-1", "/same-2"))
-    assert one and one == two, (one, two)
+    assert one
+    assert one == two, (one, two)
     unconditional(seen)
 
 

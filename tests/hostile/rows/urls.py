@@ -209,7 +209,6 @@ def written(there: There) -> list[Row]:
         "/q?b=%26",
         f"HTTP://{here}/upper",
         f"http://{here.replace(':', '.:')}/final-dot",
-        "http://127.1.47.1:0/port-0",
         "http://127.1.47.1:99999/port",
         "http://bücher.invalid/",
         "http://\U0001f600.invalid/",
@@ -264,11 +263,18 @@ def written(there: There) -> list[Row]:
             fallback=lambda path: page(f"a page at {path}") if not path.startswith("/good") else None,
             kept={"/a%2Fb": None, "/a/b": None, "/%c3%a9": None},
             also=judge,
-        )
+        ),
+        Row(
+            number=47,
+            name="a link to port 0",
+            answers={f"/p-{n}": page(f"page {spelled(n)}") for n in range(20)},
+            links=("http://127.1.47.2:0/zero", *(f"/p-{n}" for n in range(20))),
+            asked={f"/p-{n}": (1, 1) for n in range(20)},
+        ),
     ]
 
 
-def endless() -> list[Row]:
+def endless() -> list[Row]:  # noqa: C901 - a function a trap
     def bounded(most):
         def judge(seen):
             assert len(seen.host.log) <= most, len(seen.host.log)

@@ -1,0 +1,161 @@
+"""The hostile web and the polite one: which rows hold, by name.
+
+usage: PYTHONPATH=. python bench/hostile.py [--dir DIR] [--row WORD ...] [--polite] [--kill N] [--seed N]
+       [--slow] [--peer COMMAND]
+
+Every row has a host of its own on loopback; one crawl, through the real command, goes over all of them
+(`tests/hostile`). The frontier's clock is moved ahead while nothing is under way, but for --slow and --polite. Prints one JSON
+line: rows and archive checks that hold and that do not, why, and how long it took.
+
+--kill N     kills the crawl N times with SIGKILL, every process of it, in as many crawls as it takes
+--peer CMD   another crawler over the same web: the command is given `--seeds FILE --out DIR`, and judged by the hosts' logs
+             (the good pages were asked for, nothing forbidden, nothing too often, no canary) and by the checks of its WARC files
+"""
+
+import argparse
+import json
+import shlex
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from tests.hostile import kills, polite, rows
+from tests.hostile.archive import CHECKS
+from tests.hostile.play import Played, Project, play
+from tests.hostile.web import Web
+
+PEER_LIMIT_S = 400
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--dir", type=Path, default=None)
+    parser.add_argument(
+        "--row", action="append", default=[], help="only rows of this number, or with this in their name"
+    )
+    parser.add_argument("--polite", action="store_true")
+    parser.add_argument("--slow", action="store_true", help="leave the frontier's clock alone")
+    parser.add_argument("--kill", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--peer", default="")
+    args = parser.parse_args()
+    directory = args.dir or Path(tempfile.mkdtemp(prefix="hostile-"))
+    make = polite.rows if args.polite else rows.rows
+
+    def chosen(there):
+        return [
+            row
+            for row in make(there)
+            if not args.row or any(word == str(row.number) or word in row.name for word in args.row)
+        ]
+
+    if args.kill:
+        print(json.dumps(killed(directory, args.kill, args.seed)))
+        return
+    begun = time.monotonic()
+    with Web(chosen, directory / "tls").served() as web:
+        if args.peer:
+            told = peer(web, directory, args.peer)
+        elif args.polite:
+            delays = {"min_delay": polite.MIN_DELAY, "min_ip_delay": polite.MIN_IP_DELAY}
+            told = judged(play(web, directory / "project", **delays, timeout=10, hurry=False))
+        else:
+            told = judged(
+                play(web, directory / "project", hurry=not args.slow, limit_s=3600 if args.slow else 300)
+            )
+    wall = round(time.monotonic() - begun, 1)
+    print(
+        json.dumps(
+            {"bench": "hostile", "web": "polite" if args.polite else "hostile", "wall_s": wall, **told}
+        )
+    )
+
+
+def judged(played: Played) -> dict:
+    """Rows and checks of our own crawl."""
+    wrong = {row.name: found for row in played.web.rows if (found := played.seen(row).judge())}
+    return counted(played, wrong)
+
+
+def counted(played: Played, wrong: dict[str, list[str]]) -> dict:
+    """Of both, how many hold, and which do not."""
+    numbers = sorted({row.number for row in played.web.rows})
+    broken = {row.number for row in played.web.rows if row.name in wrong}
+    checks: dict[str, str] = {}
+    for name, check in CHECKS.items():
+        try:
+            check(played)
+        except Exception as error:  # noqa: BLE001 - another crawler's files may be anything
+            checks[name] = f"{type(error).__name__}: {error}"[:200]
+    return {
+        "rows": len(numbers),
+        "rows_held": len(numbers) - len(broken),
+        "variants": len(played.web.rows),
+        "variants_held": len(played.web.rows) - len(wrong),
+        "archive": len(CHECKS),
+        "archive_held": len(CHECKS) - len(checks),
+        "failed": {name: why[0][:200] for name, why in wrong.items()},
+        "archive_failed": checks,
+    }
+
+
+def killed(directory: Path, times: int, seed: int) -> dict:
+    """Kills, in as many crawls as it takes."""
+    total = {"kills": 0, "leased": 0, "again": 0, "archived_twice": 0, "pages": 0}
+    faults: list[str] = []
+    crawls = 0
+    begun = time.monotonic()
+    while total["kills"] < times:
+        with Web(kills.rows, directory / f"tls-{crawls}").served() as web:
+            found = kills.kill(
+                web, directory / f"project-{crawls}", times=times - total["kills"], seed=seed + crawls
+            )
+        crawls += 1
+        faults += found.faults
+        for name in total:
+            total[name] += getattr(found, name)
+        print(json.dumps({"crawl": crawls, **total, "faults": faults[:20]}), flush=True)
+    return {
+        "bench": "hostile-kill",
+        "crawls": crawls,
+        **total,
+        "faults": faults,
+        "wall_s": round(time.monotonic() - begun),
+    }
+
+
+def peer(web: Web, directory: Path, command: str) -> dict:
+    """Another crawler, by what the hosts saw of it and what it wrote."""
+    project = Project(directory / "peer", web, toml="")
+    seeds = project.directory / "seeds.txt"
+    seeds.write_text("\n".join(web.url(row) + path for row in web.rows for path in row.seeds))
+    begun = time.time()
+    words = [*shlex.split(command), "--seeds", str(seeds), "--out", str(project.directory / "data")]
+    ended = True
+    try:
+        subprocess.run(words, check=False, timeout=PEER_LIMIT_S, env=project.environment)
+    except subprocess.TimeoutExpired:
+        ended = False
+    try:
+        records = project.records
+    except (ValueError, KeyError):
+        records = []
+    played = Played(
+        web=web,
+        project=project,
+        records=records,
+        settled=[],
+        leaps=[],
+        stats={"reasons": {}, "drained": ended},
+        begun=begun,
+        ended=time.time(),
+    )
+    wrong = {row.name: found for row in web.rows if (found := played.seen(row).judge_by_log())}
+    return {"peer": command, "ended": ended, **counted(played, wrong)}
+
+
+if __name__ == "__main__":
+    main()

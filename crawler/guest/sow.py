@@ -1,0 +1,39 @@
+"""What a guest's spider begins with goes into the frontier: the work of a process of its own, begun once for a command."""
+
+import asyncio
+from multiprocessing.connection import Connection
+
+from core import ThresherError
+from crawler.guest.load import Guest
+from crawler.guest.start import starts
+from frontier import Budget, Frontier
+from frontier.connect import connect
+from storage.store import Store
+
+BATCH = 1000
+
+
+def sow(guest: Guest, crawl: str, redis: str, budget: Budget, store: Store, complaint: Connection) -> None:
+    """Add it all. What is wrong is sent to `complaint`."""
+    try:
+        asyncio.run(_add(guest, crawl, redis, budget, store))
+    except ThresherError as error:
+        complaint.send(error)
+
+
+async def _add(guest: Guest, crawl: str, redis: str, budget: Budget, store: Store) -> None:
+    link = await connect(redis)
+    try:
+        frontier = Frontier(link, crawl, budget=budget)
+        await frontier.open()
+        tail = frontier.tail(store)
+        batch = []
+        async for found in starts(guest):
+            batch.append(found)
+            if len(batch) >= BATCH:
+                await frontier.add(batch)
+                await tail.spill()
+                batch.clear()
+        await frontier.add(batch)
+    finally:
+        await link.aclose()

@@ -1,0 +1,128 @@
+"""WACZ 1.1.1: an archive in one ZIP file that ReplayWeb.page opens where it lies, seeking in it.
+
+1. `archive/` holds WARC files, stored as they are, never deflated: readers seek in them.
+2. `indexes/index.cdx.gz` is the CDXJ of all, sorted, in gzip members of 1,024 lines; `index.idx` says where each begins.
+3. `datapackage.json` names every file with its SHA-256, `datapackage-digest.json` that one.
+4. No clock goes in: the same files give the same bytes. Memory is bounded, whatever their size.
+"""
+
+import gzip
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+
+VERSION = "1.1.1"
+LINES = 1024
+"""Of an index, in one gzip member, as py-wacz has it."""
+LEVEL = 6
+EARLIEST = (1980, 1, 1, 0, 0, 0)
+"""The first moment that a ZIP file can name."""
+NOT_IN_A_NAME = re.compile(r"[^-a-z0-9._]")
+
+
+class Wacz:
+    """The file being written: `add` what belongs into it, then `finish`."""
+
+    __slots__ = ("_resources", "_zip")
+
+    def __init__(self, path: Path) -> None:
+        self._zip = ZipFile(path, "w", allowZip64=True)
+        self._resources: list[dict[str, Any]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._zip.close()
+
+    def add(self, name: str, pieces: Iterable[bytes]) -> int:
+        """Store a file of the package; returns how many bytes it has."""
+        entry = ZipInfo(name, EARLIEST)
+        entry.compress_type = ZIP_DEFLATED if name.endswith((".jsonl", ".idx")) else ZIP_STORED
+        sha256, size = hashlib.sha256(), 0
+        with self._zip.open(entry, "w", force_zip64=True) as file:
+            for piece in pieces:
+                file.write(piece)
+                sha256.update(piece)
+                size += len(piece)
+        # Frictionless asks for names of lower case that differ.
+        slug = NOT_IN_A_NAME.sub("-", name.rpartition("/")[2].lower())
+        taken = {resource["name"] for resource in self._resources}
+        self._resources.append(
+            {
+                "name": f"{len(self._resources)}-{slug}" if slug in taken else slug,
+                "path": name,
+                "hash": f"sha256:{sha256.hexdigest()}",
+                "bytes": size,
+            }
+        )
+        return size
+
+    def add_index(self, lines: Iterable[str], spool: Path) -> None:
+        """Store the sorted CDXJ lines, each with its line break; `spool` is a file to make."""
+        where = [f"!meta 0 {json.dumps({'format': 'cdxj-gzip-1.0', 'filename': 'index.cdx.gz'})}\n"]
+        offset = 0
+        with spool.open("wb") as file:
+            rest = iter(lines)
+            while block := list(islice(rest, LINES)):
+                member = gzip.compress("".join(block).encode(), LEVEL, mtime=0)
+                place = {"offset": offset, "length": len(member), "digest": _sha256(member)}
+                where.append(f"{block[0].partition('{')[0].strip()} {json.dumps(place)}\n")
+                file.write(member)
+                offset += len(member)
+        self.add("indexes/index.cdx.gz", pieces(spool))
+        self.add("indexes/index.idx", ["".join(where).encode()])
+
+    def add_pages(self, lines: Iterable[str]) -> None:
+        """Store the list of pages, each a line of JSON (`page`)."""
+        first = json.dumps({"format": "json-pages-1.0", "id": "pages", "title": "All Pages"})
+        self.add("pages/pages.jsonl", (f"{line}\n".encode() for line in _behind(first, lines)))
+
+    def finish(self, facts: Mapping[str, str]) -> None:
+        """Say what is in it; `facts` such as `title` and `created` stand beside."""
+        package = {
+            "profile": "data-package",
+            "wacz_version": VERSION,
+            **facts,
+            "resources": self._resources,
+        }
+        described = (json.dumps(package, indent=2) + "\n").encode()
+        digest = {"path": "datapackage.json", "hash": _sha256(described)}
+        for name, data in (
+            ("datapackage.json", described),
+            ("datapackage-digest.json", (json.dumps(digest, indent=2) + "\n").encode()),
+        ):
+            self._zip.writestr(ZipInfo(name, EARLIEST), data)
+
+    def __repr__(self) -> str:
+        return f"<WACZ of {len(self._resources)} files>"
+
+
+def page(url: str, moment: str, title: str) -> str:
+    """A line of the list of pages; its id is the same for the same URL and moment."""
+    identity = hashlib.blake2b(f"{moment} {url}".encode(errors="replace"), digest_size=12).hexdigest()
+    return json.dumps({"id": identity, "url": url, "ts": moment, **({"title": title} if title else {})})
+
+
+def pieces(path: Path, size: int = 1 << 20) -> Iterator[bytes]:
+    """The bytes of a local file."""
+    with path.open("rb") as file:
+        while data := file.read(size):
+            yield data
+
+
+def _behind(first: str, lines: Iterable[str]) -> Iterator[str]:
+    yield first
+    yield from lines
+
+
+def _sha256(data: bytes) -> str:
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"

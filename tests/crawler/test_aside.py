@@ -1,0 +1,148 @@
+"""A page that kills what reads it costs that page: one worker at most, and none after it."""
+
+import asyncio
+import gzip
+import os
+import signal
+import time
+from functools import partial
+from multiprocessing import get_context
+
+import pytest
+
+import crawler.page
+import crawler.replay
+import crawler.spider
+from crawler import recover, run_worker
+from crawler.aside import HEAVY, Aside, is_heavy
+from frontier import Kind, Outcome
+from storage.files import Files
+from tests.crawler.server import page
+
+FORK = get_context("fork")
+"""So that the process of a test reads pages as the test has it."""
+DEADLY = b"<!-- the mark -->"
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def fail():
+    raise ValueError("no")
+
+
+@pytest.fixture
+def aside():
+    aside = Aside(FORK, longest_s=2)
+    yield aside
+    aside.close()
+
+
+async def test_work_is_done_in_another_process(aside):
+    assert await aside.call(os.getpid) != os.getpid()
+
+
+async def test_a_process_that_dies_is_replaced(aside):
+    assert await aside.call(die) is None
+    assert await aside.call(abs, -1) == 1
+
+
+async def test_a_process_that_hangs_is_ended(aside):
+    assert await aside.call(time.sleep, 600) is None
+    assert await aside.call(abs, -1) == 1
+
+
+async def test_what_work_raises_is_raised(aside):
+    with pytest.raises(ValueError, match="no"):
+        await aside.call(fail)
+
+
+async def test_calls_at_the_same_time_are_answered_each_with_its_own(aside):
+    assert await asyncio.gather(*(aside.call(abs, -n) for n in range(20))) == list(range(20))
+
+
+def test_long_pages_and_those_of_many_tags_are_heavy():
+    assert is_heavy(b"x" * (HEAVY + 1))
+    assert is_heavy(b"<a>" * 20_001)
+    assert not is_heavy(b"x" * HEAVY)
+
+
+@pytest.fixture
+def deadly(monkeypatch):
+    """Whoever looks for the links of a page with the mark on it dies of it."""
+    links = crawler.page.links
+
+    def read(html, url):
+        if DEADLY in html:
+            die()
+        return links(html, url)
+
+    monkeypatch.setattr(crawler.page, "links", read)
+    monkeypatch.setattr(crawler.spider, "Aside", partial(Aside, FORK))
+    monkeypatch.setattr(crawler.replay, "Aside", partial(Aside, FORK))
+
+
+def life(config):
+    process = FORK.Process(target=run_worker, args=(config,))
+    process.start()
+    process.join(60)
+    return process.exitcode
+
+
+def test_a_deadly_page_kills_one_worker_and_has_failed(crawl, site, deadly):
+    others = "".join(f"<a href=/{n}>" for n in range(20))
+    site.answers["/"] = page(f"<a href=/deadly>{others}")
+    site.answers["/deadly"] = page(DEADLY.decode())
+    for n in range(20):
+        site.answers[f"/{n}"] = page(f"page {n}")
+    crawl.seed(f"{site.url}/")
+
+    async def gone(workers):
+        return workers
+
+    assert life(crawl.config("w1", ttl_s=1.0)) == -signal.SIGSEGV
+    crawl.ask(lambda frontier: recover(Files(crawl.root), frontier, gone, crawl=crawl.name))
+    assert life(crawl.config("w2")) == 0
+    assert crawl.stats.reasons == {"failed:parser_crash": 1}
+    assert crawl.stats.outcomes[Outcome.FETCHED] == 21
+    assert crawl.stats.drained
+
+
+def test_a_heavy_page_that_is_deadly_kills_no_worker(crawl, site, deadly):
+    site.answers["/"] = page(DEADLY.decode() + " " * HEAVY)
+    crawl.seed(f"{site.url}/")
+    assert life(crawl.config("w1")) == 0
+    assert crawl.stats.reasons == {"failed:parser_crash": 1}
+
+
+def test_a_heavy_page_is_read_like_another(crawl, site):
+    swollen = gzip.compress(b"<a href=/a>" + b" " * HEAVY)
+    site.answers["/"] = page(swollen, "Content-Encoding: gzip")
+    site.answers["/a"] = page("the end")
+    crawl.seed(f"{site.url}/")
+    run_worker(crawl.config("w1"))
+    assert crawl.stats.outcomes[Outcome.FETCHED] == 2
+
+
+def test_what_a_dead_worker_held_is_an_orphan(crawl):
+    crawl.seed("http://example.org/")
+
+    async def leased(frontier, worker):
+        for _ in range(2):
+            for lease in await frontier.lease(1, worker=worker, lease_ms=60_000, min_delay_ms=0):
+                if lease.kind is Kind.PAGE:
+                    return lease.orphan
+                await frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=60_000, delay_ms=None)
+        return None
+
+    async def held(frontier):
+        found = [await leased(frontier, "w1")]
+        await frontier.reclaim("w1")
+        found.append(await leased(frontier, "w2"))
+        await frontier.reclaim("w2", died=True)
+        found.append(await leased(frontier, "w3"))
+        await frontier.reclaim("w3")
+        return [*found, await leased(frontier, "w4")]
+
+    assert crawl.ask(held) == [False, False, True, True]

@@ -1,0 +1,114 @@
+"""What a spider's request carries comes back as it was, or is refused."""
+
+import json
+
+import pytest
+import scrapy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import CorruptData, InputError
+from crawler import note
+from crawler.guest.errand import Errand, errand, read
+from crawler.guest.visit import request_of
+from frontier.lease import LONGEST_NOTE
+from tests.crawler.leases import lease
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+NAMES = st.text("abcdefgh_", min_size=1, max_size=8).filter(str.isidentifier)
+HEADERS = st.lists(st.tuples(st.sampled_from(["X-One", "X-Two"]), st.text("abc ä", min_size=1)), max_size=3)
+
+
+class Some(scrapy.Spider):
+    name = "some"
+
+    def parse(self, response):
+        """The default."""
+
+    def parse_item(self, response):
+        """Another."""
+
+    def failed(self, failure):
+        """An errback."""
+
+
+SPIDER = Some()
+
+
+@given(
+    cb_kwargs=st.dictionaries(NAMES, JSON, max_size=3),
+    meta=st.dictionaries(st.text(), JSON, max_size=3),
+    headers=HEADERS,
+)
+def test_what_is_carried_comes_back_as_it_was(cb_kwargs, meta, headers):
+    sent = scrapy.Request(
+        "http://example.org/",
+        SPIDER.parse_item,
+        errback=SPIDER.failed,
+        cb_kwargs=cb_kwargs,
+        meta={key: value for key, value in meta.items() if key not in {"proxy", "bindaddress"}},
+        headers=headers,
+    )
+    written = note.encode(note.Note(errand=errand(sent, SPIDER)))
+    assert len(written) <= LONGEST_NOTE
+    came = request_of(lease("http://example.org/", note=written, depth=3, priority=5), SPIDER)
+    assert came.callback == SPIDER.parse_item
+    assert came.errback == SPIDER.failed
+    assert came.cb_kwargs == cb_kwargs
+    ours = {"depth": 3, "download_slot": "frontier", "verbatim_url": True}
+    assert came.meta == {**sent.meta, **ours}
+    assert came.headers == sent.headers
+    assert came.priority == 5
+
+
+def test_a_request_for_nothing_but_a_url_carries_nothing():
+    meta = {"depth": 7, "download_slot": "x", "download_latency": 0.1, "verbatim_url": True}
+    assert errand(scrapy.Request("http://example.org/", meta=meta), SPIDER) == b""
+    assert read(b"") == Errand()
+
+
+def test_a_note_keeps_the_errand_where_there_is_no_room_for_the_rest():
+    long = note.Note(etag="e" * 1000, uri="u" * 1000, errand=b"x" * 3000)
+    assert note.decode(note.encode(long)) == note.Note(errand=long.errand)
+    both = note.Note(etag="e" * 1000, kind="sitemap", errand=b"x" * 3000)
+    assert note.decode(note.encode(both)) == both
+    most = note.Note(etag="e", errand=b"x" * note.ROOM)
+    assert len(note.encode(most)) == LONGEST_NOTE
+    assert note.decode(note.encode(most)).errand == most.errand
+
+
+@pytest.mark.parametrize("written", [b"{}", b"[]", b"no", json.dumps({"v": 2}).encode(), b"\xff"])
+def test_an_errand_of_another_version_says_what_to_do(written):
+    with pytest.raises(CorruptData, match="crawl it to its end with the release that made it"):
+        read(written)
+
+
+@pytest.mark.parametrize(
+    "value", [(1,), {1: 2}, {1}, b"x", float("nan"), object(), SPIDER], ids=lambda value: type(value).__name__
+)
+def test_what_would_come_back_as_something_else_is_refused(value):
+    for what in ("cb_kwargs", "meta"):
+        with pytest.raises(InputError, match=rf"its {what}\['x'\] is {type(value).__name__}"):
+            errand(scrapy.Request("http://example.org/", **{what: {"x": value}}), SPIDER)
+
+
+def test_only_methods_of_the_spider_itself_are_carried():
+    for callback in (
+        print,
+        Some.parse,
+        Some().parse,
+        lambda response: response,
+        scrapy.http.request.NO_CALLBACK,
+    ):
+        with pytest.raises(InputError, match="give a method of the spider"):
+            errand(scrapy.Request("http://example.org/", callback), SPIDER)
+
+
+def test_a_callback_that_is_no_more_is_an_error_that_names_it():
+    written = note.encode(note.Note(errand=b'{"v":1,"c":"gone"}'))
+    with pytest.raises(InputError, match="waits for the callback 'gone'"):
+        request_of(lease(note=written), SPIDER)

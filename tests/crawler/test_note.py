@@ -1,0 +1,51 @@
+"""Notes on URLs: what one visit leaves for the next."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.note import EMPTY, LONGEST_FIELD, Note, decode, encode
+from frontier.lease import LONGEST_NOTE
+
+words = st.text(st.characters(codec="utf-8"), max_size=300)
+notes = st.builds(
+    Note,
+    kind=st.sampled_from(["page", "sitemap"]),
+    level=st.integers(0, 9),
+    modified_ms=st.integers(0, 10**14),
+    etag=words,
+    last_modified=words,
+    digest=words,
+    record_id=words,
+    uri=words,
+    date_ms=st.integers(0, 10**14),
+)
+
+
+@given(notes)
+def test_what_is_noted_is_read_again_and_fits(note):
+    written = encode(note)
+    assert len(written) <= LONGEST_NOTE
+    assert decode(written) == note or len(written) == 2
+
+
+def test_of_a_page_of_which_nothing_is_known_nothing_is_noted():
+    assert encode(EMPTY) == b""
+    assert decode(b"") == EMPTY
+
+
+def test_a_field_that_is_too_long_is_left_out_whole():
+    note = Note(kind="sitemap", etag="x" * (LONGEST_FIELD + 1), digest="sha1:A")
+    assert decode(encode(note)) == replace(note, etag="")
+
+
+@given(st.binary(max_size=50))
+def test_no_bytes_break_it(written):
+    decode(written)
+    decode(b"\x01\x01" + written)
+
+
+def test_fields_and_versions_that_are_not_known_say_nothing():
+    assert decode(encode(Note(kind="sitemap", level=2)) + b"?\0\1x") == Note(kind="sitemap", level=2)
+    assert decode(b"\x02" + encode(Note(kind="sitemap"))[1:]) == EMPTY

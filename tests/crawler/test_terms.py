@@ -1,0 +1,73 @@
+"""Which settings of a guest's spider count."""
+
+import pytest
+import scrapy
+from scrapy.crawler import Crawler
+
+from core import InputError
+from crawler.guest import Guest, terms
+from crawler.guest.feeds import late, placed
+
+
+def crawler(**custom):
+    class Some(scrapy.Spider):
+        name = "some"
+        custom_settings = custom
+
+    return Crawler(Some, terms.settings(Guest(spider="a:B")))
+
+
+def test_what_a_user_says_in_agreement_or_not_at_all_is_no_contradiction():
+    assert list(terms.contradictions(crawler().settings)) == []
+    agreed = crawler(ROBOTSTXT_OBEY=True, RETRY_ENABLED=True, DOWNLOAD_DELAY=0, LOG_LEVEL="DEBUG", MY_OWN=1)
+    assert list(terms.contradictions(agreed.settings)) == []
+
+
+def test_what_is_not_followed_is_named_once_and_forced():
+    made = crawler(
+        ROBOTSTXT_OBEY=False,
+        USER_AGENT="somebody",
+        CONCURRENT_REQUESTS=1000,
+        COOKIES_ENABLED=True,
+        SCHEDULER="a.Scheduler",
+        DOWNLOAD_HANDLERS={"http": "a.Handler"},
+        DOWNLOADER_MIDDLEWARES_BASE={},
+    )
+    assert list(terms.contradictions(made.settings)) == [
+        "CONCURRENT_REQUESTS",
+        "COOKIES_ENABLED",
+        "DOWNLOAD_HANDLERS",
+        "ROBOTSTXT_OBEY",
+        "SCHEDULER",
+        "USER_AGENT",
+    ]
+    terms.force(made, "w", {"CONCURRENT_REQUESTS": 64})
+    assert not made.settings.getbool("COOKIES_ENABLED")
+    assert made.settings["USER_AGENT"] == ""
+    assert made.settings.getint("CONCURRENT_REQUESTS") == 64
+    made.settings.set("COOKIES_ENABLED", True, "cmdline")
+    assert not made.settings.getbool("COOKIES_ENABLED")
+
+
+def test_every_worker_has_feeds_of_its_own():
+    made = crawler(FEEDS={"a/%(worker)s-%(name)s.jsonl": {"format": "jsonlines"}})
+    terms.force(made, "home-life", {})
+    assert made.settings.getdict("FEEDS") == {"a/home-life-%(name)s.jsonl": {"format": "jsonlines"}}
+    for uri in ("items.jsonl", "s3://bucket/%(name)s.jsonl", "stdout:"):
+        with pytest.raises(InputError, match=r"put %\(worker\)s into the name"):
+            placed({uri: {}}, "w")
+
+
+def test_feeds_that_a_killed_worker_may_lose_items_of_are_known():
+    durable = {"a.jsonl": {}, "b": {"format": "csv"}, "file:///c.jl": {"format": "jsonlines"}}
+    assert list(late(durable)) == []
+    others = {
+        "a.json": {"format": "json"},
+        "b.xml": {},
+        "s3://bucket/c.jsonl": {"format": "jsonlines"},
+        "d.jsonl.gz": {
+            "format": "jsonlines",
+            "postprocessing": ["scrapy.extensions.postprocessing.GzipPlugin"],
+        },
+    }
+    assert list(late(others)) == list(others)

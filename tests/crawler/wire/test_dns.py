@@ -1,0 +1,161 @@
+"""Names are looked up at a real server that answers well, badly, or not at all."""
+
+import asyncio
+
+import pytest
+
+from core import InputError
+from crawler.wire import Failure
+from crawler.wire.dns import ADDRESSES, HOSTS, Resolver
+from frontier import canonical
+from tests.crawler.nameserver import AAAA, SERVFAIL, A
+from tests.crawler.server import Server, page
+
+
+class Clock:
+    def __init__(self):
+        self.now = 1_000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+async def clock():
+    return Clock()
+
+
+@pytest.fixture
+async def resolver(names, clock):
+    made = Resolver(names.servers, clock=clock)
+    yield made
+    made.close()
+
+
+async def test_both_families_are_found_the_fourth_first(names, resolver):
+    names["both.test"] = ["::7", "127.0.0.7", "127.0.0.8"]
+    assert await resolver.addresses("both.test", 2) == ("127.0.0.7", "127.0.0.8", "::7")
+
+
+async def test_an_address_is_its_own_and_nobody_is_asked(names, resolver):
+    assert await resolver.addresses("192.0.2.1", 2) == ("192.0.2.1",)
+    assert await resolver.addresses("::1", 2) == ("::1",)
+    assert names.asked == []
+
+
+@pytest.mark.parametrize("host", ["localhost", "anything.localhost"])
+async def test_localhost_is_this_machine(names, resolver, host):
+    assert set(await resolver.addresses(host, 2)) <= {"127.0.0.1", "::1"}
+    assert names.asked == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason", "said"),
+    [
+        (3, "dns", "not found"),
+        (SERVFAIL, "dns", "general failure"),
+        ([], "dns", "no data"),
+        (["=loop.test"], "dns", "loop.test"),
+        (None, "dns_timeout", "no name server answered"),
+    ],
+    ids=["NXDOMAIN", "SERVFAIL", "no record", "CNAME loop", "silence"],
+)
+async def test_why_a_name_has_no_address_is_told_apart_and_remembered(names, resolver, answer, reason, said):
+    names["loop.test"] = answer
+    found = await resolver.addresses("loop.test", 0.6)
+    assert isinstance(found, Failure)
+    assert found.reason == reason
+    assert said in found.detail.lower()
+    asked = len(names.asked)
+    assert await resolver.addresses("loop.test", 0.6) == found
+    assert len(names.asked) == asked
+
+
+async def test_what_was_not_found_is_asked_for_again_after_a_minute(names, resolver, clock):
+    assert isinstance(await resolver.addresses("new.test", 1), Failure)
+    names["new.test"] = ["127.0.0.7"]
+    clock.now += 59
+    assert isinstance(await resolver.addresses("new.test", 1), Failure)
+    clock.now += 2
+    assert await resolver.addresses("new.test", 1) == ("127.0.0.7",)
+
+
+@pytest.mark.parametrize(("ttl", "kept"), [(0, 60), (300, 300), (10**6, 3_600)])
+async def test_an_answer_is_kept_as_long_as_it_says_within_bounds(names, resolver, clock, ttl, kept):
+    names.ttl, names["a.test"] = ttl, ["127.0.0.7"]
+    await resolver.addresses("a.test", 2)
+    clock.now += kept - 1
+    asked = len(names.asked)
+    await resolver.addresses("a.test", 2)
+    assert len(names.asked) == asked
+    assert resolver._known["a.test"].until == clock.now + 1
+
+
+async def test_a_family_that_is_not_answered_costs_next_to_nothing(names, resolver):
+    names["broken.test"] = lambda kind: ["127.0.0.7"] if kind == A else None
+    names["lying.test"] = lambda kind: ["127.0.0.7"] if kind == A else SERVFAIL
+    names["six.test"] = lambda kind: ["::7"] if kind == AAAA else []
+    async with asyncio.timeout(5):
+        assert await resolver.addresses("broken.test", 20) == ("127.0.0.7",)
+    assert await resolver.addresses("lying.test", 2) == ("127.0.0.7",)
+    assert await resolver.addresses("six.test", 2) == ("::7",)
+
+
+async def test_look_ups_of_one_name_at_once_are_one(names, resolver):
+    names["a.test"] = ["127.0.0.7"]
+    found = await asyncio.gather(*(resolver.addresses("a.test", 2) for _ in range(50)))
+    assert set(found) == {("127.0.0.7",)}
+    assert len(names.asked) == 1
+
+
+async def test_who_stops_waiting_does_not_stop_the_others(names, resolver):
+    names["a.test"] = ["127.0.0.7"]
+    hasty, patient = (asyncio.create_task(resolver.addresses("a.test", 2)) for _ in range(2))
+    await asyncio.sleep(0)
+    hasty.cancel()
+    assert await patient == ("127.0.0.7",)
+
+
+async def test_no_more_addresses_and_names_are_kept_than_that(names, resolver):
+    names["many.test"] = [f"127.0.1.{n}" for n in range(200)]
+    assert len(await resolver.addresses("many.test", 2)) <= ADDRESSES
+    resolver._known.update({f"{n}.test": None for n in range(HOSTS)})
+    await resolver.addresses("nowhere.test", 2)
+    assert len(resolver._known) <= HOSTS + 1
+
+
+@pytest.mark.parametrize("host", ["under_score.test", "x" * 64 + ".test", "a..test", "exämple.test", " "])
+async def test_no_name_breaks_it(resolver, host):
+    assert isinstance(await resolver.addresses(host, 1), Failure)
+
+
+async def test_no_search_domain_is_put_behind_a_name(names, resolver):
+    await resolver.addresses("single", 1)
+    assert set(names.asked) <= {"single"}
+
+
+@pytest.mark.parametrize("server", ["dns.example.org:53", "192.0.2.1", "192.0.2.1:x"])
+async def test_a_name_server_that_is_none_is_an_error_of_one_line(server):
+    with pytest.raises(InputError, match=r"crawler\.nameservers: '"):
+        Resolver([server])
+
+
+async def test_a_name_that_turns_to_us_is_blocked_where_it_is_connected_to(names, client):
+    """DNS rebinding: whatever was allowed before, the address of now is the one that is judged."""
+    answers = ["127.0.0.8", "127.0.0.1", "169.254.169.254", "10.0.0.1", "::ffff:127.0.0.1", "64:ff9b::7f00:1"]
+    names.ttl = 0
+    async with (
+        Server({"/": page("public")}, address="127.0.0.8").serve() as server,
+        client(allow=("127.0.0.8/32",), nameservers=names.servers) as asking,
+    ):
+        for family in (A, AAAA):  # the library keeps for a while that there is none of a family
+            url = canonical(f"http://turns{family}.test:{server.port}/")
+            for answer in [each for each in answers if (":" in each) == (family == AAAA)]:
+                names[f"turns{family}.test"] = [answer]
+                asking._resolver._known.clear()
+                found = await asking.get(url)
+                if answer == "127.0.0.8":
+                    assert found.payload == b"public"
+                else:
+                    assert found.reason == "address_blocked"
+    assert server.connections == 1

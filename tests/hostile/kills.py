@@ -1,0 +1,165 @@
+"""A crawl that is killed again and again, every process of it with SIGKILL, and then run to its end.
+
+What must be true of it:
+
+1. Nothing is lost: every page that can be had is in the archive, whole.
+2. Nothing is half visible: whatever is sealed can be read to its end at any time, and in the end nothing is left open.
+3. No host is asked sooner than its delay, over all kills together.
+4. Nothing is asked for again but what was leased at a kill.
+"""
+
+import asyncio
+import itertools
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from frontier import Frontier
+from frontier.connect import connect
+from tests.hostile.play import TOML, Hurry, Project
+from tests.hostile.polite import rows as polite
+from tests.hostile.rows import bodies, documents, framing, heads
+from tests.hostile.rows.row import GOOD, Row, There
+from tests.hostile.web import Web
+
+DELAY_S = 0.05
+PATIENCE_S = 30
+GRACE = 0.97
+SLOW = ("Retry-After", "Crawl-delay")
+
+
+def rows(there: There) -> list[Row]:
+    """The polite web, but for what waits on purpose, and much of the hostile one."""
+    hostile = [row for module in (framing, heads, bodies, documents) for row in module.rows(there)]
+    return [row for row in (*polite(there), *hostile) if not any(word in row.name for word in SLOW)]
+
+
+@dataclass(slots=True, kw_only=True)
+class Killed:
+    """What came of it."""
+
+    kills: int = 0
+    leased: int = 0
+    """Leases that were open at the kills, together."""
+    again: int = 0
+    """Requests for what had been asked for already, where nothing but a kill is a reason."""
+    archived_twice: int = 0
+    lost: list[str] = field(default_factory=list)
+    torn: list[str] = field(default_factory=list)
+    bursts: list[str] = field(default_factory=list)
+    forbidden: list[str] = field(default_factory=list)
+    pages: int = 0
+    """Archived, and counted here: those of which the web knows what they should be."""
+
+    @property
+    def faults(self) -> list[str]:
+        """Everything that should not have been; empty where all is well."""
+        found = [*self.lost, *self.torn, *self.bursts, *self.forbidden]
+        if self.again > self.leased:
+            found.append(f"{self.again} asked for again, {self.leased} were leased at kills")
+        return found
+
+
+def kill(
+    web: Web, directory: Path, *, times: int, seed: int, say: Callable[[str], None] = lambda _: None
+) -> Killed:
+    """Crawl the web with so many kills at random moments, then to the end."""
+    draw = random.Random(seed)
+    project = Project(
+        directory, web, toml=TOML.format(min_delay=DELAY_S, min_ip_delay=0, timeout=3.0, most=400)
+    )
+    found = Killed()
+    begun = {name: len(host.log) for name, host in web.hosts.items()}
+    project.seed([web.url(row) + path for row in web.rows for path in row.seeds], scope="host")
+    while found.kills < times:
+        if not _until(web, project, draw.randrange(1, 120)):
+            break
+        found.kills += 1
+        found.leased += _leased(project)
+        found.torn += _torn(project)
+        say(f"kill {found.kills}: {found.leased} leased so far")
+    with project.frontier() as address, Hurry(address) as hurry:
+        project.run("crawl", limit_s=280)
+    _judge(web, project, found, begun, hurry.leaps)
+    return found
+
+
+def _until(web: Web, project: Project, more: int) -> bool:
+    """Crawl until so many requests more have come in, and kill; False where the crawl ended before."""
+    before = _requests(web)
+    process = project.start("crawl")
+    deadline = time.monotonic() + PATIENCE_S
+    while _requests(web) < before + more and time.monotonic() < deadline:
+        time.sleep(0.005)
+        if process.poll() is not None:
+            return False
+    parent = psutil.Process(process.pid)
+    every = [parent, *parent.children(recursive=True)]
+    for one in every:
+        one.kill()
+    process.wait()
+    psutil.wait_procs(every, timeout=10)
+    return True
+
+
+def _requests(web: Web) -> int:
+    return sum(len(host.log) for host in web.hosts.values())
+
+
+def _leased(project: Project) -> int:
+    async def ask(address: str) -> int:
+        link = await connect(address)
+        try:
+            frontier = Frontier(link, "main")
+            await frontier.open()
+            return sum([len(await frontier.leases(worker)) for worker in await frontier.holders()])
+        finally:
+            await link.aclose()
+
+    with project.frontier() as address:
+        return asyncio.run(ask(address))
+
+
+def _torn(project: Project) -> list[str]:
+    """What is sealed and cannot be read."""
+    try:
+        assert project.records is not None
+    except (ValueError, KeyError) as error:
+        return [str(error)]
+    return []
+
+
+def _judge(
+    web: Web, project: Project, found: Killed, begun: dict[str, int], leaps: list[tuple[float, float]]
+) -> None:
+    found.torn += _torn(project)
+    data = project.directory / "data"
+    found.torn += [f"{path} is open" for path in data.rglob("*") if ".open" in path.parts and path.is_file()]
+    records = project.records
+    kept = Counter(record.url for record in records if record.type in {"response", "revisit"})
+    for row in web.rows:
+        host, url = web.hosts[row.name], web.url(row)
+        log = host.log[begun[row.name] :]
+        paths = Counter(one.path for one in log)
+        once = {path for path, asked in row.asked.items() if asked == (1, 1)} | (
+            {"/", *GOOD} if row.good else set()
+        )
+        found.pages += len(once)
+        found.lost += [f"{url}{path} is lost" for path in once if not kept[url + path]]
+        found.again += sum(max(paths[path] - 1, 0) for path in once)
+        found.archived_twice += sum(max(kept[url + path] - 1, 0) for path in once)
+        no = [path for path, asked in row.asked.items() if asked == (0, 0)]
+        found.forbidden += [f"{url}{path} was asked for" for path in no if paths[path]]
+        found.forbidden += [
+            f"{url}{path} was asked for" for path in paths if path.startswith(row.never or ("\0",))
+        ]
+        times = sorted(one.begun for one in log)
+        for one, two in itertools.pairwise(times):
+            apart = two - one + sum(by for at, by in leaps if one < at <= two)
+            if apart < DELAY_S * GRACE:
+                found.bursts.append(f"{url} was asked again after {apart:.3f} s")

@@ -1,0 +1,17 @@
+"""Killed at any moment, a crawl loses nothing, shows nothing half made, and keeps its manners."""
+
+import pytest
+
+from tests.hostile.kills import kill, rows
+from tests.hostile.web import Web
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+TIMES = 3
+
+
+def test_a_crawl_that_is_killed_again_and_again_ends_as_any_other(tmp_path):
+    with Web(rows, tmp_path / "tls").served() as web:
+        found = kill(web, tmp_path / "project", times=TIMES, seed=0)
+    assert found.kills == TIMES
+    assert found.faults == []
+    assert found.pages > 400

@@ -1,0 +1,36 @@
+"""A revisit is counted, and its text is that of the record that it refers to: once."""
+
+from uuid import UUID
+
+import pytest
+
+from pipeline import engine, process
+from pipeline.config import FiltersConfig
+from pipeline.progress import LineProgress
+from storage import tables
+from storage.archive import Archive, Notes
+from storage.compression import SUFFIXES
+from storage.files import Files
+from storage.manifest import manifests
+from tests.storage.captures import STARTED_MS, capture
+
+FILTERS = FiltersConfig(preset="none", languages=())
+PAGE = b"<html><body>" + b"<p>Rivers run to the sea, and all of them are long.</p>" * 40 + b"</body></html>"
+
+
+@pytest.mark.parametrize("compression", SUFFIXES)
+def test_a_revisit_is_skipped_with_its_reason_and_the_page_is_a_document_once(tmp_path, crew, compression):
+    store = Files(tmp_path / "data")
+    made = Archive(store, "main", writer="w", user_agent="t", compression=compression)
+    for number in range(3):
+        one = capture(PAGE, wire=f"https://example.org/{number}", started_ms=STARTED_MS + number)
+        made.append(one, UUID(int=number), notes=Notes())
+        made.commit()
+    made.seal()
+    step, parts = process.step(FILTERS), process.parts(store, "main", FILTERS)
+    engine.run(store, step, parts, process.work, crew=crew, progress=LineProgress())
+    (manifest,) = manifests(store, "process", "main")
+    assert manifest.counts["keep.documents"] == 1
+    assert manifest.counts["extract/revisit.documents"] == 2
+    (name,) = store.list("documents/")
+    assert tables.read(store, name, tables.DOCUMENTS).column("url").to_pylist() == ["https://example.org/0"]

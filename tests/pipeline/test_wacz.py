@@ -1,0 +1,147 @@
+"""A WACZ holds what was archived, where its index says, and is the same each time."""
+
+import gzip
+import hashlib
+import json
+import zipfile
+from uuid import UUID
+
+import pytest
+
+from core import InputError
+from pipeline import wacz as exporting
+from pipeline.progress import LineProgress
+from pipeline.wacz import export_wacz
+from storage.archive import Archive, Notes
+from storage.files import Files
+from storage.records import read
+from tests.storage.captures import STARTED_MS, capture
+
+TITLES = ["First &amp; best", "Zweite  Seite", "Third"]
+
+
+def archived(root, compression="gzip", pages=30, **more):
+    """A crawl of HTML pages, a picture, a 404, and a page that says the same again."""
+    store = Files(root)
+    made = Archive(store, "main", writer="w", user_agent="t", compression=compression, **more)
+    for number in range(pages):
+        title = TITLES[number % 20 % len(TITLES)]
+        body = f"<html><head><title>{title}</title></head><p>{'text ' * 300}{number % 20}</html>".encode()
+        one = capture(body, wire=f"https://example.org/{number}", started_ms=STARTED_MS + number * 1000)
+        made.append(one, UUID(int=number), notes=Notes())
+        made.commit()
+    made.append(
+        capture(b"\x89PNG", headers=(("Content-Type", "image/png"),), wire="https://example.org/p"),
+        UUID(int=98),
+    )
+    made.append(capture(b"none", status=404, wire="https://example.org/none"), UUID(int=99))
+    made.seal()
+    return store
+
+
+def exported(store, out, title=""):
+    return export_wacz(store, "main", out, title, LineProgress())
+
+
+def lines_of(package):
+    """The index, read as readers do: by the blocks that the .idx names."""
+    data = package.read("indexes/index.cdx.gz")
+    first, *rest = package.read("indexes/index.idx").decode().splitlines()
+    assert first == '!meta 0 {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}'
+    lines = []
+    for entry in rest:
+        place = json.loads(entry[entry.index("{") :])
+        block = data[place["offset"] : place["offset"] + place["length"]]
+        assert place["digest"] == f"sha256:{hashlib.sha256(block).hexdigest()}"
+        found = gzip.decompress(block).decode().splitlines()
+        assert found[0].startswith(entry[: entry.index(" {")])
+        lines += found
+    assert lines == sorted(lines)
+    return lines
+
+
+@pytest.mark.parametrize("compression", ["gzip", "zstd"])
+def test_every_line_leads_to_its_record(tmp_path, compression):
+    store = archived(tmp_path / "data", compression, max_bytes=15_000)
+    made = exported(store, tmp_path / "x.wacz")
+    assert made.archives > 1
+    assert made.recompressed == (made.archives if compression == "zstd" else 0)
+    with zipfile.ZipFile(tmp_path / "x.wacz") as package:
+        lines = lines_of(package)
+        assert len(lines) == made.records == 32
+        found = set()
+        for line in lines:
+            row = json.loads(line[line.index("{") :])
+            with package.open(f"archive/{row['filename']}") as file:
+                record = next(read(file, int(row["offset"]), int(row["offset"]) + 1, name=row["filename"]))
+            assert (record.url, record.length, record.ref.digest) == (
+                row["url"],
+                int(row["length"]),
+                row["digest"],
+            )
+            found.add(record.type)
+        assert found == {"response", "revisit"}
+
+
+def test_pages_have_titles_and_times(tmp_path):
+    exported(archived(tmp_path / "data"), tmp_path / "x.wacz", "A title")
+    with zipfile.ZipFile(tmp_path / "x.wacz") as package:
+        header, *pages = map(json.loads, package.read("pages/pages.jsonl").decode().splitlines())
+        described = json.loads(package.read("datapackage.json"))
+    assert header == {"format": "json-pages-1.0", "id": "pages", "title": "All Pages"}
+    assert len(pages) == 30
+    assert ["title" in page for page in pages] == [True] * 20 + [False] * 10
+    assert pages[0] == {
+        "id": pages[0]["id"],
+        "url": "https://example.org/0",
+        "ts": "2026-01-02T03:04:05Z",
+        "title": "First & best",
+    }
+    assert pages[1]["title"] == "Zweite Seite"
+    assert len({page["id"] for page in pages}) == 30
+    assert described["title"] == "A title"
+    assert described["wacz_version"] == "1.1.1"
+    assert described["created"] == "2026-01-02T03:04:34Z"
+    assert described["mainPageUrl"] == "https://example.org/0"
+
+
+def test_the_package_names_every_file_with_its_digest(tmp_path):
+    exported(archived(tmp_path / "data"), tmp_path / "x.wacz")
+    with zipfile.ZipFile(tmp_path / "x.wacz") as package:
+        described = json.loads(package.read("datapackage.json"))
+        digest = json.loads(package.read("datapackage-digest.json"))
+        names = set(package.namelist()) - {"datapackage.json", "datapackage-digest.json"}
+        assert {each["path"] for each in described["resources"]} == names
+        for each in described["resources"]:
+            data = package.read(each["path"])
+            assert (each["bytes"], each["hash"]) == (len(data), f"sha256:{hashlib.sha256(data).hexdigest()}")
+        whole = package.read("datapackage.json")
+        assert digest == {"path": "datapackage.json", "hash": f"sha256:{hashlib.sha256(whole).hexdigest()}"}
+        stored = [each for each in package.infolist() if each.filename.startswith("archive/")]
+        assert all(each.compress_type == zipfile.ZIP_STORED for each in stored)
+        assert package.testzip() is None
+
+
+@pytest.mark.parametrize("compression", ["gzip", "zstd"])
+def test_the_same_storage_gives_the_same_bytes(tmp_path, compression):
+    store = archived(tmp_path / "data", compression)
+    for name in ("one", "two"):
+        exported(store, tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "one", "two"]
+
+
+def test_more_files_than_may_be_open_are_merged_in_rounds(tmp_path, monkeypatch):
+    store = archived(tmp_path / "data", max_bytes=5_000)
+    exported(store, tmp_path / "one")
+    monkeypatch.setattr(exporting, "OPEN_AT_MOST", 3)
+    exported(store, tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_nothing_archived_is_nothing_exported(tmp_path):
+    with pytest.raises(InputError, match="main: nothing of it is archived"):
+        exported(Files(tmp_path / "data"), tmp_path / "x.wacz")
+    assert not (tmp_path / "x.wacz").exists()
+    with pytest.raises(InputError, match="there is no directory"):
+        exported(archived(tmp_path / "data"), tmp_path / "no" / "x.wacz")

@@ -1,0 +1,225 @@
+"""A payload is written once; what is written in its place refers to what is durable."""
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from fastwarc.warc import ArchiveIterator
+
+from core import CorruptData
+from storage import archive as storage_archive
+from storage.archive import Archive, Notes, Revisit, recover
+from storage.compression import SUFFIXES
+from storage.files import Files
+from storage.originals import originals
+from storage.payloads import Payloads
+from storage.warc import payload_digest
+from tests.storage.captures import STARTED_MS, capture
+from tests.storage.reading import read, rows
+
+BIG = random.Random(1).randbytes(2_000)
+KINDS = list(SUFFIXES)
+
+
+@pytest.fixture
+def files(tmp_path):
+    return Files(tmp_path / "data")
+
+
+def archive(files, compression="gzip", **more):
+    return Archive(files, "main", writer="w", user_agent="t", compression=compression, **more)
+
+
+def records(files, kind="gzip"):
+    name = f"warc/main/main-w-00000{SUFFIXES[kind]}"
+    return list(read(files.path(name), name=name))
+
+
+def page(number, body=BIG, **more):
+    return capture(body, wire=f"https://example.org/{number}", started_ms=STARTED_MS + number, **more)
+
+
+def types(found):
+    return [record.type for record in found]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_payload_that_is_committed_is_not_written_again(files, kind):
+    made = archive(files, kind)
+    made.append(page(1), UUID(int=1), notes=Notes(outlinks=("https://example.org/x",)))
+    made.append(page(2), UUID(int=2))
+    made.commit()
+    ref = made.append(
+        page(3, headers=(("ETag", '"3"'), ("Content-Type", "text/html"))), UUID(int=3), notes=Notes()
+    )
+    manifest = made.seal()
+    assert manifest.counts == {"warcinfo": 1, "request": 3, "response": 2, "metadata": 2, "revisit": 1}
+    found = records(files, kind)
+    assert types(found) == [
+        *("warcinfo", "request", "metadata", "response"),
+        *("request", "response"),
+        *("request", "metadata", "revisit"),
+    ]
+    revisit = found[-1]
+    assert revisit.ref == ref
+    assert revisit.header("etag") == '"3"'
+    assert revisit.revisit == Revisit(
+        profile="identical-payload-digest",
+        refers_to=UUID(int=2).urn,
+        uri="https://example.org/2",
+        date_ms=STARTED_MS + 2,
+        digest=payload_digest(page(3)),
+    )
+    line = next(row for row in rows(files.path("warc/main/main-w-00000.cdxj.gz")) if row.url.endswith("/3"))
+    assert (line.mime, line.status, line.etag) == ("warc/revisit", 200, '"3"')
+    assert (line.offset, line.length, line.digest) == (ref.offset, ref.length, ref.digest)
+    whole = originals(files, [ref.file], [revisit.revisit])
+    assert whole[UUID(int=2).urn].payload == BIG
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        page(2, BIG[:1000]),
+        page(2, truncated="length"),
+        page(2, headers=(("Content-Encoding", "br"),)),
+        page(2, BIG + b"."),
+    ],
+)
+def test_another_payload_is_written(files, other):
+    made = archive(files)
+    for number, one in enumerate((page(1), page(0, BIG[:1000]), page(1, truncated="length"))):
+        made.append(one, UUID(int=number))
+    made.commit()
+    made.append(other, UUID(int=9))
+    made.seal()
+    assert types(records(files)).count("revisit") == 0
+
+
+def test_a_commit_that_fails_makes_nothing_known(files, monkeypatch):
+    made = archive(files)
+    made.append(page(1), UUID(int=1))
+    with monkeypatch.context() as broken:
+        broken.setattr("storage.openfile.os.fsync", lambda _: (_ for _ in ()).throw(OSError(5, "EIO")))
+        with pytest.raises(OSError, match="EIO"):
+            made.commit()
+    made.append(page(2), UUID(int=2))
+    made.commit()
+    made.append(page(3), UUID(int=3))
+    made.seal()
+    assert types(records(files))[1::2] == ["request"] * 3
+    assert types(records(files))[2::2] == ["response", "response", "revisit"]
+
+
+def test_what_is_remembered_is_bounded_and_the_least_used_is_forgotten():
+    known = Payloads(limit=2)
+    ones = [page(number, bytes([number]) * 2000) for number in range(3)]
+    for number, one in enumerate(ones[:2]):
+        known.appended(one, payload_digest(one), UUID(int=number))
+    known.committed()
+    assert known.find(ones[0], payload_digest(ones[0])) is not None
+    known.appended(ones[2], payload_digest(ones[2]), UUID(int=2))
+    known.committed()
+    assert len(known) == 2
+    assert [known.find(one, payload_digest(one)) is not None for one in ones] == [True, False, True]
+
+
+def test_no_revisits_where_none_are_wanted(files):
+    made = archive(files, payloads=0)
+    for number in range(3):
+        made.append(page(number), UUID(int=number))
+        made.commit()
+    made.seal()
+    assert types(records(files)).count("response") == 3
+
+
+def test_what_a_browser_made_lies_behind_the_response(files):
+    made = archive(files)
+    made.append(page(1), UUID(int=1))
+    about = {"mime": "text/html", "date_ms": STARTED_MS, "response_id": UUID(int=1)}
+    made.attach("conversion", b"<p>DOM", uri="https://example.org/1", record_id=UUID(int=2), **about)
+    ref = made.attach(
+        "resource", b"<p>DOM", uri="urn:view:https://example.org/1", record_id=UUID(int=3), **about
+    )
+    made.seal()
+    found = records(files)
+    assert types(found)[3:] == ["conversion", "resource"]
+    assert found[-1].payload == b"<p>DOM"
+    lines = {row.url: row for row in rows(files.path("warc/main/main-w-00000.cdxj.gz"))}
+    assert lines.keys() == {"https://example.org/1", "urn:view:https://example.org/1"}
+    assert lines["urn:view:https://example.org/1"].offset == ref.offset
+
+
+def test_what_is_no_warc_is_refused_and_nothing_is_written(files, monkeypatch):
+    made = archive(files)
+    made.append(page(1), UUID(int=1))
+    before = made.appended
+    monkeypatch.setattr(storage_archive, "notes_record", lambda *_, **__: b"no record")
+    with pytest.raises(CorruptData, match="breaks the rule 'head'"):
+        made.append(page(2), UUID(int=2), notes=Notes())
+    assert made.appended == before
+    made.append(page(3), UUID(int=3))
+    assert made.seal().counts["response"] == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cut_at_any_byte_of_the_last_two_records_exactly_the_whole_ones_are_recovered(
+    files, kind, monkeypatch
+):
+    made = archive(files, kind)
+    for number in range(2):
+        made.append(page(number), UUID(int=number), notes=Notes())
+        made.commit()
+    made.abandon()
+    (left,) = (files.root / "warc" / "main" / ".open").glob("*")
+    data, whole = left.read_bytes(), list(read(left))
+    assert types(whole)[-2:] == ["metadata", "revisit"]
+    monkeypatch.setattr("os.fsync", lambda _: None)  # thousands of them; the order of calls is another test's
+    name = f"warc/main/main-w-00000{SUFFIXES[kind]}"
+    for cut in range(whole[-2].offset, len(data) + 1):
+        left.write_bytes(data[:cut])
+        (found,) = recover(files, "main", lambda _: True)
+        expected = [each for each in whole if each.offset + each.length <= cut]
+        stored = files.read(name)
+        assert stored == data[: sum(each.length for each in expected)]
+        answers = [each for each in expected if each.type in {"response", "revisit"}]
+        assert [each.record_id for each in found.records] == [each.record_id for each in answers]
+        indexed = {row.offset for row in rows(files.path("warc/main/main-w-00000.cdxj.gz"))}
+        assert indexed == {each.offset for each in answers}
+        for stale in list(files.list()):
+            files.path(stale).unlink()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_recovered_and_sealed_files_are_the_same_bytes(tmp_path, kind):
+    stores = [Files(tmp_path / "sealed"), Files(tmp_path / "recovered")]
+    for store in stores:
+        made = archive(store, kind)
+        for number in range(3):
+            made.append(
+                page(number, headers=(("ETag", "x"), ("Last-Modified", "yesterday"))),
+                UUID(int=number),
+                notes=Notes(),
+            )
+            made.commit()
+        made.seal() if store is stores[0] else made.abandon()
+    recover(stores[1], "main", lambda _: True)
+    assert list(stores[0].list()) == list(stores[1].list())
+    assert all(stores[0].read(name) == stores[1].read(name) for name in stores[0].list())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fastwarc_finds_every_digest_right(files, kind):
+    made = archive(files, kind)
+    for number in range(3):
+        made.append(page(number), UUID(int=number), notes=Notes())
+        made.commit()
+    made.seal()
+    path = files.path(f"warc/main/main-w-00000{SUFFIXES[kind]}")
+    with path.open("rb") as file:
+        assert all(record.verify_block_digest() for record in ArchiveIterator(file, parse_http=False))
+    tool = Path(sys.executable).with_name("fastwarc")
+    assert subprocess.run([tool, "check", path], check=False, capture_output=True).returncode == 0
