@@ -152,7 +152,9 @@ class Crawl:
             self.bury(host, Outcome.FAILED, reason)
             host.dead = reason
 
-    def judge_page(self, host: Host, page: Page, fault: Fault | None, hold: int, granted: int, now: int) -> None:
+    def judge_page(
+        self, host: Host, page: Page, fault: Fault | None, hold: int, granted: int, now: int
+    ) -> None:
         """As `judge`, of a page: where its host has several origins, it may be one's own fault."""
         origin = self.origins[page.found.url.origin]
         if host.several and fault in OWN:

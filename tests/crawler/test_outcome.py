@@ -65,7 +65,16 @@ def test_what_no_response_means(reason, outcome, fault):
 
 @pytest.mark.parametrize(
     ("status", "fault"),
-    [(200, None), (403, "forbidden"), (404, None), (408, None), (429, "busy"), (500, "server"), (502, "server"), (503, "busy")],
+    [
+        (200, None),
+        (403, "forbidden"),
+        (404, None),
+        (408, None),
+        (429, "busy"),
+        (500, "server"),
+        (502, "server"),
+        (503, "busy"),
+    ],
 )
 def test_what_a_status_says_of_the_host(status, fault):
     assert of_response(status, truncated=None, retry_after=None, now_ms=NOW, attempt=0).fault == fault

@@ -382,9 +382,16 @@ async def test_faults_in_a_row_open_the_circuit_and_an_answer_closes_it(worker, 
 
 
 @pytest.mark.parametrize(
-    ("delay", "waits"), [(5 * SECOND, (MINUTE, 2 * MINUTE, HOUR)), (500, (30_000, MINUTE, HOUR // 2)), (0, (2_000, 4_000, 2 * MINUTE))]
+    ("delay", "waits"),
+    [
+        (5 * SECOND, (MINUTE, 2 * MINUTE, HOUR)),
+        (500, (30_000, MINUTE, HOUR // 2)),
+        (0, (2_000, 4_000, 2 * MINUTE)),
+    ],
 )
-async def test_rests_that_nobody_asked_for_are_shorter_where_hosts_are_asked_sooner(worker, found, delay, waits):
+async def test_rests_that_nobody_asked_for_are_shorter_where_hosts_are_asked_sooner(
+    worker, found, delay, waits
+):
     await worker.frontier.add(numbered(found, "a.test", 40))
     await worker.settle(await worker.pages(1, delay=delay))
     first, second, longest = waits
@@ -554,7 +561,9 @@ async def fail_robots(worker, fault=Fault.CONNECT):
     return pages
 
 
-@pytest.mark.parametrize("fault", [Fault.CONNECT, Fault.TLS, Fault.RESET, Fault.TIMEOUT, Fault.SERVER, Fault.BUSY])
+@pytest.mark.parametrize(
+    "fault", [Fault.CONNECT, Fault.TLS, Fault.RESET, Fault.TIMEOUT, Fault.SERVER, Fault.BUSY]
+)
 async def test_an_origin_that_cannot_be_had_holds_no_other_of_its_host(worker, found, fault):
     await worker.frontier.add([found(f"{origin}/{i}") for i in range(10) for origin in (DEAD, GOOD)])
     done, asked = 0, 0
