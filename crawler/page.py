@@ -111,7 +111,7 @@ def _read(lease: Lease, found: Answer, known: Container[str], obey: Container[st
         return Reading(
             settlement=settled(lease, judgement), rights=rights(found.headers, at_ms=found.received_ms)
         )
-    html, said = utf8(found.body, found.header("content-type")), NOTHING
+    (html, codec), said = utf8(found.body, found.header("content-type")), NOTHING
     match suspicion(found.header, html):
         case "block_page":
             return Reading(settlement=settled(lease, BLOCKED))
@@ -121,7 +121,7 @@ def _read(lease: Lease, found: Answer, known: Container[str], obey: Container[st
             said = sketch(html, lease.url.text)
         case why:
             judgement = replace(judgement, reason=why)
-    page = links(html, lease.url.wire)
+    page = links(html, lease.url.wire, codec)
     urls = _targets(page, found.rendering.went if found.rendering else ())
     told = rights(found.headers, page.metas, at_ms=found.received_ms)
     followed: tuple[Discovery, ...] = ()
@@ -158,7 +158,7 @@ def rights_of(found: Answer, base: str) -> Rights:
     """What the page, and its server, say of how it may be used."""
     metas: tuple[tuple[str, str], ...] = ()
     if 200 <= found.status < 300 and found.body and _is_html(found):
-        metas = links(utf8(found.body, found.header("content-type")), base).metas
+        metas = links(utf8(found.body, found.header("content-type"))[0], base).metas
     return rights(found.headers, metas, at_ms=found.received_ms)
 
 
