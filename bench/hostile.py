@@ -22,7 +22,9 @@ from pathlib import Path
 
 from tests.hostile import kills, polite, rows
 from tests.hostile.archive import CHECKS
-from tests.hostile.play import Played, Project, play
+from tests.hostile.play import play
+from tests.hostile.project import Project
+from tests.hostile.seen import Played
 from tests.hostile.web import Web
 
 PEER_LIMIT_S = 400

@@ -14,6 +14,8 @@ page comes to the same either way.
 7. A sitemap (`listed`) is no page: it leads to what it lists, and what it redirects to is a sitemap. Its note goes on.
 8. What stands in the place of a page (`extract.suspicion`) says nothing new, whatever it says. A block is the host's way
    to say that it is busy: the page is asked for again, later.
+9. Of a page that was rendered counts what its browser saw, even if the answer is as it was; where its scripts would have gone
+   is a link of it.
 """
 
 import re
@@ -77,7 +79,10 @@ def read(
 ) -> Reading:
     """Return what an answer comes to: `settlement`, and what goes into the archive with it."""
     before = decode(lease.note)
-    if before.kind == "page" and unchanged(before, found.status, found.digest, whole=found.truncated is None):
+    is_same = found.rendering is None and unchanged(
+        before, found.status, found.digest, whole=found.truncated is None
+    )
+    if before.kind == "page" and is_same:
         reading = Reading(settlement=settled(lease, UNCHANGED))
     else:
         reading = _read(lease, found, known, obey)
@@ -97,6 +102,8 @@ def _read(lease: Lease, found: Answer, known: Container[str], obey: Container[st
     )
     if judgement.outcome is Outcome.REDIRECTED:
         return _redirected(lease, found)
+    if found.rendering is not None and found.rendering.problem:
+        judgement = replace(judgement, reason=found.rendering.problem)
     if is_sitemap(lease):
         return Reading(settlement=_of_sitemap(lease, found, judgement, known))
     again = judgement.outcome is Outcome.RETRY  # nothing is read of what is to come once more
@@ -104,7 +111,7 @@ def _read(lease: Lease, found: Answer, known: Container[str], obey: Container[st
         return Reading(
             settlement=settled(lease, judgement), rights=rights(found.headers, at_ms=found.received_ms)
         )
-    html, said = utf8(found.body, found.header("content-type")), NOTHING
+    (html, codec), said = utf8(found.body, found.header("content-type")), NOTHING
     match suspicion(found.header, html):
         case "block_page":
             return Reading(settlement=settled(lease, BLOCKED))
@@ -114,8 +121,8 @@ def _read(lease: Lease, found: Answer, known: Container[str], obey: Container[st
             said = sketch(html, lease.url.text)
         case why:
             judgement = replace(judgement, reason=why)
-    page = links(html, lease.url.wire)
-    urls = _targets(page)
+    page = links(html, lease.url.wire, codec)
+    urls = _targets(page, found.rendering.went if found.rendering else ())
     told = rights(found.headers, page.metas, at_ms=found.received_ms)
     followed: tuple[Discovery, ...] = ()
     if leads_on(lease) and not ("nofollow" in obey and "nofollow" in told.robots):
@@ -151,7 +158,7 @@ def rights_of(found: Answer, base: str) -> Rights:
     """What the page, and its server, say of how it may be used."""
     metas: tuple[tuple[str, str], ...] = ()
     if 200 <= found.status < 300 and found.body and _is_html(found):
-        metas = links(utf8(found.body, found.header("content-type")), base).metas
+        metas = links(utf8(found.body, found.header("content-type"))[0], base).metas
     return rights(found.headers, metas, at_ms=found.received_ms)
 
 
@@ -208,11 +215,11 @@ def _redirected(lease: Lease, found: Answer) -> Reading:
     return Reading(settlement=ended, outlinks=() if url is None else (url.wire,))
 
 
-def _targets(page: Page) -> list[Url]:
+def _targets(page: Page, went: tuple[str, ...]) -> list[Url]:
     """All that a page leads to, each once, but for what no crawl follows."""
     folder, base = _bases(page.base)
     found: dict[Url, None] = {}
-    for href in page.hrefs:
+    for href in (*page.hrefs, *went):
         link = _link if len(href) <= _SHORT else _link.__wrapped__
         url = link(href, base if href[0] == "?" else folder)
         if url is not None:

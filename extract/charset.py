@@ -83,12 +83,16 @@ def decode(body: bytes, content_type: str | None) -> Decoded:
     return Decoded(text=_text(body, codec), charset=name, source="detected")
 
 
-def utf8(body: bytes, content_type: str | None) -> bytes:
-    """The page that `decode` reads, in UTF-8; its own bytes where they are that already."""
+def utf8(body: bytes, content_type: str | None) -> tuple[bytes, str]:
+    """The page that `decode` reads, in UTF-8, its own bytes where they are that already; and the codec in which browsers
+    write the queries of its links (HTML standard, encoding-parse a URL), empty for UTF-8.
+    """
     if b"\0" not in body and ESCAPE not in body and _is_utf8(body):
         # Whoever declares another encoding is disproved, or means ASCII in either.
-        return body.removeprefix(codecs.BOM_UTF8)
-    return decode(body, content_type).text.encode(errors="replace")
+        return body.removeprefix(codecs.BOM_UTF8), ""
+    decoded = decode(body, content_type)
+    unicode = decoded.charset.startswith("utf-")
+    return decoded.text.encode(errors="replace"), "" if unicode else _known(decoded.charset)[1]
 
 
 def _disproved(name: str, body: bytes, *, utf8: bool) -> bool:

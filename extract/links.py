@@ -1,7 +1,7 @@
 """Links of a page, as written, in the order in which they stand.
 
 1. Links are what a reader can follow: `a`, `area`, frames, and the relations of the head that lead to pages (next,
-   canonical, index, alternate...). `<base href>` counts once, the first.
+   canonical, index, alternate...); and where a `<meta>` sends him. `<base href>` counts once, the first.
 2. Tags are told from text as the HTML standard's tokenizer tells them (section 13.2.5), by one regular expression
    that never looks back: comments, scripts, styles and other raw text, quoted attributes. No tree is built: where a
    link stands in it does not matter, and building it is what a page can make cost hours. Time and memory are
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 from html.entities import html5
+from urllib.parse import quote
 
 import ada_url
 
@@ -92,6 +93,13 @@ _ATTRIBUTE = re.compile(
     rf"""[\t\n\f\r /]*+({_NAME})(?:{_SPACE}*+={_SPACE}*+(?:"([^"]*+)"?|'([^']*+)'?|([^\t\n\f\r >"'][^\t\n\f\r >]*+)?+))?+""".encode()
 )
 _REFERENCE = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|([a-zA-Z][a-zA-Z0-9]*)(;|(?!=)))")
+_REFRESH = re.compile(
+    r"""[\t\n\f\r ]*+(?:[0-9]++[0-9.]*+|\.[0-9.]*+)(?=[\t\n\f\r ;,])[\t\n\f\r ]*+[;,]?+[\t\n\f\r ]*+"""
+    r"""(?:[uU][rR][lL][\t\n\f\r ]*+=[\t\n\f\r ]*+)?+(["']?+)(.*+)""",
+    re.DOTALL,
+)
+_FOREIGN = re.compile(r"[^\x00-\x7f]+")
+_SAFE_IN_QUERY = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "\"#<>'")
 _BLANK = "".join(map(chr, range(0x21)))
 """What the URL parser strips (URL standard, basic URL parser, step 1)."""
 
@@ -119,8 +127,11 @@ class Page:
         )
 
 
-def links(html: bytes, url: str) -> Page:
-    """The links of a page in UTF-8 that was found at `url`. Never raises."""
+def links(html: bytes, url: str, codec: str = "") -> Page:
+    """The links of a page in UTF-8 that was found at `url`; `codec` is that of their queries (`extract.charset.utf8`).
+
+    Never raises.
+    """
     found: dict[bytes, None] = {}
     metas: list[tuple[str, str]] = []
     base, left = "", 0
@@ -130,25 +141,21 @@ def links(html: bytes, url: str) -> Page:
         if href is None:
             if name is None and frame is None:
                 continue
-            told = _attributes(rest or of_frame)
-            match (name or frame).lower():
-                case b"base":
-                    base = base or told.get("href", "")
-                    continue
-                case b"meta":
-                    if "name" in told and "content" in told and len(metas) < MOST_META:
-                        metas.append((told["name"].strip(_BLANK).lower(), told["content"]))
-                    continue
-                case b"link":
-                    href = told.get("href", "").encode() if _leads_to_a_page(told) else b""
-                case _:
-                    href = told.get("src", "").encode()
+            kind, told = (name or frame).lower(), _attributes(rest or of_frame)
+            if kind == b"base":
+                base = base or told.get("href", "")
+                continue
+            if kind == b"meta" and "name" in told and "content" in told and len(metas) < MOST_META:
+                metas.append((told["name"].strip(_BLANK).lower(), told["content"]))
+            href = _leads_to(kind, told).encode(errors="replace")
         if len(found) < LIMIT:
             found[href] = None
         elif href not in found:
             left += 1
     hrefs = dict.fromkeys(_written(href) for href in found if len(href) <= LONGEST)
     hrefs.pop("", None)
+    if codec:
+        hrefs = dict.fromkeys(_queried(href, codec) for href in hrefs)
     return Page(base=_joined(base, url), hrefs=tuple(hrefs), metas=tuple(metas), truncated=left)
 
 
@@ -179,12 +186,45 @@ def _attributes(rest: bytes) -> dict[str, str]:
     return told
 
 
-def _leads_to_a_page(told: dict[str, str]) -> bool:
-    # A feed or another format is an alternate as well; only other languages and views are pages.
-    return (
-        not FOLLOWED_RELS.isdisjoint(told.get("rel", "").lower().split())
-        and (told.get("type") or "text/html") == "text/html"
-    )
+def _refreshed(content: str) -> str:
+    """Where a <meta> sends a reader (HTML standard, shared declarative refresh steps); empty where it stays."""
+    found = _REFRESH.match(content)
+    if found is None:
+        return ""
+    quote, target = found.groups()
+    return target.partition(quote)[0] if quote else target
+
+
+def _queried(href: str, codec: str) -> str:
+    """The link with its query in the page's own encoding (URL standard, percent-encode after encoding)."""
+    if href.isascii() or "?" not in href:
+        return href
+    path, _, query = href.partition("?")
+    return f"{path}?{_FOREIGN.sub(lambda some: _quoted(some[0], codec), query)}"
+
+
+def _quoted(text: str, codec: str) -> str:
+    try:
+        return quote(text.encode(codec), safe=_SAFE_IN_QUERY)
+    except UnicodeEncodeError:
+        if len(text) == 1:
+            return f"%26%23{ord(text)}%3B"
+        return "".join(_quoted(character, codec) for character in text)
+
+
+def _leads_to(kind: bytes, told: dict[str, str]) -> str:
+    """Where an element of the head, or a frame, leads; empty where nowhere."""
+    match kind:
+        case b"meta":
+            return (
+                _refreshed(told.get("content", "")) if told.get("http-equiv", "").lower() == "refresh" else ""
+            )
+        case b"link":
+            # A feed or another format is an alternate as well; only other languages and views are pages.
+            is_page = (told.get("type") or "text/html") == "text/html"
+            followed = not FOLLOWED_RELS.isdisjoint(told.get("rel", "").lower().split())
+            return told.get("href", "") if is_page and followed else ""
+    return told.get("src", "")
 
 
 def _joined(base: str, url: str) -> str:

@@ -141,14 +141,16 @@ async def test_a_hop_to_another_host_holds_it_and_waits_for_its_delay():
             holds.append((host, ms))
 
     keeper = Keeper(10)
-    async with Server({"/r": rules("")}, address="127.0.0.2").serve() as other:
-        async with Server({"/robots.txt": redirect(f"{other.url}/r")}).serve() as server:
-            client = Client(user_agent="t", max_body=1_000_000, timeout_s=2, allow=networks(("127.0.0.0/8",)))
-            try:
-                under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
-                found = await ask(client, under, Entrance(keeper, 0, 30))
-            finally:
-                await client.close()
+    async with (
+        Server({"/r": rules("")}, address="127.0.0.2").serve() as other,
+        Server({"/robots.txt": redirect(f"{other.url}/r")}).serve() as server,
+    ):
+        client = Client(user_agent="t", max_body=1_000_000, timeout_s=2, allow=networks(("127.0.0.0/8",)))
+        try:
+            under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
+            found = await ask(client, under, Entrance(keeper, 0, 30))
+        finally:
+            await client.close()
     assert (found.answer.rule, len(found.captures)) == ("rules", 2)
     assert keeper.asked == [("host 127.0.0.2", 0)]
     assert holds == [("127.0.0.2", 70), ("127.0.0.2", 30)]

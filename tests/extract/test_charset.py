@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.charset import decode
+from extract.charset import decode, utf8
 
 GERMAN = "Grüße aus Köln, wo die Brücke über den Fluss führt, schön und groß"
 RUSSIAN = "Привет из города на реке, где мост ведёт на другой берег и обратно"
@@ -97,3 +97,18 @@ def test_a_long_header_costs_no_more_than_its_length():
     begun = time.process_time()
     decode(b"text", "charset=" + " " * 100_000)
     assert time.process_time() - begun < 1
+
+
+@pytest.mark.parametrize(
+    ("charset", "codec"),
+    [
+        ("utf-8", ""),
+        ("windows-1251", "cp1251"),
+        ("iso-8859-1", "cp1252"),
+        ("gb18030", "gb18030"),
+        ("utf-16le", ""),
+    ],
+)
+def test_queries_are_written_in_the_encoding_of_their_page(charset, codec):
+    body = "<p>größe".encode(charset, errors="ignore") if codec != "cp1251" else "<p>Привет".encode(charset)
+    assert utf8(body, f"text/html; charset={charset}")[1] == codec

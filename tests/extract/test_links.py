@@ -1,5 +1,7 @@
 """Links as a reader finds them, each once."""
 
+from html import escape
+
 import ada_url
 import pytest
 from hypothesis import example, given
@@ -206,3 +208,30 @@ def test_no_page_takes_more_than_time_in_proportion(html):
 @given(st.binary(max_size=300))
 def test_nothing_raises(html):
     links(html, BASE)
+
+
+@pytest.mark.parametrize(
+    ("content", "target"),
+    [
+        ("0;URL='/ring'", "/ring"),
+        ("3 ; url = /onwards", "/onwards"),
+        ("0;/there", "/there"),
+        (".5, URL=/there", "/there"),
+        ('0; url="/quoted"and more', "/quoted"),
+        ("5", None),
+        ("url=/no-time", None),
+        ("soon; url=/no-time", None),
+    ],
+)
+def test_where_a_meta_sends_a_reader_is_a_link(content, target):
+    page = f"<meta http-equiv=Refresh content='{escape(content)}'>".encode()
+    assert links(page, "http://e/").hrefs == (() if target is None else (target,))
+
+
+@pytest.mark.parametrize(
+    ("codec", "query"),
+    [("", "größe€"), ("cp1252", "gr%F6%DFe%80"), ("cp1251", "gr%26%23246%3B%26%23223%3Be%88")],
+)
+def test_the_query_of_a_link_is_written_as_its_page_is(codec, query):
+    page = '<a href="/größe?q=größe€">'.encode()
+    assert links(page, "http://e/", codec).hrefs == (f"/größe?q={query}",)

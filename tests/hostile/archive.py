@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.hostile import warc
 from tests.hostile.host import Exchange
-from tests.hostile.play import Played, final
+from tests.hostile.seen import Played, final
 
 Check = Callable[[Played], None]
 CHECKS: dict[str, Check] = {}

@@ -4,14 +4,10 @@ import asyncio
 import struct
 import time
 
+import hpack
+
 from tests.hostile.host import NOT_FOUND, Exchange, Host, send
 
-try:
-    import hpack
-except ImportError:  # comes with the crawler's own h2
-    hpack = None  # type: ignore[assignment]
-
-AVAILABLE = hpack is not None
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RST, SETTINGS, PUSH, PING, GOAWAY, WINDOW, CONTINUATION = 0, 1, 3, 4, 5, 6, 7, 8, 9
 END_STREAM, ACK, END_HEADERS = 1, 1, 4

@@ -19,10 +19,11 @@ from pathlib import Path
 
 import psutil
 
-from frontier import Frontier
+from frontier import Frontier, canonical
 from frontier.connect import connect
-from tests.hostile.play import TOML, Hurry, Project
+from tests.hostile.play import TOML
 from tests.hostile.polite import rows as polite
+from tests.hostile.project import Hurry, Project
 from tests.hostile.rows import bodies, documents, framing, heads
 from tests.hostile.rows.row import GOOD, Row, There
 from tests.hostile.web import Web
@@ -36,7 +37,9 @@ SLOW = ("Retry-After", "Crawl-delay")
 def rows(there: There) -> list[Row]:
     """The polite web, but for what waits on purpose, and much of the hostile one."""
     hostile = [row for module in (framing, heads, bodies, documents) for row in module.rows(there)]
-    return [row for row in (*polite(there), *hostile) if not any(word in row.name for word in SLOW)]
+    return [
+        row for row in (*polite(there), *hostile) if not (row.host or any(word in row.name for word in SLOW))
+    ]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -141,25 +144,31 @@ def _judge(
     data = project.directory / "data"
     found.torn += [f"{path} is open" for path in data.rglob("*") if ".open" in path.parts and path.is_file()]
     records = project.records
-    kept = Counter(record.url for record in records if record.type in {"response", "revisit"})
+    kept = Counter(_page(record.url) for record in records if record.type in {"response", "revisit"})
+    retried = Counter(one["url"] for one in project.settled if one["outcome"] == "retry")
     for row in web.rows:
         host, url = web.hosts[row.name], web.url(row)
         log = host.log[begun[row.name] :]
-        paths = Counter(one.path for one in log)
+        paths = Counter(_page(url + one.path) for one in log)
         once = {path for path, asked in row.asked.items() if asked == (1, 1)} | (
             {"/", *GOOD} if row.good else set()
         )
         found.pages += len(once)
-        found.lost += [f"{url}{path} is lost" for path in once if not kept[url + path]]
-        found.again += sum(max(paths[path] - 1, 0) for path in once)
-        found.archived_twice += sum(max(kept[url + path] - 1, 0) for path in once)
+        found.lost += [f"{url}{path} is lost" for path in once if not kept[_page(url + path)]]
+        pages = {_page(url + path) for path in once}
+        found.again += sum(max(paths[page] - 1 - retried[page], 0) for page in pages)
+        found.archived_twice += sum(max(kept[_page(url + path)] - 1, 0) for path in once)
         no = [path for path, asked in row.asked.items() if asked == (0, 0)]
-        found.forbidden += [f"{url}{path} was asked for" for path in no if paths[path]]
-        found.forbidden += [
-            f"{url}{path} was asked for" for path in paths if path.startswith(row.never or ("\0",))
-        ]
+        found.forbidden += [f"{url}{path} was asked for" for path in no if paths[_page(url + path)]]
+        never = tuple(url + beginning for beginning in row.never)
+        found.forbidden += [f"{page} was asked for" for page in paths if never and page.startswith(never)]
         times = sorted(one.begun for one in log)
         for one, two in itertools.pairwise(times):
             apart = two - one + sum(by for at, by in leaps if one < at <= two)
             if apart < DELAY_S * GRACE:
                 found.bursts.append(f"{url} was asked again after {apart:.3f} s")
+
+
+def _page(url: str) -> str:
+    """Which page a URL stands for: where it is written in several ways, any of them may be the one that is asked for."""
+    return canonical(url).text

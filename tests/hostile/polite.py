@@ -14,7 +14,7 @@ import brotli
 from tests.crawler.server import links, page, redirect, spelled
 from tests.hostile.host import ALLOW_ALL, Exchange
 from tests.hostile.rows.robots import in_turn, text
-from tests.hostile.rows.row import GOOD, NAMED, Row, There
+from tests.hostile.rows.row import GOOD, Row, There
 from tests.hostile.rows.sitemaps import index, urlset
 
 MIN_DELAY = 0.25
@@ -281,8 +281,6 @@ def mapped(there: There) -> list[Row]:
 
 def shared(there: There) -> list[Row]:
     """Six names of one address: the host that answers for all is the first row's."""
-    if not NAMED:
-        return []
 
     def apart(seen):
         found = sorted(one.begun for one in seen.host.log)

@@ -7,9 +7,10 @@ from tests.hostile import warc
 from tests.hostile.archive import CHECKS
 from tests.hostile.failing import FAILING_REVISIT
 from tests.hostile.host import Exchange
-from tests.hostile.play import Played, Project, Seen
+from tests.hostile.project import Project
 from tests.hostile.rows.robots import in_turn
 from tests.hostile.rows.row import Row
+from tests.hostile.seen import Played, Seen
 from tests.hostile.web import Web
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

@@ -5,7 +5,7 @@ The canary listens on 127.0.0.1, which no row allows. A link, a redirect, a base
 
 from tests.crawler.nameserver import NXDOMAIN, SERVFAIL, A
 from tests.crawler.server import links, page, redirect
-from tests.hostile.rows.row import NAMED, Row, There
+from tests.hostile.rows.row import Row, There
 
 SPELLINGS = {
     "dotted": "127.0.0.1",
@@ -134,7 +134,7 @@ def rows(there: There) -> list[Row]:
     inside = {name: f"http://{host}:{there.canary}/secret" for name, host in SPELLINGS.items()}
     hops = {f"/r-{number}": redirect(url) for number, url in enumerate(inside.values())}
     return [
-        *(named(there) if NAMED else []),
+        *named(there),
         Row(
             number=33,
             name="IPv6 alone",

@@ -13,11 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.config import CrawlerConfig
 from tests.hostile.host import ALLOW_ALL, Answer, Talk
 
-NAMED = hasattr(CrawlerConfig(), "nameservers")
-"""Whether a crawl can be told whom to ask for names."""
 ABSENT = "absent"
 """There is no response record."""
 GOOD = ("/good-1", "/good-2", "/good-3")
@@ -70,7 +67,7 @@ class Row:
     never: tuple[str, ...] = ()
     """Beginnings of paths that nobody may ask for."""
     also: Callable[[Any], None] | None = None
-    """What else must hold, of `play.Seen`; raises `AssertionError`."""
+    """What else must hold, of `seen.Seen`; raises `AssertionError`."""
 
     def __repr__(self) -> str:
         return f"<row {self.number}: {self.name}>"

@@ -5,7 +5,7 @@ import asyncio
 from tests.crawler.server import page
 from tests.hostile import h2
 from tests.hostile.host import Host
-from tests.hostile.rows.row import NAMED, Row, There
+from tests.hostile.rows.row import Row, There
 
 
 def untrusted(name, tls, ended):
@@ -119,4 +119,4 @@ def rows(_: There) -> list[Row]:
     sni = Row(
         number=32, name="TLS that wants a name", tls="sni", host="sni.test", answers={"/fine": page("fine")}
     )
-    return [*tls(), *([sni] if NAMED else []), *(streams() if h2.AVAILABLE else [])]
+    return [*tls(), sni, *streams()]

@@ -1,0 +1,135 @@
+"""`Project`: a directory of thresher's and the commands that are run in it; `Hurry`, which moves its clock."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from redis import Redis
+
+from frontier.server import embedded
+from tests.hostile import warc
+from tests.hostile.command import LEDGER
+from tests.hostile.web import Web
+
+ROOT = Path(__file__).parents[2]
+LEAP_MS = 5_000
+"""The first leap; each one that brings nothing is followed by one twice as long,"""
+LONGEST_LEAP_MS = 640_000
+"""up to this."""
+LOOK_S = 0.05
+
+
+class Hurry:
+    """Moves the frontier's clock ahead whenever nothing is under way: what waits an hour waits some tenths of a second.
+
+    Nothing is moved while a lease is open, so time-outs and delays under way are what they are. Every leap is noted.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._redis = Redis(unix_socket_path=address.removeprefix("unix://"))
+        self.leaps: list[tuple[float, float]] = []
+        """When, in seconds since the epoch, and by how many seconds."""
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        self._redis.close()
+
+    def _run(self) -> None:
+        idle = 0
+        before: list[bytes | None] = []
+        while not self._stop.wait(LOOK_S):
+            keys = [key for key in self._redis.scan_iter("*count") if self._redis.hexists(key, "steady")]
+            open_ = sum(self._redis.hlen(key[: -len(b"count")] + b"leases") for key in keys)
+            walls = [self._redis.hget(key, "wall") for key in keys]
+            if walls == before:
+                continue  # nobody has asked since: the worker is busy with itself
+            before = walls
+            idle = idle + 1 if keys and not open_ else 0
+            if idle % 2:
+                continue
+            leap = min(LEAP_MS << max(idle // 2 - 1, 0), LONGEST_LEAP_MS) if idle else 0
+            for key in keys if leap else ():
+                self._redis.hincrby(key, "steady", leap)
+            if leap:
+                self.leaps.append((time.time(), leap / 1000))
+
+
+class Project:
+    """A directory of thresher's, and the commands that are run in it."""
+
+    def __init__(self, directory: Path, web: Web | None, *, toml: str) -> None:
+        self.directory, self.ledger = directory, directory / "ledger.jsonl"
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "thresher.toml").write_text(toml)
+        self.environment = {**os.environ, LEDGER: str(self.ledger), "PYTHONPATH": str(ROOT)}
+        if web is not None:
+            self.environment["SSL_CERT_FILE"] = str(web.authority.bundle)
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "tests.hostile.command", *words]
+
+    def run(self, *words: str, limit_s: float = 300) -> dict:
+        """What a command answers in JSON. Raises `AssertionError` where it fails, or takes too long."""
+        done = subprocess.run(
+            self.command(*words, "--json"),
+            cwd=self.directory,
+            env=self.environment,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=limit_s,
+        )
+        assert done.returncode == 0, (
+            f"{words}: {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+        )
+        return json.loads(done.stdout)
+
+    def start(self, *words: str) -> subprocess.Popen:
+        """A command that runs by itself, in a session of its own."""
+        log = (self.directory / "log").open("a")
+        return subprocess.Popen(
+            self.command(*words),
+            cwd=self.directory,
+            env=self.environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+    def seed(self, urls: Sequence[str], *, scope: str, name: str = "main", more: Sequence[str] = ()) -> dict:
+        path = self.directory / f"seeds-{scope}.txt"
+        path.write_text("\n".join(urls))
+        return self.run("seed", str(path), "--crawl", name, "--scope", scope, *more)
+
+    @contextmanager
+    def frontier(self) -> Iterator[str]:
+        """Address of the embedded frontier, which runs as long as the context at least."""
+        with embedded(self.directory / ".thresher" / "redis") as address:
+            yield address
+
+    @property
+    def settled(self) -> list[dict]:
+        """How every lease ended, in order."""
+        return (
+            [json.loads(line) for line in self.ledger.read_text().splitlines()]
+            if self.ledger.exists()
+            else []
+        )
+
+    @property
+    def records(self) -> list[warc.Record]:
+        return warc.archived(self.directory / "data")
