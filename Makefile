@@ -11,10 +11,10 @@ LOCK    = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11
 demo: $(VENV)/demo.stamp             ## the main job, offline, on a small web made here
 	$(BIN)/python -m demo
 
-test: $(VENV)/test.stamp            ## the whole suite but what is marked slow
+test: $(VENV)/test.stamp $(VENV)/chromium.stamp  ## the whole suite but what is marked slow
 	$(BIN)/python -m pytest -m "not slow"
 
-test-slow: $(VENV)/test.stamp   ## what `make test` leaves out
+test-slow: $(VENV)/test.stamp $(VENV)/chromium.stamp  ## what `make test` leaves out
 	$(BIN)/python -m pytest -m slow
 
 check: $(VENV)/test.stamp           ## format, lint, types, layers
@@ -48,4 +48,14 @@ $(VENV)/demo.stamp: requirements.lock pyproject.toml
 
 $(VENV)/test.stamp: requirements-test.lock $(VENV)/demo.stamp
 	$(INSTALL) --require-hashes -r requirements-test.lock
+	touch $@
+
+# Pages are rendered in Chromium, which is no Python package. Where it cannot be installed, the tests that need it skip.
+$(VENV)/chromium.stamp: | $(VENV)/test.stamp
+	@for name in chromium chromium-browser google-chrome-stable google-chrome chrome; do \
+		command -v $$name >/dev/null && break; \
+	done || { \
+		as=; [ "$$(id -u)" = 0 ] || as="sudo -n"; export DEBIAN_FRONTEND=noninteractive; \
+		$$as timeout 300 apt-get update -qq && $$as timeout 600 apt-get install -y -qq --no-install-recommends chromium; \
+	} >$(VENV)/chromium.log 2>&1 || echo "no Chromium, and it cannot be installed ($(VENV)/chromium.log): its tests skip"
 	touch $@

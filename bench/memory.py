@@ -84,7 +84,7 @@ async def watched(
             pages = (await frontier.stats()).outcomes[Outcome.FETCHED]
             try:
                 seen.append((pages, meter.rss() / 1e6, server.rss() / 1e6))
-            except (OSError, ValueError, IndexError):
+            except (OSError, StopIteration):
                 break  # it has ended
     finally:
         await link.aclose()

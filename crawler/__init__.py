@@ -2,12 +2,13 @@
 
 **The life of an exchange.** The frontier grants a *lease* (`loop`), because a download slot is free. If the
 origin's robots rules forbid the page (`robots`), the lease is settled without a word to the server. Otherwise it
-becomes a request of Scrapy's engine (`spider`, `scheduler`) and goes to the wire (`handler`, `wire`): the host's
+goes to the wire (`spider`, `handler`, `wire`), through Scrapy's engine and scheduler where something is plugged in there: the host's
 name is looked up, and its address *entered* (`entrance`); where it is not the address's turn the lease goes back.
 Every address is checked when it is connected to, every byte is taken down in both directions, and the response is what
 the bytes say: `wire` tells its own story. The lease is *released*: its host's delay begins.
 
-What came is a *capture*, or a failure; both are data. Outcome and links are found in it (`outcome`, `page`), and
+What came is a *capture*, or a failure; both are data. Outcome and links are found in it (`outcome`, `page`), aside in another
+process where that may take long or may have killed a worker before (`aside`), and
 the settler (`settle`) appends it to the archive, waits until it is durable, and *settles* the lease together with
 what was found. A worker that has a `screen` archives no more than a note of the pages that it drops. Redirects are never followed: their targets are discoveries like any other link. Only a
 robots.txt is followed through its redirects, as RFC 9309 says.

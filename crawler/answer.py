@@ -1,10 +1,11 @@
 """`Answer`: what a server said, as far as links and outcome need it: of a capture, or of a record in the archive."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from core import Capture
 from core.capture import Truncation
+from crawler.rendered import CONTENT_TYPE, Note
 from crawler.wire import Headers, field
 from storage.payload import content_decoded
 from storage.records import PAYLOAD_LIMIT, mime_of
@@ -29,6 +30,8 @@ class Answer:
     """Of the response in the archive, `urn:uuid:...`; empty where that is not known."""
     started_ms: int
     received_ms: int
+    rendering: Note | None = None
+    """How it went when the page was rendered; None where it was not."""
 
     def header(self, name: str) -> str | None:
         """Value of the first header of that name, in any case."""
@@ -52,6 +55,14 @@ def answer(capture: Capture, record_id: UUID | None = None, *, whatever: bool = 
         started_ms=capture.started_ms,
         received_ms=capture.started_ms + capture.elapsed_ms,
     )
+
+
+def seen(found: Answer, html: bytes, rendering: Note) -> Answer:
+    """Return an answer as the reader saw it whose browser made this DOM of it; as it was, where it made none."""
+    if not html:
+        return replace(found, rendering=rendering)
+    headers = [(name, value) for name, value in found.headers if name.lower() != "content-type"]
+    return replace(found, headers=(("content-type", CONTENT_TYPE), *headers), body=html, rendering=rendering)
 
 
 def is_read(status: int) -> bool:

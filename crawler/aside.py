@@ -109,6 +109,8 @@ def _serve(pipe: Connection) -> None:
             work, args = pipe.recv()
             try:
                 answer = work(*args)
+            except MemoryError:
+                return  # it is the page's fault, and who knows what is left
             except Exception as error:  # noqa: BLE001 - it is raised where it was asked for
                 answer = error
             pipe.send(answer)

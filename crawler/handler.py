@@ -7,7 +7,7 @@ The host of an exchange is free again as soon as that is over. But where it went
 settlement ends it: nobody is to ask before the frontier knows of the trouble.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 from scrapy.http import Response
@@ -22,6 +22,9 @@ from crawler.robots import AskAgain, Event, ask
 from crawler.wire import Client, Failure, Wait
 from frontier import Kind, Lease
 
+if TYPE_CHECKING:
+    from crawler.render.renderer import Renderer  # Playwright is there only where pages are rendered
+
 NO_RESPONSE = 599
 
 
@@ -30,14 +33,15 @@ class WireHandler:
 
     lazy = False
 
-    def __init__(self, client: Client, entrance: Entrance, loop: Loop) -> None:
+    def __init__(self, client: Client, entrance: Entrance, loop: Loop, renderer: "Renderer | None") -> None:
         self._client, self._entrance, self._loop = client, entrance, loop
+        self._renderer = renderer
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> "WireHandler":
         """Make one for the spider of a Scrapy crawler."""
         spider = crawler.spider
-        return cls(spider.client, spider.entrance, spider.loop)
+        return cls(spider.client, spider.entrance, spider.loop, spider.renderer)
 
     async def download_request(self, request: Request) -> Response:
         """Return the response, and leave the capture, failure, robots event or wait in `meta["found"]`."""
@@ -50,6 +54,10 @@ class WireHandler:
             asked = request.meta.get("headers", ())
             headers = (*conditions(decode(lease.note)), *asked) if lease.note else asked
             found = await self._client.get(lease.url, self._entrance.of(lease), headers=headers)
+        request.meta["rendered"] = None
+        if self._renderer is not None and isinstance(found, Capture):
+            # The host is held until its page is rendered: what that asks for is asked of it too.
+            request.meta["rendered"] = await self._renderer.rendered(lease, found)
         if isinstance(found, Wait):
             self._loop.postponed(lease, found.ms)
         elif not _is_trouble(found):

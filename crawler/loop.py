@@ -5,7 +5,7 @@
 2. A lease is granted only where there is room to fetch it at once, and released as soon as its exchange is over; one
    whose exchange went wrong is not, for its settlement says what that means for the host.
 3. A lease whose address is not to be asked yet goes back: it is told to the frontier like the end of an exchange.
-4. A page that its robots record forbids is settled without being asked for.
+4. A page that its robots record forbids is settled without being asked for, and costs its host no delay.
 5. The sitemaps that its robots record names are added before it is asked for, where they are to be read (`listed`).
 6. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate`).
 7. The loop ends when the frontier is drained, the page limit is reached, or somebody says stop. Then nothing
@@ -71,6 +71,11 @@ class Loop:
         self._ended.append(Exchange(lease=lease, elapsed_ms=elapsed_ms))
         self._changed.set()
 
+    def spared(self, lease: Lease) -> None:
+        """Its host is free, and was not asked: that costs no delay."""
+        self._ended.append(Exchange(lease=lease, asked=False))
+        self._changed.set()
+
     def postponed(self, lease: Lease, wait_ms: int) -> None:
         """Nothing was asked: its address has its turn in so many milliseconds."""
         del self._open[lease.token]
@@ -94,7 +99,7 @@ class Loop:
                 if lease.kind is Kind.PAGE:
                     await self._list(lease, settler)
                 if lease.kind is Kind.PAGE and (refused := await self._rulebook.refusal(lease)):
-                    self.ended(lease)
+                    self.spared(lease)
                     settler.add(Finished(lease=lease, answer=settled(lease, refused)))
                 else:
                     yield lease

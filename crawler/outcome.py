@@ -8,9 +8,11 @@
 | 429 503                         | RETRY `status_<nnn>`; the host waits as Retry-After says | BUSY            |
 | any other 5xx                   | RETRY `status_<nnn>`                                | SERVER               |
 | 408 425                         | RETRY `status_<nnn>`                                |                      |
+| 403                             | FETCHED `status_403`                                | FORBIDDEN            |
 | any other status                | FETCHED, with `status_<nnn>` where it is not 200     |                      |
 | a page that kills its reader    | FAILED `parser_crash` (`crawler.aside`)             |                      |
 | a page of a guard (any status)  | RETRY `block_page`                                  | BUSY                 |
+| a page that breaks off          | RETRY `truncated_disconnect`, the first time it is asked |                 |
 | a response that is not whole    | FETCHED `truncated_<why>`                           |                      |
 | dns dns_timeout                 | RETRY                                               | DNS                  |
 | refused unreachable             | RETRY                                               | CONNECT              |
@@ -32,6 +34,7 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 from core.capture import Truncation
+from crawler.answer import DENIED
 from crawler.wire import Reason
 from frontier import Fault, Outcome
 
@@ -106,9 +109,9 @@ def of_failure(reason: Reason) -> Judgement:
 
 
 def of_response(
-    status: int, *, truncated: Truncation | None, retry_after: str | None, now_ms: int
+    status: int, *, truncated: Truncation | None, retry_after: str | None, now_ms: int, attempt: int
 ) -> Judgement:
-    """A response came. `now_ms` is when; a Retry-After date counts from it."""
+    """A response came. `now_ms` is when; a Retry-After date counts from it. `attempt` is the lease's."""
     if status in REDIRECTS:
         return Judgement(outcome=Outcome.REDIRECTED, reason="")
     if status in ASK_AGAIN or 500 <= status < 600:
@@ -124,9 +127,12 @@ def of_response(
             fault=fault,
         )
     reason = f"truncated_{truncated}" if truncated else ""
+    if truncated == "disconnect" and not attempt and 200 <= status < 300:
+        return Judgement(outcome=Outcome.RETRY, reason=reason)
     return Judgement(
         outcome=Outcome.GONE if status in GONE else Outcome.FETCHED,
         reason=reason if status == 200 else f"status_{status}",
+        fault=fault_of(status),
     )
 
 
@@ -134,6 +140,8 @@ def fault_of(status: int) -> Fault | None:
     """What a status says of the host; None where it does its work."""
     if status in SLOW_DOWN:
         return Fault.BUSY
+    if status == DENIED:
+        return Fault.FORBIDDEN
     return Fault.SERVER if 500 <= status < 600 else None
 
 

@@ -14,6 +14,8 @@ page comes to the same either way.
 7. A sitemap (`listed`) is no page: it leads to what it lists, and what it redirects to is a sitemap. Its note goes on.
 8. What stands in the place of a page (`extract.suspicion`) says nothing new, whatever it says. A block is the host's way
    to say that it is busy: the page is asked for again, later.
+9. Of a page that was rendered counts what its browser saw, even if the answer is as it was; where its scripts would have gone
+   is a link of it.
 """
 
 import re
@@ -77,7 +79,10 @@ def read(
 ) -> Reading:
     """Return what an answer comes to: `settlement`, and what goes into the archive with it."""
     before = decode(lease.note)
-    if before.kind == "page" and unchanged(before, found.status, found.digest, whole=found.truncated is None):
+    is_same = found.rendering is None and unchanged(
+        before, found.status, found.digest, whole=found.truncated is None
+    )
+    if before.kind == "page" and is_same:
         reading = Reading(settlement=settled(lease, UNCHANGED))
     else:
         reading = _read(lease, found, known, obey)
@@ -93,12 +98,16 @@ def _read(lease: Lease, found: Answer, known: Container[str], obey: Container[st
         truncated=found.truncated,
         retry_after=found.header("retry-after"),
         now_ms=found.received_ms,
+        attempt=lease.attempt,
     )
     if judgement.outcome is Outcome.REDIRECTED:
         return _redirected(lease, found)
+    if found.rendering is not None and found.rendering.problem:
+        judgement = replace(judgement, reason=found.rendering.problem)
     if is_sitemap(lease):
         return Reading(settlement=_of_sitemap(lease, found, judgement, known))
-    if not (is_read(found.status) and found.body and _is_html(found)):
+    again = judgement.outcome is Outcome.RETRY  # nothing is read of what is to come once more
+    if again or not (is_read(found.status) and found.body and _is_html(found)):
         return Reading(
             settlement=settled(lease, judgement), rights=rights(found.headers, at_ms=found.received_ms)
         )
@@ -113,7 +122,7 @@ def _read(lease: Lease, found: Answer, known: Container[str], obey: Container[st
         case why:
             judgement = replace(judgement, reason=why)
     page = links(html, lease.url.wire)
-    urls = _targets(page)
+    urls = _targets(page, found.rendering.went if found.rendering else ())
     told = rights(found.headers, page.metas, at_ms=found.received_ms)
     followed: tuple[Discovery, ...] = ()
     if leads_on(lease) and not ("nofollow" in obey and "nofollow" in told.robots):
@@ -129,7 +138,11 @@ def _read(lease: Lease, found: Answer, known: Container[str], obey: Container[st
 def settlement_of_dropped(lease: Lease, found: Dropped, received_ms: int) -> Settlement:
     """Return how the lease of a page ends that was not archived: as `settlement` had it."""
     judgement = of_response(
-        found.status, truncated=found.truncated, retry_after=found.retry_after, now_ms=received_ms
+        found.status,
+        truncated=found.truncated,
+        retry_after=found.retry_after,
+        now_ms=received_ms,
+        attempt=lease.attempt,
     )
     urls = (_link(outlink) for outlink in found.outlinks)
     links = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in urls if url is not None)
@@ -166,7 +179,7 @@ def settled(
 
 
 def _of_sitemap(lease: Lease, found: Answer, judgement: Judgement, known: Container[str]) -> Settlement:
-    if not 200 <= found.status < 300:
+    if not 200 <= found.status < 300 or judgement.outcome is Outcome.RETRY:
         return replace(settled(lease, judgement), note=lease.note)
     lists = listing(found.body)
     if (lists.left or lists.cut) and not judgement.reason:
@@ -202,11 +215,11 @@ def _redirected(lease: Lease, found: Answer) -> Reading:
     return Reading(settlement=ended, outlinks=() if url is None else (url.wire,))
 
 
-def _targets(page: Page) -> list[Url]:
+def _targets(page: Page, went: tuple[str, ...]) -> list[Url]:
     """All that a page leads to, each once, but for what no crawl follows."""
     folder, base = _bases(page.base)
     found: dict[Url, None] = {}
-    for href in page.hrefs:
+    for href in (*page.hrefs, *went):
         link = _link if len(href) <= _SHORT else _link.__wrapped__
         url = link(href, base if href[0] == "?" else folder)
         if url is not None:

@@ -19,14 +19,18 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import cast
+from uuid import UUID
 
 from core.capture import Truncation
-from crawler.answer import Answer
+from crawler.answer import Answer, seen
 from crawler.aside import Aside, crashed
 from crawler.identity import record_id
 from crawler.outcome import wait_ms
 from crawler.page import OBEY, settlement, settlement_of_dropped
 from crawler.recent import Recent
+from crawler.render.keep import RENDERED
+from crawler.rendered import decode as read_note
+from crawler.rendered import dom_id, note_id
 from crawler.robots import HOPS, redirect, ruling
 from crawler.settle import BATCH, Finished, end
 from frontier import Frontier, Kind, Lease
@@ -43,7 +47,7 @@ from storage.unfinished import writer_and_serial
 Dead = Callable[[set[str]], Awaitable[set[str]]]
 """Those of some workers that are dead."""
 Records = dict[str, ArchivedRecord]
-ANSWERS = frozenset({"response", REVISIT, DROPPED})
+ANSWERS = frozenset({"response", REVISIT, DROPPED, *RENDERED})
 
 
 async def recover(
@@ -81,13 +85,14 @@ async def _replay(
 ) -> int:
     leases = await frontier.leases(writer)
     wanted = {
-        record_id(crawl, writer, lease.token, hop).urn
+        record_id(crawl, writer, lease.token, hop)
         for lease in leases
         for hop in range(1 if lease.kind is Kind.PAGE else HOPS + 1)
     }
+    wanted |= {made(page) for page in wanted for made in (note_id, dom_id)}
     own = sealed.get(writer, [])
     others = (name for worker, names in sealed.items() if worker != writer for name in names)
-    records = await asyncio.to_thread(_find, store, own, wanted)
+    records = await asyncio.to_thread(_find, store, own, {identity.urn for identity in wanted})
     await asyncio.to_thread(_fill, store, [*own, *others], records)
     batch: list[Finished] = []
     settled = 0
@@ -159,7 +164,8 @@ async def _finished(
 ) -> Finished | None:
     if lease.kind is Kind.ROBOTS:
         return _robots(crawl, lease, records)
-    record = records.get(record_id(crawl, lease.worker, lease.token).urn)
+    identity = record_id(crawl, lease.worker, lease.token)
+    record = records.get(identity.urn)
     if record is None:
         return None
     if record.type == DROPPED:
@@ -179,8 +185,15 @@ async def _finished(
         started_ms=record.date_ms,
         received_ms=record.date_ms,
     )
-    ended = await aside.call(partial(settlement, obey=obey), lease, answer)
+    ended = await aside.call(partial(settlement, obey=obey), lease, _seen(answer, identity, records))
     return Finished(lease=lease, answer=crashed(lease) if ended is None else ended)
+
+
+def _seen(answer: Answer, page: UUID, records: Records) -> Answer:
+    """As the page was seen when it was rendered: note and DOM lie in front of its response (`crawler.render.keep`)."""
+    note, dom = records.get(note_id(page).urn), records.get(dom_id(page).urn)
+    said = None if note is None else read_note(note.payload)
+    return answer if said is None else seen(answer, b"" if dom is None else dom.payload, said)
 
 
 def _robots(crawl: str, lease: Lease, records: Records) -> Finished | None:

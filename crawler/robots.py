@@ -43,8 +43,6 @@ KEPT_MS = 24 * 3_600_000
 """How long rules are kept (RFC 9309, section 2.4)."""
 STALE_MS = 7 * KEPT_MS
 """How long after they were read rules hold that cannot be had again."""
-RETRY_MS = 30_000
-"""How long a host waits whose robots.txt could not be had; doubles with every attempt."""
 UNREACHABLE_MS = 3_600_000
 PATIENCE_MS = 30_000
 """How long the redirects of a robots.txt wait for the turns of their addresses, in all."""
@@ -75,7 +73,8 @@ class Ruling:
 class AskAgain:
     """Nothing was learnt; the host is asked nothing for so long, or for longer where the fault means that."""
 
-    after_ms: int
+    after_ms: int | None
+    """None where nobody said: the frontier knows, and doubles it with every attempt."""
     fault: Fault | None = None
     failed: bool = True
     """False where it was only put off."""
@@ -165,7 +164,7 @@ def as_before(answer: AskAgain, record: RobotsRecord | None, now_ms: int) -> Rul
         body=record.body,
         ttl_ms=UNREACHABLE_MS,
         delay_ms=delay_ms(parse(body, PRODUCT)),
-        hold_ms=answer.after_ms if answer.fault is Fault.BUSY else 0,
+        hold_ms=(answer.after_ms or 0) if answer.fault is Fault.BUSY else 0,
         fault=answer.fault,
     )
 
@@ -262,6 +261,5 @@ def _of_capture(found: Capture, lease: Lease) -> Ruling | AskAgain:
 def _unreachable(lease: Lease, wait: int | None, fault: Fault | None) -> Ruling | AskAgain:
     # A host that never answers is given up by the frontier, with all that waits there, and not for an hour.
     if lease.attempt + 1 < ATTEMPTS or fault in FAULTS.values():
-        doubled = min(RETRY_MS << min(lease.attempt, ATTEMPTS), UNREACHABLE_MS)
-        return AskAgain(after_ms=doubled if wait is None else max(wait, SHORTEST_WAIT_MS), fault=fault)
+        return AskAgain(after_ms=None if wait is None else max(wait, SHORTEST_WAIT_MS), fault=fault)
     return Ruling(rule="disallow", ttl_ms=UNREACHABLE_MS)

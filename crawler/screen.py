@@ -13,12 +13,13 @@ from uuid import UUID
 
 from core import Capture
 from core.capture import Truncation
-from crawler.answer import Answer, answer
+from crawler.answer import Answer, answer, seen
 from crawler.conditional import revisit
 from crawler.listed import is_sitemap
 from crawler.note import decode
 from crawler.outcome import REDIRECTS
 from crawler.page import OBEY, Reading, read, rights_of
+from crawler.rendered import Rendered
 from crawler.settle import Finished
 from crawler.wire import Headers, field
 from extract.rights import Rights
@@ -66,6 +67,7 @@ def finished(
     known: Container[str],
     obey: Container[str] = OBEY,
     found: Answer | None = None,
+    rendered: Rendered | None = None,
 ) -> Finished:
     """How the lease of a page that was answered ends; `found` is the capture's answer, where it was made already.
 
@@ -73,15 +75,20 @@ def finished(
     """
     listing = is_sitemap(lease)
     found = found or answer(capture, record_id, whatever=listing)
+    if rendered is not None:
+        found = seen(found, rendered.html, rendered.note)
     records = ((capture, record_id),)
     private = "noarchive" in obey and "noarchive" in rights_of(found, lease.url.wire).robots
-    if (screen is None and not private) or listing or capture.status in REDIRECTS:
+    # A page of which its browser did not see all is not judged by what it saw.
+    is_unsure = rendered is not None and rendered.note.problem
+    if ((screen is None or is_unsure) and not private) or listing or capture.status in REDIRECTS:
         reading = read(lease, found, known, obey)
         return Finished(
             lease=lease,
             records=records,
             notes=_notes(lease, capture, reading),
             revisit=revisit(decode(lease.note), capture),
+            rendered=rendered,
             answer=reading.settlement,
         )
     body = (
@@ -110,6 +117,7 @@ def finished(
         records=records,
         notes=_notes(lease, capture, reading),
         revisit=revisit(decode(lease.note), capture),
+        rendered=rendered,
         answer=untold(whole, known),
     )
 

@@ -22,6 +22,8 @@ from core import Capture
 from crawler.gate import Gate
 from crawler.pulse import Pulse
 from crawler.recent import Recent
+from crawler.render.keep import keep
+from crawler.rendered import Rendered
 from crawler.robots import AskAgain, Ruling, as_before
 from crawler.rotation import Rotation
 from crawler.wire import utc_ms
@@ -49,6 +51,8 @@ class Finished:
     """What is archived beside the records."""
     revisit: Revisit | None = None
     """What the exchange came to again."""
+    rendered: Rendered | None = None
+    """What a browser made of the page, where one did."""
     answer: Settlement | Ruling | AskAgain
     """A page's settlement; or what a robots.txt came to."""
 
@@ -130,10 +134,12 @@ class Settler:
             self._before()
         for finished in batch:
             for capture, record_id in finished.records:
-                if finished.dropped is None:
-                    self._archive.append(capture, record_id, notes=finished.notes, revisit=finished.revisit)
-                else:
+                if finished.dropped is not None:
                     self._archive.drop(capture, record_id, finished.dropped)
+                    continue
+                if finished.rendered is not None:
+                    keep(self._archive, finished.rendered, capture, record_id)
+                self._archive.append(capture, record_id, notes=finished.notes, revisit=finished.revisit)
         self._archive.commit()
 
     async def _in_thread(self, work: Callable[[], object]) -> None:

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from scrapy import Request, Spider
@@ -24,12 +24,16 @@ from crawler.listed import is_sitemap
 from crawler.loop import Loop
 from crawler.outcome import of_failure
 from crawler.page import OBEY, settled
+from crawler.rendered import Rendered
 from crawler.robots import Event
 from crawler.screen import Screen, ends, untold
 from crawler.screen import finished as answered
 from crawler.settle import Finished, Settler
 from crawler.wire import Client, Failure, Wait
 from frontier import Lease, Settlement
+
+if TYPE_CHECKING:
+    from crawler.render.renderer import Renderer  # Playwright is there only where pages are rendered
 
 SLOT = "frontier"
 """One download slot for all hosts: the frontier keeps them apart."""
@@ -50,6 +54,7 @@ class LeaseSpider(Spider):
         loop: Loop,
         settler: Settler,
         screen: Screen | None,
+        renderer: "Renderer | None",
         obey: tuple[str, ...] = OBEY,
         **options: Any,
     ) -> None:
@@ -57,7 +62,7 @@ class LeaseSpider(Spider):
         self.crawl, self.worker = crawl, worker
         self.client, self.entrance, self.loop, self.settler = client, entrance, loop, settler
         self.screen, self.obey = screen, obey
-        self.handler = WireHandler(client, entrance, loop)
+        self.handler = WireHandler(client, entrance, loop, renderer)
         self.aside = Aside()
         self.error: BaseException | None = None
 
@@ -104,7 +109,9 @@ class LeaseSpider(Spider):
                 made = Finished(lease=lease, records=records, answer=found.answer)
             case Capture():
                 said = answer(found, name(), whatever=is_sitemap(lease))
-                if lease.orphan or is_heavy(said.body):
+                rendered: Rendered | None = response.meta["rendered"]
+                # A DOM is Chromium's own writing, and within its limit.
+                if rendered is None and (lease.orphan or is_heavy(said.body)):
                     made = await self._read_aside(lease, found, name())
                 else:
                     made = answered(
@@ -115,6 +122,7 @@ class LeaseSpider(Spider):
                         known=self.settler.known,
                         obey=self.obey,
                         found=said,
+                        rendered=rendered,
                     )
             case Failure(reason=reason):
                 made = Finished(lease=lease, answer=settled(lease, of_failure(reason)))

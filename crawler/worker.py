@@ -16,7 +16,7 @@ import signal
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import AsyncCrawlerRunner, Crawler
@@ -34,7 +34,8 @@ from crawler.identity import user_agent
 from crawler.loop import Loop
 from crawler.page import OBEY
 from crawler.pulse import Pulse
-from crawler.robots import PATIENCE_MS
+from crawler.render.program import TABS, program
+from crawler.robots import PATIENCE_MS, Rulebook
 from crawler.rotation import Rotation
 from crawler.scheduler import LeaseScheduler
 from crawler.screen import Screen
@@ -47,6 +48,9 @@ from frontier.connect import connect
 from storage.archive import Archive
 from storage.compression import Compression
 from storage.store import Store
+
+if TYPE_CHECKING:
+    from crawler.render.renderer import Renderer
 
 STOPPED_AT_ONCE = 130
 """Exit code after the second signal, as a shell gives for SIGINT."""
@@ -104,6 +108,10 @@ class WorkerConfig:
     """Whether the sitemaps that robots.txt files name are read."""
     guest: Guest | None = None
     """A user's own spider, which reads what is fetched and says what is fetched next; None follows all links."""
+    render: Literal["never", "auto", "always"] = "never"
+    """Which HTML pages are opened in a browser: those that say little without one, or all."""
+    browser: str = ""
+    """Path of Chromium; looked for where empty."""
     ttl_s: float = 30.0
     """How long the worker is taken for living after it was heard of; it beats three times as often."""
 
@@ -177,7 +185,9 @@ async def _crawl(
         pulse=pulse,
         worker=config.worker,
         concurrency=config.concurrency,
-        lease_ms=round(config.timeout_s * 1000) * TOTAL * HOPS + PATIENCE_MS + SETTLING_MS,
+        lease_ms=round(config.timeout_s * 1000) * (TOTAL * HOPS + _renderings(config))
+        + PATIENCE_MS
+        + SETTLING_MS,
         min_delay_ms=round(config.min_delay_s * 1000),
         max_pages=config.max_pages,
         until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,
@@ -197,26 +207,33 @@ async def _crawl(
     _obey_signals(loop)
     settling = asyncio.create_task(settler.run())
     settling.add_done_callback(lambda _: loop.stop())
+    entrance = Entrance(frontier, round(config.min_ip_delay_s * 1000), round(config.min_delay_s * 1000))
+    renderer = _renderer(config, frontier, client, entrance)
     parts: dict[str, Any] = {
         "crawl": config.crawl,
         "worker": config.worker,
         "client": client,
-        "entrance": Entrance(frontier, round(config.min_ip_delay_s * 1000), round(config.min_delay_s * 1000)),
+        "entrance": entrance,
         "loop": loop,
         "settler": settler,
         "screen": config.screen,
+        "renderer": renderer,
         "obey": config.obey,
     }
     spider: Spider | None
     enough = False
-    if config.guest is None:
-        crawler = Crawler(LeaseSpider, _settings(config.concurrency))
-        crawler.signals.connect(_on_spider_error, signals.spider_error)
-        await AsyncCrawlerRunner(_settings(config.concurrency)).crawl(crawler, **parts)
-        spider = crawler.spider
-    else:
-        spider = LeaseSpider(**parts)
-        enough = await entertain(config.guest, spider, feeds, concurrency=config.concurrency)
+    try:
+        if config.guest is None:
+            crawler = Crawler(LeaseSpider, _settings(config.concurrency))
+            crawler.signals.connect(_on_spider_error, signals.spider_error)
+            await AsyncCrawlerRunner(_settings(config.concurrency)).crawl(crawler, **parts)
+            spider = crawler.spider
+        else:
+            spider = LeaseSpider(**parts)
+            enough = await entertain(config.guest, spider, feeds, concurrency=config.concurrency)
+    finally:
+        if renderer is not None:
+            await renderer.close()
     settler.close()
     await settling
     if isinstance(spider, LeaseSpider):
@@ -224,6 +241,31 @@ async def _crawl(
         if spider.error is not None:
             raise spider.error
     return enough
+
+
+def _renderings(config: WorkerConfig) -> int:
+    """Time-outs that a page may wait for a tab, and be in it: all that are leased may want one."""
+    return 0 if config.render == "never" else config.concurrency // TABS + 2
+
+
+def _renderer(
+    config: WorkerConfig, frontier: Frontier, client: Client, entrance: Entrance
+) -> "Renderer | None":
+    if config.render == "never":
+        return None
+    program(config.browser)  # says what is missing
+    from crawler.render.renderer import Renderer  # noqa: PLC0415 - Playwright is an extra
+
+    return Renderer(
+        client,
+        entrance,
+        Rulebook(frontier.robots),
+        mode=config.render,
+        browser=config.browser,
+        user_agent=config.user_agent or user_agent(config.contact),
+        timeout_s=config.timeout_s,
+        most_bytes=config.max_body,
+    )
 
 
 def _on_spider_error(failure: Any, spider: LeaseSpider) -> None:

@@ -90,6 +90,9 @@ class Frontier:
         for, or twice the time it takes to answer, whichever is longest. Once `limit` pages are fetched or leased, none
         is granted (on several partitions: but for what others are granted at the same moment); nor is anything while
         the gate is shut (`flow`). Leases whose deadline has passed go back before any is granted.
+
+        `min_delay_ms` also says how long what failed rests: a delay of less than a second shortens all rests that nobody
+        asked for in the same proportion, down to a thirtieth.
         """
         if len(worker.encode()) > _LONGEST_NAME:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
@@ -154,10 +157,10 @@ class Frontier:
         )
 
     async def release(self, exchanges: Sequence[Exchange]) -> None:
-        """Say that exchanges are over: the hosts' delays begin now. The leases go on until settled."""
+        """Say that exchanges are over: the delays of hosts that were asked begin now. The leases go on until settled."""
         calls = []
         for p, ended in self._by_partition(exchanges, lambda ended: ended.lease.token):
-            args = ((e.lease.token, -1 if e.elapsed_ms is None else max(e.elapsed_ms, 0)) for e in ended)
+            args = ((e.lease.token, _took(e)) for e in ended)
             calls.append(self._partitions.call(p, "release", *chain.from_iterable(args)))
         await self._link.call(calls)
 
@@ -220,11 +223,15 @@ class Frontier:
         args = (rule, packed, ttl_ms, delay_ms or 0, fault or "", hold_ms)
         await self._one(self._of(lease, "settle_robots", lease.token, *args))
 
-    async def retry_robots(self, lease: Lease, *, after_ms: int, fault: Fault | None = None) -> None:
+    async def retry_robots(self, lease: Lease, *, after_ms: int | None, fault: Fault | None = None) -> None:
         """Give a robots.txt back that could not be had; its host is asked nothing for `after_ms`, or for as long as the
-        fault says.
+        fault says. None doubles from 30 s, or less where hosts are asked sooner.
+
+        Where URLs of several origins of the host wait, any fault but DNS is the origin's own: it alone rests, and is given
+        up for an hour (`disallow`) at the third time, or the eighth where it had a robots.txt before.
         """
-        await self._one(self._of(lease, "retry_robots", lease.token, after_ms, fault or ""))
+        wait = -1 if after_ms is None else max(after_ms, 0)
+        await self._one(self._of(lease, "retry_robots", lease.token, wait, fault or ""))
 
     async def robots(self, origin: str) -> RobotsRecord | None:
         """Return the newest robots record of an origin, stale or not; None where there never was one."""
@@ -472,6 +479,12 @@ def _settled(settlement: Settlement) -> tuple[Arg, ...]:
         entry,
         due,
     )
+
+
+def _took(ended: Exchange) -> int:
+    if not ended.asked:
+        return -2
+    return -1 if ended.elapsed_ms is None else max(ended.elapsed_ms, 0)
 
 
 def _heard(sketch: int, *, leads_on: bool) -> bytes:

@@ -57,6 +57,8 @@ class Fault(StrEnum):
     """It asks us to come later (429, 503)."""
     SERVER = "server"
     """Another 5xx."""
+    FORBIDDEN = "forbidden"
+    """It refuses (403). It is an answer: many in a row mean that it keeps us out, a single one nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +139,8 @@ class Exchange:
     lease: Lease
     elapsed_ms: int | None = None
     """How long the host took to answer; None where it did not, or was not asked."""
+    asked: bool = True
+    """False where nothing was asked of the host: then it costs no delay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +153,7 @@ class Settlement:
     """Reason code from a small set (each distinct one is counted for ever); empty where there is nothing to say."""
     discoveries: tuple[Discovery, ...] = ()
     retry_after_ms: int | None = None
-    """For RETRY: how long this URL waits; None doubles from 30 s."""
+    """For RETRY: how long this URL waits; None doubles from 30 s, or less where hosts are asked sooner."""
     hold_ms: int = 0
     """The whole host is asked nothing for so long (429, 503 with Retry-After)."""
     fault: Fault | None = None

@@ -19,6 +19,7 @@ FILES = (
     "seen",
     "robots",
     "circuit",
+    "origin",
     "novelty",
     "bars",
     "leases",

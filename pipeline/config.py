@@ -67,6 +67,7 @@ class CrawlerConfig:
     max_backlog: str = "4GiB"
     allow_networks: tuple[str, ...] = ()
     render: str = "never"
+    browser: str = ""
     archive: str = "all"
     compression: str = "gzip"
     sitemaps: bool = True
@@ -240,8 +241,8 @@ def _check(path: Path, config: Config) -> None:
             f"crawler.timeout must be more than 0 and finite, not {crawler.timeout}",
         ),
         (
-            crawler.render == "never",
-            f"crawler.render = {crawler.render!r}: only 'never' is available in this version",
+            crawler.render in {"never", "auto", "always"},
+            f"crawler.render must be 'never', 'auto' or 'always', not {crawler.render!r}",
         ),
         (
             crawler.archive in {"all", "kept"},
@@ -329,6 +330,8 @@ contact = ""                    # required to crawl: "mailto:you@example.org" or
 # max_body = "10MiB"            # longer bodies are cut there and marked WARC-Truncated
 # timeout = 30                  # seconds to the first byte; a whole exchange may take four times as long
 # max_backlog = "4GiB"          # a crawl that `thresher process --follow` follows waits above so many unprocessed bytes
+# render = "never"              # or "auto": what says little without scripts is opened in Chromium; or "always"
+#   browser                     # path of Chromium; looked for where not set
 # archive = "all"               # or "kept": what the cheap filters drop leaves a note with its reason, no page
 # compression = "gzip"          # of archive files; or "zstd": smaller, but few tools read it yet
 # sitemaps = true               # reads the sitemaps that robots.txt files name, within the crawl's scope

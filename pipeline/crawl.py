@@ -26,11 +26,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Literal, cast
 from uuid import uuid4
 
 from core import InputError, ThresherError
 from crawler.guest import Guest
 from crawler.pulse import GivenUp
+from crawler.render.program import program
 from crawler.replay import recover
 from crawler.worker import WorkerConfig, run_worker
 from frontier import Flow, Frontier, Stats
@@ -247,6 +249,8 @@ def _worker_config(
     guest: Guest | None,
 ) -> Callable[[str], WorkerConfig]:
     settings = project.config.crawler
+    if settings.render != "never" and project.config.project.cluster is None:
+        program(settings.browser)  # says at once what is missing on this machine
     screen = Screen(languages=project.config.filters.languages) if settings.archive == "kept" else None
 
     def config(worker: str) -> WorkerConfig:
@@ -273,6 +277,8 @@ def _worker_config(
             sitemaps=settings.sitemaps,
             obey=settings.obey,
             guest=guest,
+            render=cast("Literal['never', 'auto', 'always']", settings.render),
+            browser=settings.browser,
             compression=checked(settings.compression),
             ttl_s=lives.TTL_S,
         )

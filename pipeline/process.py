@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import numpy as np
 
 from core import Document, InputError, Verdict
+from crawler.rendered import CONTENT_TYPE, dom_id
 from extract import Skip
 from extract.document import EXTRACTOR, document, document_id, rights_of
 from filters.judge import judge
@@ -90,8 +92,9 @@ def parts_of(store: Store, archive: Manifest, filters: FiltersConfig) -> Iterato
     warc, index = archive_outputs(archive.outputs)
     with store.open(index.name) as file:
         rows = read_cdxj(file, name=index.name)
-        offsets = sorted(row.offset for row in rows if row.filename == warc.name)
-    starts = [0, *offsets[RECORDS_A_PART::RECORDS_A_PART]]
+        ends = sorted(row.offset + row.length for row in rows if row.filename == warc.name)
+    # Behind a response: what a browser made of a page lies in front of its response, in the same part.
+    starts = [0, *(end for end in ends[RECORDS_A_PART - 1 :: RECORDS_A_PART] if end != ends[-1])]
     for first, end in pairwise([*starts, warc.bytes]):
         yield Part(
             name=f"{source}/part-{stem}-{first:012d}",
@@ -139,12 +142,17 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
     verdicts: list[Verdict] = []
     counts: Counter[str] = Counter()
     payload_bytes: dict[str, int] = {}
+    dom: ArchivedRecord | None = None
     watch.at(span.first)
     with store.open(span.name) as file:
         for record in read(file, span.first, span.end, name=span.name):
             watch.at(record.offset)
-            if record.type not in ENTERS:
-                continue
+            if record.type == "conversion":
+                dom = record
+            if record.type not in ENTERS or record.resource_type:
+                continue  # so are the parts of a rendered page: its DOM has them
+            record = seen(record, dom)  # noqa: PLW2901 - the same page, as its browser saw it
+            dom = None
             if record.offset in watch.crashed:
                 found, verdict = None, _skipped(task.source, record, CRASHED)
             else:
@@ -177,6 +185,28 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
         for output, table in made.items()
     )
     return Made(counts=dict(counts), outputs=outputs)
+
+
+def seen(page: ArchivedRecord, dom: ArchivedRecord | None) -> ArchivedRecord:
+    """A page with the DOM that was archived in front of it, if that is its own."""
+    if dom is None or page.type not in {"response", REVISIT} or dom.record_id != _dom_of(page.record_id):
+        return page
+    headers = tuple((name, value) for name, value in page.headers if name.lower() != "content-type")
+    # A shell that was archived before is a revisit, whatever its scripts made of it.
+    return dataclasses.replace(
+        page,
+        type="response",
+        payload=dom.payload,
+        mime=dom.mime,
+        headers=(("content-type", CONTENT_TYPE), *headers),
+    )
+
+
+def _dom_of(page: str) -> str | None:
+    try:
+        return dom_id(UUID(page)).urn
+    except ValueError:
+        return None  # another archive's idea of an id
 
 
 def _payload_bytes(record: ArchivedRecord) -> int:

@@ -118,19 +118,28 @@ class Archive:
         return None if self._open is None else Growing(self._open.size, self._open.since_ms)
 
     def append(
-        self, capture: Capture, record_id: UUID, *, notes: Notes | None = None, revisit: Revisit | None = None
+        self,
+        capture: Capture,
+        record_id: UUID,
+        *,
+        notes: Notes | None = None,
+        revisit: Revisit | None = None,
+        resource_type: str = "",
     ) -> RecordRef:
         """Add the exchange; `record_id` becomes the response record's. Not durable before `commit`.
 
         `notes` become a metadata record beside it. Where a `revisit` is given, or this writer has committed the same
-        payload before, a revisit record takes the response's place. What is given must be durable.
+        payload before, a revisit record takes the response's place. What is given must be durable. `resource_type` is what a page
+        wanted it for, where it is a part of one (`script`, `xhr`).
 
         Where it raises, nothing of this capture was added, and it may be appended again. Raises `CorruptData` for
         what would be no WARC (`storage.validator`).
         """
         digest = payload_digest(capture)
         revisit = revisit or self._payloads.find(capture, digest)
-        request, response = capture_records(capture, record_id=record_id, revisit=revisit, digest=digest)
+        request, response = capture_records(
+            capture, record_id=record_id, revisit=revisit, digest=digest, resource_type=resource_type
+        )
         records = [("request", request), (REVISIT if revisit else "response", response)]
         if notes is not None:
             records.insert(1, ("metadata", notes_record(capture, notes, record_id=record_id)))
@@ -150,6 +159,10 @@ class Archive:
         if revisit is None:
             self._payloads.appended(capture, digest, record_id)
         return ref
+
+    def room(self, size: int, date_ms: int) -> None:
+        """See that what is appended next, up to `size` bytes and dated no later than this, lies in one file."""
+        self._room(date_ms, size)
 
     def attach(
         self,

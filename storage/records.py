@@ -69,6 +69,8 @@ class ArchivedRecord:
     ref: RecordRef
     problem: str | None
     """Reason code of what is wrong with the record, or None."""
+    resource_type: str = ""
+    """WARC-Resource-Type: what a page wanted it for, where it is a part of one (`script`, `xhr`, ...)."""
     revisit: Revisit | None = None
     """What a revisit record refers to, where it says it in the words of the standard; None of any other record."""
 
@@ -174,6 +176,7 @@ def _record(member: Member, file: str, limit: int) -> ArchivedRecord:
             digest=_value(head, "WARC-Payload-Digest"),
         ),
         problem=problem or found.problem,
+        resource_type=_value(head, "WARC-Resource-Type"),
         revisit=_revisit(head) if kind == REVISIT else None,
     )
 

@@ -31,7 +31,7 @@ from storage.notes import encode as encode_notes
 from storage.revisit import PROFILES, Revisit
 
 Head = list[tuple[str, str]]
-Attachment = Literal["resource", "conversion"]
+Attachment = Literal["resource", "conversion", "metadata"]
 
 KEPT_IN_URI = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "<>")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -40,10 +40,16 @@ MIME = re.compile(r"[\w.+-]+/[\w.+-]+(?:; ?[\w-]+=[\w.+-]+)?", re.ASCII)
 
 
 def capture_records(
-    capture: Capture, *, record_id: UUID, revisit: Revisit | None = None, digest: str | None = None
+    capture: Capture,
+    *,
+    record_id: UUID,
+    revisit: Revisit | None = None,
+    digest: str | None = None,
+    resource_type: str = "",
 ) -> tuple[bytes, bytes]:
     """The request record and the response record, uncompressed; a revisit record in place of that where one is given.
-    `record_id` becomes its id; `digest` spares making `payload_digest` again.
+    `record_id` becomes its id; `digest` spares making `payload_digest` again. `resource_type` is what a page
+    wanted it for, where it is a part of one; browsertrix-crawler writes it in the same field.
 
     Raises `InputError` where the peer is no IP address, the truncation no word of the standard, or what was spoken
     no token.
@@ -54,6 +60,7 @@ def capture_records(
         ("WARC-Date", warc_date(capture.started_ms)),
         *_address(capture.peer),
         *_spoken(capture),
+        *([("WARC-Resource-Type", resource_type)] if resource_type else []),
     ]
     request = _record(
         [
@@ -109,7 +116,7 @@ def attached_record(
     response_id: UUID,
     truncated: Truncation | None = None,
 ) -> bytes:
-    """What was made of a response, uncompressed: a `conversion` refers to it, a `resource` came with it.
+    """What was made of a response, uncompressed: a `conversion` or `metadata` refers to it, a `resource` came with it.
 
     Raises `InputError` where the type is no media type.
     """
@@ -119,7 +126,7 @@ def attached_record(
     head = [
         ("WARC-Type", kind),
         ("WARC-Record-ID", f"<{record_id.urn}>"),
-        ("WARC-Refers-To" if kind == "conversion" else "WARC-Concurrent-To", f"<{response_id.urn}>"),
+        ("WARC-Concurrent-To" if kind == "resource" else "WARC-Refers-To", f"<{response_id.urn}>"),
         ("WARC-Target-URI", target_uri(uri)),
         ("WARC-Date", warc_date(date_ms)),
         *_truncation(truncated),

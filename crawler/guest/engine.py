@@ -233,6 +233,6 @@ class GuestEngine(ExecutionEngine):
             steward.stop(error)
             return
         if visit.found is None and not visit.broken:
-            steward.loop.ended(lease)  # nothing was asked: its host is free
+            steward.loop.spared(lease)
         if finished is not None:
             steward.settler.add(finished)

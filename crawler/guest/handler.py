@@ -24,6 +24,7 @@ from scrapy.responsetypes import responsetypes
 from core import Capture, InputError
 from crawler.guest.errand import IMPOSSIBLE
 from crawler.guest.visit import Visit
+from crawler.rendered import CONTENT_TYPE, Rendered
 from crawler.spider import LeaseSpider
 from crawler.wire import Failure, field
 from storage.payload import content_decoded
@@ -66,10 +67,10 @@ class GuestHandler:
             wrong = isinstance(error, ValueError)  # a header that cannot be sent
             self._steward.stop(InputError(f"{_name(self._crawler)}: {request}: {error}") if wrong else error)
             raise
-        visit.found = asking.meta["found"]
+        visit.found, visit.rendered = asking.meta["found"], asking.meta["rendered"]
         match visit.found:
             case Capture() as capture:
-                return response_of(capture, request)
+                return _seen(response_of(capture, request), visit.rendered)
             case Failure() as failure:
                 raise trouble(failure)
             case _:
@@ -129,6 +130,15 @@ def response_of(capture: Capture, request: Request) -> Response:
         ip_address=ip_address(capture.peer) if capture.peer else None,
         protocol=capture.protocol.replace("http", "HTTP"),
     )
+
+
+def _seen(response: Response, rendered: Rendered | None) -> Response:
+    """The page as its browser saw it, where one did."""
+    if rendered is None or not rendered.html:
+        return response
+    headers = response.headers.copy()
+    headers[b"Content-Type"] = CONTENT_TYPE
+    return response.replace(body=rendered.html, headers=headers, encoding="utf-8")
 
 
 def trouble(failure: Failure) -> Exception:

@@ -33,6 +33,7 @@ from crawler.answer import answer
 from crawler.guest.errand import errand, read
 from crawler.outcome import REDIRECTS, Judgement, of_failure, of_response
 from crawler.page import HOPS, forbids_following, settled
+from crawler.rendered import Rendered
 from crawler.screen import Screen
 from crawler.screen import finished as answered
 from crawler.settle import Finished
@@ -56,6 +57,8 @@ class Visit:
     """Whether it has come to our handler."""
     found: Capture | Failure | Wait | None = None
     """What our handler came back with."""
+    rendered: Rendered | None = None
+    """What a browser made of the page, where one did."""
     begun: bool = False
     """Whether the engine took the request."""
     failed: bool = False
@@ -115,7 +118,7 @@ def is_for_spider(visit: Visit, result: object, request: Request, spider: Spider
     """Whether the spider is to see what came of a visit."""
     if isinstance(result, Request) or isinstance(visit.found, Wait) or visit.broken:
         return False
-    judgement = _judgement(visit.found)
+    judgement = _judgement(visit)
     if judgement is None:
         return True
     if judgement.outcome is Outcome.RETRY:
@@ -153,7 +156,9 @@ def ended(
         case Capture() as capture:
             # Its links are the spider's to choose: none is looked for.
             blind = replace(lease, max_depth=lease.depth)
-            made = answered(blind, capture, record_id, screen=screen, known=(), obey=obey)
+            made = answered(
+                blind, capture, record_id, screen=screen, known=(), obey=obey, rendered=visit.rendered
+            )
     assert isinstance(made.answer, Settlement)
     if told and "nofollow" in obey and forbids_following(answer(capture, record_id), lease.url.wire):
         told = ()
@@ -213,12 +218,14 @@ def _inherited(found: Discovery, lease: Lease) -> Discovery:
     return replace(found, max_depth=lease.max_depth, priority=lease.priority, note=said)
 
 
-def _judgement(found: Capture | Failure | Wait | None) -> Judgement | None:
-    match found:
+def _judgement(visit: Visit) -> Judgement | None:
+    match visit.found:
         case Failure(reason=reason):
             return of_failure(reason)
         case Capture(status=status, truncated=truncated):
-            return of_response(status, truncated=truncated, retry_after=None, now_ms=0)
+            return of_response(
+                status, truncated=truncated, retry_after=None, now_ms=0, attempt=visit.lease.attempt
+            )
     return None
 
 

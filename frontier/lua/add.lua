@@ -24,7 +24,7 @@ verb('add', function(keys, args)
         if fresh and d.hosts >= of_hosts then
           reason = 'domain_hosts'
         elseif has(h.flags, DEAD) then
-          reason = 'host_dead'
+          reason = death(h)
         elseif of_host >= 0 and h.added >= of_host then
           reason = 'host_budget'
         elseif of_domain >= 0 and d.urls >= of_domain then

@@ -1,36 +1,63 @@
 -- Faults in a row at which the circuit of a host opens, and for how long; that doubles with every opening.
 local FAULTS = {
   dns = {1, 60000}, connect = {1, 60000}, reset = {3, 30000}, timeout = {2, 30000}, tls = {3, 60000},
-  busy = {1, 30000}, server = {5, 60000},
+  busy = {1, 30000}, server = {5, 60000}, forbidden = {8, 300000},
 }
 local ANSWERS = {fetched = true, unchanged = true, redirected = true, gone = true, retry = true}
-local SILENT = {dns = true, connect = true, reset = true, timeout = true, tls = true}
+local SILENT = {dns = 1, connect = 2, reset = 3, timeout = 4, tls = 5} -- what a dead host keeps in the place of its faults
+local DEATHS = {[0] = 'host_dead', 'dead_dns', 'dead_connect', 'dead_reset', 'dead_timeout', 'dead_tls'} -- 0: of an older release
+local RETRY_MS = 30000 -- doubles with every attempt
 local LONGEST_HOLD_MS = 3600000
 local LIVES = 8 -- openings in a row after which a host is dead that once answered
 local STILLBORN = 3 -- and one that never did
+local USUAL_DELAY_MS, LEAST = 1000, 30
+
+-- Rests are meant for a delay of a second. Who asks sooner rests less, a thirtieth of it at the least.
+local function scaled(c, ms) return floor(max(ms * min(c.delay, USUAL_DELAY_MS) / USUAL_DELAY_MS, ms / LEAST)) end
+
+-- Why a dead host died.
+local function death(h) return DEATHS[h.faults] end
+
+local function close_circuit(c, h)
+  if h.trips > 0 then bump(c, 'held', -1) end
+  h.faults, h.trips = 0, 0
+end
+
+local function revive(c, h)
+  close_circuit(c, h)
+  if has(h.flags, DEAD) then
+    unset(h, DEAD)
+    bump(c, 'dead', -1)
+  end
+end
 
 -- What an exchange told of its host; `rest` is for how long the server asked us to stay away. A fault counts once for all
--- that was granted before the circuit opened: the next opening takes a probe.
+-- that was granted before the circuit opened: the next opening takes a probe. To be forbidden is an answer: it ends a row of
+-- other faults, and they end a row of it.
 local function judge(c, h, fault, rest, granted)
-  if fault == '' then
-    if h.trips > 0 then bump(c, 'held', -1) end
-    h.faults, h.trips = 0, 0
+  local forbidden = fault == 'forbidden'
+  if fault == '' or (forbidden and not has(h.flags, FORBIDS)) then
+    revive(c, h)
     set(h, ANSWERED)
-    if has(h.flags, DEAD) then
-      unset(h, DEAD)
-      bump(c, 'dead', -1)
+  end
+  if fault ~= '' and (h.trips == 0 or granted >= h.held) then
+    if forbidden then
+      set(h, FORBIDS)
+    elseif has(h.flags, FORBIDS) then
+      unset(h, FORBIDS)
+      close_circuit(c, h)
     end
-  elseif h.trips == 0 or granted >= h.held then
     local rule = FAULTS[fault]
     h.faults = min(h.faults + 1, 255)
     if h.faults >= rule[1] or h.trips > 0 then
       if h.trips == 0 then bump(c, 'held', 1) end
-      local wait = min(rule[2] * 2 ^ h.trips, LONGEST_HOLD_MS)
+      local wait = scaled(c, min(rule[2] * 2 ^ h.trips, LONGEST_HOLD_MS))
       if rest > 0 then wait = rest end
       h.trips, h.faults = min(h.trips + 1, 255), 0
       hold(c, h, wait)
       if SILENT[fault] and h.trips >= (has(h.flags, ANSWERED) and LIVES or STILLBORN) then
-        bury(c, h, 'failed', 'host_dead')
+        h.faults = SILENT[fault]
+        bury(c, h, 'failed', death(h))
         set(h, DEAD)
         bump(c, 'dead', 1)
       end

@@ -5,6 +5,11 @@ local function level_of(entry) return (unpack_('>I4', entry)) end
 
 local SCHEMES = {s = 'https://', p = 'http://'}
 
+local function same_origin(entry, other)
+  local code = byte(entry, 12)
+  return code == byte(other, 12) and (code > 90 or sub(entry, 13, 14) == sub(other, 13, 14)) -- Z is 90
+end
+
 local function origin_of(host, entry)
   local code = sub(entry, 12, 12)
   local scheme = SCHEMES[code]

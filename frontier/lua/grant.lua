@@ -40,6 +40,36 @@ local function candidate(c, name, min_delay)
   return entry and {h = h, pace = pace, entry = entry, origin = origin_of(name, entry)}
 end
 
+-- The origin of what would be granted rests: the next of another one goes before, as far as the head goes, or the host waits.
+local function instead(c, found)
+  local h, known, soonest = found.h, {}, nil
+  put_back(c, h, found.entry)
+  widen(c, h)
+  for _, entry in ipairs(call('LRANGE', queue(c, h), 0, h.head - 1)) do
+    local origin = origin_of(h.name, entry)
+    local r = known[origin] or read_robots(c, origin)
+    known[origin] = r
+    if r.rest > c.now then
+      soonest = min(soonest or r.rest, r.rest)
+    else
+      call('LREM', queue(c, h), 1, entry)
+      h.head, h.waiting = h.head - 1, h.waiting - 1
+      bump(c, 'waiting', -1)
+      watch_head(c, h)
+      local reason = unwanted(c, h, entry)
+      if not reason then
+        found.entry, found.origin = entry, origin
+        return found, r
+      end
+      conclude(c, 'refused', reason, 1)
+    end
+  end
+  score(c, c.ready .. h.rank, h.name, soonest)
+  h.due = soonest
+  write_host(c, h)
+  return nil
+end
+
 -- Grants the page, or first the robots.txt of its origin.
 local function grant(c, found, r, token, worker, lease_ms)
   local h, l = found.h, nil
@@ -79,6 +109,10 @@ verb('lease', function(keys, args)
   local c = open(keys)
   local n, limit, min_delay = tonumber(args[1]), tonumber(args[5]), min(tonumber(args[4]), LONGEST_DELAY)
   local partitions, partition = tonumber(args[6]), tonumber(args[7])
+  if min_delay ~= c.delay then
+    c.delay = min_delay
+    call('HSET', keys[1], 'delay', min_delay)
+  end
   expire(c)
   wake(c, c.later, c.now, 'later')
   wake(c, c.prefix .. 'visits', c.wall, 'scheduled')
@@ -106,9 +140,13 @@ verb('lease', function(keys, args)
         end
       end
       for i, text in ipairs(get_many(c.robots, origins)) do
-        counter = counter + 1
-        local token = string.format('%.0f', counter * partitions + partition)
-        granted[#granted + 1] = grant(c, candidates[i], parse_robots(text), token, args[2], tonumber(args[3]))
+        local found, r = candidates[i], parse_robots(text)
+        if r.rest > c.now then found, r = instead(c, found) end
+        if found then
+          counter = counter + 1
+          local token = string.format('%.0f', counter * partitions + partition)
+          granted[#granted + 1] = grant(c, found, r, token, args[2], tonumber(args[3]))
+        end
       end
     end
   end

@@ -3,7 +3,7 @@ local RANKS = 4
 local TURNS = 4294967296 -- more than can be taken from a back while a segment is put into storage
 
 local HOST = '>I4I4I6I6I2BI4I2I4I4I4I4BBBI6I4BB'
-local ASKING, ANSWERED, DEAD, HUNGRY, SPILLS, TRAPS = 1, 2, 4, 8, 16, 32
+local ASKING, ANSWERED, DEAD, HUNGRY, SPILLS, TRAPS, SEVERAL, FORBIDS = 1, 2, 4, 8, 16, 32, 64, 128
 
 local function has(flags, flag) return floor(flags / flag) % 2 == 1 end
 
@@ -26,7 +26,7 @@ local function parse_host(name, text)
   h.tail, -- entries in storage
   h.added, -- entries ever
   h.smooth, -- how long it takes to answer, in ms; smoothed as RFC 6298 smooths round trips
-  h.faults, -- exchanges in a row that came to nothing
+  h.faults, -- exchanges in a row that came to nothing; what a dead host died of
   h.trips, -- openings of the circuit in a row
   h.rank,
   h.due, -- its score in `ready`; 0 where it is not there
@@ -115,12 +115,14 @@ local function hold(c, h, ms)
   if ms > 0 then h.held = max(h.held, min(c.soon + ms, FOREVER)) end
 end
 
--- The one place that decides whether a host may be asked, and when. One that waits already keeps its turn.
+-- The one place that decides whether a host may be asked, and when. One that waits already keeps its turn; where it waits
+-- for an origin that rests, another may have come.
 local function place(c, h)
   local pace = max(h.delay, h.open > 0 and h.pace or 0)
   if h.head == 0 or h.open >= capacity(h, pace) or has(h.flags, ASKING) or has(h.flags, DEAD) then return unready(c, h) end
   local when = max(h.held, after_last(c, h, max(h.delay, h.pace)), c.now)
-  if h.due == 0 or (when > c.now and when > h.due) then
+  local sooner = h.due > c.now and when < h.due and has(h.flags, SEVERAL)
+  if h.due == 0 or (when > c.now and when > h.due) or sooner then
     score(c, c.ready .. h.rank, h.name, when)
     h.due = when
   end

@@ -72,7 +72,7 @@ local function abandon(c, token, l, when, expired, died)
     if expiries >= MAX_EXPIRIES then
       conclude(c, 'failed', 'lease_expired', 1)
     elseif has(h.flags, DEAD) then
-      conclude(c, 'failed', 'host_dead', 1)
+      conclude(c, 'failed', death(h), 1)
     else
       put_back(c, h, sub(l.subject, 1, 5) .. char((died or before >= ORPHAN) and expiries + ORPHAN or expiries) .. sub(l.subject, 7))
     end
@@ -107,7 +107,7 @@ local function wake(c, key, now, counter)
     local cut = find(member, '\0', 1, true)
     local h = read_host(c, sub(member, 1, cut - 1))
     if has(h.flags, DEAD) then
-      conclude(c, 'failed', 'host_dead', 1)
+      conclude(c, 'failed', death(h), 1)
     else
       enqueue(c, h, sub(member, cut + 1))
       settle_host(c, h)

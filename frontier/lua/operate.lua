@@ -5,12 +5,9 @@ verb('hold', function(keys, args)
   if not h then return 0 end
   local ms = tonumber(args[2])
   if ms < 0 then
-    if h.trips > 0 then bump(c, 'held', -1) end
-    h.held, h.faults, h.trips = 0, 0, 0
-    if has(h.flags, DEAD) then
-      unset(h, DEAD)
-      bump(c, 'dead', -1)
-    end
+    revive(c, h)
+    h.held = 0
+    wake_origins(c, h)
     unready(c, h)
   else
     hold(c, h, ms)

@@ -83,6 +83,15 @@ local function promote(c, h)
   end
 end
 
+-- The head becomes as long as it may be.
+local function widen(c, h)
+  local n = min(2 * HEAD - h.head, h.back)
+  if n <= 0 then return end
+  local entries = call('LRANGE', queue(c, h), 0, h.head + n - 1)
+  cut_back(c, h, n)
+  new_head(c, h, by_level(entries))
+end
+
 -- An entry finds its place among the head's, behind those of its level.
 local function insert(c, h, entry)
   local key, level = queue(c, h), level_of(entry)
@@ -108,7 +117,9 @@ local function enqueue(c, h, entry)
     h.head = 1
     return
   end
-  local last = h.head > 0 and level_of(call('LINDEX', key, h.head - 1))
+  local other = h.head > 0 and call('LINDEX', key, h.head - 1)
+  if other and not same_origin(entry, other) then set(h, SEVERAL) end
+  local last = other and level_of(other)
   local level = level_of(entry)
   if last and level < last and h.head < 2 * HEAD then
     insert(c, h, entry)
@@ -126,7 +137,9 @@ end
 local function put_back(c, h, entry)
   bump(c, 'waiting', 1)
   h.waiting = h.waiting + 1
-  if h.head == 0 or level_of(call('LINDEX', queue(c, h), 0)) >= level_of(entry) then
+  local other = h.head > 0 and call('LINDEX', queue(c, h), 0)
+  if other and not same_origin(entry, other) then set(h, SEVERAL) end
+  if not other or level_of(other) >= level_of(entry) then
     call('LPUSH', queue(c, h), entry)
     h.head = h.head + 1
   else

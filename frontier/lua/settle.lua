@@ -1,6 +1,6 @@
 local MAX_ATTEMPTS = 3 -- Nutch: db.fetch.retry.max
-local RETRY_MS = 30000 -- doubles with every attempt
 local LONGEST_ANSWER = 600000
+local UNASKED = -2
 
 -- args: lease_ms, token, ...
 verb('renew', function(keys, args)
@@ -15,7 +15,7 @@ local function every(args, from, step)
   return found
 end
 
--- args: for each exchange: token, how long the host took to answer (-1: it did not)
+-- args: for each exchange: token, how long the host took to answer (-1: it did not; -2: it was not asked)
 verb('release', function(keys, args)
   local c = open(keys)
   read_leases(c, every(args, 1, 2))
@@ -29,7 +29,7 @@ verb('release', function(keys, args)
       if took >= 0 then
         h.smooth = h.smooth == 0 and min(took, LONGEST_ANSWER) or floor((7 * h.smooth + min(took, LONGEST_ANSWER)) / 8)
       end
-      end_exchange(h, c.soon)
+      end_exchange(h, took == UNASKED and 0 or c.soon)
       settle_host(c, h)
     end
   end
@@ -55,7 +55,7 @@ verb('settle', function(keys, args)
       local fault, rest = args[i + 5], tonumber(args[i + 4])
       if outcome == 'retry' then
         local attempt = byte(l.subject, 5)
-        if wait < 0 then wait = RETRY_MS * 2 ^ attempt end
+        if wait < 0 then wait = scaled(c, RETRY_MS * 2 ^ attempt) end
         attempt = attempt + 1
         if attempt >= MAX_ATTEMPTS then
           conclude(c, 'failed', reason, 1)
@@ -71,7 +71,11 @@ verb('settle', function(keys, args)
           bump(c, 'scheduled', 1)
         end
       end
-      if ANSWERS[outcome] or fault ~= '' then judge(c, h, fault, rest, l.granted) else hold(c, h, rest) end
+      if ANSWERS[outcome] or fault ~= '' then
+        judge_page(c, h, origin_of(l.host, l.subject), fault, rest, l.granted)
+      else
+        hold(c, h, rest)
+      end
       if args[i + 6] ~= '' then hear(c, h, l.subject, args[i + 6]) end
       settle_host(c, h)
       accepted[#accepted + 1] = 1
@@ -89,7 +93,7 @@ verb('postpone', function(keys, args)
   local h = finish(c, args[1], l, 0)
   hold(c, h, tonumber(args[2]))
   if l.kind == PAGE then
-    if has(h.flags, DEAD) then conclude(c, 'failed', 'host_dead', 1) else put_back(c, h, l.subject) end
+    if has(h.flags, DEAD) then conclude(c, 'failed', death(h), 1) else put_back(c, h, l.subject) end
   end
   settle_host(c, h)
   close(c)

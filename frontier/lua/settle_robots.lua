@@ -7,24 +7,32 @@ verb('settle_robots', function(keys, args)
   store_robots(c, l.subject, args[2], args[3], tonumber(args[4]))
   local h = finish(c, args[1], l, c.soon)
   local rest = tonumber(args[7])
-  if args[2] ~= 'disallow' then judge(c, h, args[6], args[6] == 'busy' and rest or 0, l.granted) end
+  if args[2] ~= 'disallow' and not (has(h.flags, SEVERAL) and OWN[args[6]]) then
+    judge(c, h, args[6], args[6] == 'busy' and rest or 0, l.granted)
+  end
   hold(c, h, rest)
   if delay > h.delay or l.subject == h.slowest then h.delay, h.slowest = delay, l.subject end
   settle_host(c, h)
   close(c)
 end, FREES)
 
--- args: token, after_ms, fault ('': the answer was of no use)
+-- args: token, after_ms (negative: doubling), fault ('': the answer was of no use)
 verb('retry_robots', function(keys, args)
   local c = open(keys)
   local l = read_lease(c, args[1])
   if not l or l.kind ~= ROBOTS_TXT then return end
   local r = read_robots(c, l.subject)
-  r.attempt, r.expiries = r.attempt + 1, 0
-  write_robots(c, l.subject, r)
   local h = finish(c, args[1], l, c.soon)
-  if args[3] ~= '' then judge(c, h, args[3], args[3] == 'busy' and tonumber(args[2]) or 0, l.granted) end
-  hold(c, h, tonumber(args[2]))
+  local fault, told = args[3], tonumber(args[2])
+  local wait = told >= 0 and told or scaled(c, min(RETRY_MS * 2 ^ r.attempt, LONGEST_HOLD_MS))
+  r.attempt, r.expiries = r.attempt + 1, 0
+  if has(h.flags, SEVERAL) and fault ~= '' and fault ~= 'dns' then
+    rest_origin(c, l.subject, r, wait)
+  else
+    write_robots(c, l.subject, r)
+    if fault ~= '' then judge(c, h, fault, fault == 'busy' and max(told, 0) or 0, l.granted) end
+    hold(c, h, wait)
+  end
   settle_host(c, h)
   close(c)
 end, FREES)

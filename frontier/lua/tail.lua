@@ -74,6 +74,7 @@ verb('refill', function(keys, args)
     bump(c, 'waiting', -n)
   else
     local entries = h.head > 0 and call('LRANGE', queue(c, h), 0, h.head - 1) or {}
+    if entries[1] and not same_origin(entries[1], args[3]) then set(h, SEVERAL) end
     for i = 3, #args do entries[#entries + 1] = args[i] end
     new_head(c, h, by_level(entries))
   end

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from frontier.encoding import identity
 from frontier.lease import Added, Budget, Discovery, Fault, Kind, Outcome
-from frontier.memory.circuit import judge
+from frontier.memory.circuit import OWN, judge, judge_origin, scaled
 from frontier.memory.state import Domain, Host, Origin, Page, Promise
 from frontier.novelty import starving, trickles
 from frontier.scope import Scope, registered_domain
@@ -22,6 +22,8 @@ from frontier.template import template
 
 MAX_EXPIRIES = 5
 """A page that kills five workers is the killer."""
+_HEAD = 64
+"""How far a page may be from the first and go before it."""
 UNREADABLE_MS = 86_400_000
 """RFC 9309, section 2.4: robots.txt is not kept for longer than a day"""
 
@@ -48,6 +50,8 @@ class Crawl:
     discarded: Counter[str] = field(default_factory=Counter)
     addresses: dict[str, tuple[int, int]] = field(default_factory=dict)
     """When an IP address was entered last, and the end of the line of those who wait."""
+    delay: int = 1_000
+    """Between two exchanges with a host, as whoever leased last has it."""
     tokens: int = 0
 
     # URLs
@@ -79,7 +83,7 @@ class Crawl:
         if host is None and domain.hosts >= self.budget.hosts:
             return "domain_hosts"
         if host is not None and host.dead:
-            return "host_dead"
+            return host.dead
         if self.budget.host is not None and (host.added if host else 0) >= self.budget.host:
             return "host_budget"
         if self.budget.domain is not None and domain.urls >= self.budget.domain:
@@ -115,7 +119,7 @@ class Crawl:
         """Put a page into its host's queue, behind those of its level."""
         host = self.hosts[page.found.url.host]
         if host.dead:
-            self.conclude(Outcome.FAILED, "host_dead")
+            self.conclude(Outcome.FAILED, host.dead)
         else:
             host.enqueue(page)
         host.place(now)
@@ -124,7 +128,7 @@ class Crawl:
         """Put a page that was granted back to where it came from. The caller places the host."""
         host = self.hosts[page.found.url.host]
         if host.dead:
-            self.conclude(Outcome.FAILED, "host_dead")
+            self.conclude(Outcome.FAILED, host.dead)
         else:
             host.put_back(page)
 
@@ -144,9 +148,26 @@ class Crawl:
 
     def judge(self, host: Host, fault: Fault | None, hold: int, granted: int, now: int) -> None:
         """An exchange that was granted then said this of its host. The caller places the host."""
-        if judge(host, fault, hold, granted, now):
-            self.bury(host, Outcome.FAILED, "host_dead")
-            host.dead = True
+        if reason := judge(host, fault, hold, granted, self.delay, now):
+            self.bury(host, Outcome.FAILED, reason)
+            host.dead = reason
+
+    def judge_page(
+        self, host: Host, page: Page, fault: Fault | None, hold: int, granted: int, now: int
+    ) -> None:
+        """As `judge`, of a page: where its host has several origins, it may be one's own fault."""
+        origin = self.origins[page.found.url.origin]
+        if host.several and fault in OWN:
+            judge_origin(origin, fault, granted, self.delay, now)
+            host.hold(hold, now)
+            return
+        if host.several and fault is None:
+            origin.attempt = origin.rest = 0
+        self.judge(host, fault, hold, granted, now)
+
+    def scaled(self, ms: int) -> int:
+        """How long a rest is that nobody asked for."""
+        return scaled(ms, self.delay)
 
     # Leases
 
@@ -176,12 +197,14 @@ class Crawl:
         if not host.waiting:
             host.turn = None
             return None
-        page = host.waiting[0]
+        page = self._awake(host, now)
+        if page is None:
+            return None
         origin = page.found.url.origin
         fresh = now < self.origins[origin].expires
-        if fresh:
-            del host.waiting[0]
-        else:
+        host.waiting.remove(page)
+        if not fresh:
+            host.put_back(page)
             host.asking = True
         self.tokens += 1
         self.promises[self.tokens] = Promise(
@@ -197,6 +220,18 @@ class Crawl:
         more = host.waiting and not host.asking and not host.full(pace)
         host.turn = now if more else None
         return self.tokens
+
+    def _awake(self, host: Host, now: int) -> Page | None:
+        """The next page of a host whose origin does not rest; None where the host must wait for one."""
+        for page in host.waiting[:_HEAD]:
+            if self.origins[page.found.url.origin].rest > now:
+                continue
+            if not (reason := self.unwanted(host, page)):
+                return page
+            host.waiting.remove(page)
+            self.conclude(Outcome.REFUSED, reason)
+        host.turn = min(self.origins[page.found.url.origin].rest for page in host.waiting[:_HEAD])
+        return None
 
     def finish(self, token: int, at: int) -> tuple[Promise, Host]:
         """End a promise whose exchange was over at `at` at the latest. The caller places the host."""

@@ -19,6 +19,7 @@ from frontier.lease import (
     Settlement,
     Stats,
 )
+from frontier.memory.circuit import LONGEST_HOLD_MS, OWN, RETRY_MS, rest
 from frontier.memory.crawl import Crawl
 from frontier.memory.gate import Gate
 from frontier.memory.line import enter
@@ -64,6 +65,7 @@ class MemoryFrontier:
         granted: list[Lease] = []
         if (flow := self._gate.flow(now)) and flow.shut:
             return granted
+        crawl.delay = min_delay_ms
         crawl.catch_up(now)
         if limit is not None:
             n = min(n, limit - self._leased() - crawl.outcomes[Outcome.FETCHED])
@@ -114,8 +116,8 @@ class MemoryFrontier:
             if promise is not None and not promise.released:
                 promise.released = True
                 host = self._crawl.hosts[promise.host]
-                host.end_exchange(now + 1)
-                if exchange.elapsed_ms is not None:
+                host.end_exchange(now + 1 if exchange.asked else 0)
+                if exchange.asked and exchange.elapsed_ms is not None:
                     host.hear_elapsed(max(exchange.elapsed_ms, 0))
                 host.place(now)
 
@@ -144,27 +146,33 @@ class MemoryFrontier:
             return
         _, host = self._crawl.finish(lease.token, now + 1)
         self._crawl.origins[promise.origin].store(rule, body, now + ttl_ms)
-        if rule != "disallow":
-            rest = hold_ms if fault is Fault.BUSY else 0
-            self._crawl.judge(host, fault, rest, promise.granted, now)
+        if rule != "disallow" and not (host.several and fault in OWN):
+            hold = hold_ms if fault is Fault.BUSY else 0
+            self._crawl.judge(host, fault, hold, promise.granted, now)
         host.hold(hold_ms, now)
         if delay > host.delay or promise.origin == host.slowest:
             host.delay, host.slowest = delay, promise.origin
         host.place(now)
 
-    async def retry_robots(self, lease: Lease, *, after_ms: int, fault: Fault | None = None) -> None:
+    async def retry_robots(self, lease: Lease, *, after_ms: int | None, fault: Fault | None = None) -> None:
         """As `Frontier.retry_robots`."""
         now = self._clock()
         promise = self._crawl.promises.get(lease.token)
         if promise is None or promise.kind is not Kind.ROBOTS:
             return
         origin = self._crawl.origins[promise.origin]
+        told, wait = after_ms or 0, after_ms
+        if wait is None:
+            wait = self._crawl.scaled(min(RETRY_MS * 2**origin.attempt, LONGEST_HOLD_MS))
         origin.attempt, origin.expiries = origin.attempt + 1, 0
         _, host = self._crawl.finish(lease.token, now + 1)
-        if fault is not None:
-            rest = after_ms if fault is Fault.BUSY else 0
-            self._crawl.judge(host, fault, rest, promise.granted, now)
-        host.hold(after_ms, now)
+        if host.several and fault not in {None, Fault.DNS}:
+            rest(origin, wait, now)
+        else:
+            if fault is not None:
+                hold = told if fault is Fault.BUSY else 0
+                self._crawl.judge(host, fault, hold, promise.granted, now)
+            host.hold(wait, now)
         host.place(now)
 
     async def robots(self, origin: str) -> RobotsRecord | None:
@@ -186,7 +194,9 @@ class MemoryFrontier:
         known = self._crawl.hosts.get(host)
         if known is not None:
             known.held = known.faults = known.trips = 0
-            known.dead, known.turn = False, None
+            known.dead, known.turn = "", None
+            for page in known.waiting:
+                self._crawl.origins[page.found.url.origin].rest = 0
             known.place(self._clock())
         return known is not None
 
@@ -275,7 +285,7 @@ class MemoryFrontier:
             seen=waiting + leased + len(crawl.later) + crawl.outcomes.total(),
             scheduled=len(crawl.visits),
             held=sum(host.trips > 0 for host in crawl.hosts.values()),
-            dead=sum(host.dead for host in crawl.hosts.values()),
+            dead=sum(bool(host.dead) for host in crawl.hosts.values()),
             discarded=dict(crawl.discarded),
         )
 

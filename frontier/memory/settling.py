@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from frontier.lease import Outcome, Settlement
+from frontier.memory.circuit import RETRY_MS
 from frontier.memory.crawl import Crawl
 from frontier.memory.state import Host, Page
 from frontier.novelty import heard, said
@@ -11,7 +12,6 @@ from frontier.template import template
 
 MAX_ATTEMPTS = 3
 """Nutch: db.fetch.retry.max"""
-_RETRY_MS = 30_000  # doubles with every attempt
 _ANSWERS = {Outcome.FETCHED, Outcome.UNCHANGED, Outcome.REDIRECTED, Outcome.GONE, Outcome.RETRY}
 
 
@@ -28,7 +28,7 @@ def settle(crawl: Crawl, settlement: Settlement, now: int) -> bool:
         crawl.conclude(settlement.outcome, settlement.reason)
         _visit_again(crawl, held.page, settlement.outcome, settlement.note, now)
     if settlement.outcome in _ANSWERS or settlement.fault is not None:
-        crawl.judge(host, settlement.fault, settlement.hold_ms, held.granted, now)
+        crawl.judge_page(host, held.page, settlement.fault, settlement.hold_ms, held.granted, now)
     else:
         host.hold(settlement.hold_ms, now)
     if settlement.sketch is not None:
@@ -40,7 +40,7 @@ def settle(crawl: Crawl, settlement: Settlement, now: int) -> bool:
 def _try_again(crawl: Crawl, page: Page, settlement: Settlement, now: int) -> None:
     wait = settlement.retry_after_ms
     if wait is None:
-        wait = _RETRY_MS * 2**page.attempt
+        wait = crawl.scaled(RETRY_MS * 2**page.attempt)
     page.attempt += 1
     if page.attempt >= MAX_ATTEMPTS:
         crawl.conclude(Outcome.FAILED, settlement.reason)

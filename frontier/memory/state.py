@@ -42,15 +42,22 @@ class Origin:
     rule: Rule = "allow"
     body: bytes = b""
     attempt: int = 0
-    """Times in a row that it could not be had."""
+    """Times in a row that it could not be had, or a page of the origin."""
     expiries: int = 0
     """Times in a row that its worker was not heard of again."""
+    rest: int = 0
+    """The origin is asked nothing before."""
+
+    @property
+    def given_up(self) -> bool:
+        """Whether nobody answers there."""
+        return self.rule == "disallow"
 
     def store(self, rule: Rule, body: bytes, expires: int) -> None:
         """It was read, or is given up."""
         self.version += 1
         self.rule, self.body, self.expires = rule, body, expires
-        self.attempt = self.expiries = 0
+        self.attempt = self.expiries = self.rest = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -109,7 +116,12 @@ class Host:
     """A robots.txt is being fetched."""
     answered: bool = False
     """It did once."""
-    dead: bool = False
+    dead: str = ""
+    """What it died of."""
+    forbids: bool = False
+    """Its faults are those of one that answers, and refuses."""
+    several: bool = False
+    """URLs of several origins have waited here."""
     faults: int = 0
     """Exchanges in a row that came to nothing, since the circuit opened last."""
     trips: int = 0
@@ -122,15 +134,20 @@ class Host:
 
     def enqueue(self, page: Page) -> None:
         """Put a page behind those of its level."""
+        self._compare(page)
         at = sum(other.level <= page.level for other in self.waiting)
         self.waiting.insert(at, page)
 
     def put_back(self, page: Page) -> None:
         """Put a page that was granted before all others, except where a lower level has come since."""
+        self._compare(page)
         if self.waiting and self.waiting[0].level < page.level:
             self.enqueue(page)
         else:
             self.waiting.insert(0, page)
+
+    def _compare(self, page: Page) -> None:
+        self.several |= any(other.found.url.origin != page.found.url.origin for other in self.waiting)
 
     def hold(self, ms: int, now: int) -> None:
         """Nothing is asked for so long."""
@@ -165,11 +182,14 @@ class Host:
         return self.templates.get(name, TEMPLATE.first)
 
     def place(self, now: int) -> None:
-        """Decide whether it may be asked, and when. A host that waits already keeps its turn."""
+        """Decide whether it may be asked, and when. A host that waits already keeps its turn; where it waits for an origin
+        that rests, another may have come.
+        """
         pace = max(self.delay, self.pace if self.open else 0)
         if self.dead or self.asking or not self.waiting or self.full(pace):
             self.turn = None
             return
         at = max(self.held, self.after_last(max(self.delay, self.pace)), now)
-        if self.turn is None or (at > now and at > self.turn):
+        sooner = self.several and self.turn is not None and at < self.turn and self.turn > now
+        if self.turn is None or (at > now and at > self.turn) or sooner:
             self.turn = at

@@ -53,6 +53,15 @@ async def test_a_process_that_hangs_is_ended(aside):
     assert await aside.call(abs, -1) == 1
 
 
+def exhaust():
+    raise MemoryError
+
+
+async def test_a_process_that_runs_out_of_memory_is_replaced(aside):
+    assert await aside.call(exhaust) is None
+    assert await aside.call(abs, -1) == 1
+
+
 async def test_what_work_raises_is_raised(aside):
     with pytest.raises(ValueError, match="no"):
         await aside.call(fail)

@@ -8,8 +8,8 @@ from frontier import Outcome
 NOW = 1_700_000_000_000  # Tue, 14 Nov 2023 22:13:20 GMT
 
 
-def judged(status, truncated=None, retry_after=None):
-    found = of_response(status, truncated=truncated, retry_after=retry_after, now_ms=NOW)
+def judged(status, truncated=None, retry_after=None, attempt=0):
+    found = of_response(status, truncated=truncated, retry_after=retry_after, now_ms=NOW, attempt=attempt)
     return found.outcome, found.reason
 
 
@@ -39,6 +39,12 @@ def test_a_response_that_is_not_whole_is_fetched_and_says_so():
     assert judged(200, truncated="length") == (Outcome.FETCHED, "truncated_length")
 
 
+def test_a_page_that_breaks_off_is_asked_for_once_more():
+    assert judged(200, truncated="disconnect") == (Outcome.RETRY, "truncated_disconnect")
+    assert judged(200, truncated="disconnect", attempt=1) == (Outcome.FETCHED, "truncated_disconnect")
+    assert judged(404, truncated="disconnect") == (Outcome.GONE, "status_404")
+
+
 @pytest.mark.parametrize(
     ("reason", "outcome", "fault"),
     [
@@ -59,10 +65,19 @@ def test_what_no_response_means(reason, outcome, fault):
 
 @pytest.mark.parametrize(
     ("status", "fault"),
-    [(200, None), (404, None), (408, None), (429, "busy"), (500, "server"), (502, "server"), (503, "busy")],
+    [
+        (200, None),
+        (403, "forbidden"),
+        (404, None),
+        (408, None),
+        (429, "busy"),
+        (500, "server"),
+        (502, "server"),
+        (503, "busy"),
+    ],
 )
 def test_what_a_status_says_of_the_host(status, fault):
-    assert of_response(status, truncated=None, retry_after=None, now_ms=NOW).fault == fault
+    assert of_response(status, truncated=None, retry_after=None, now_ms=NOW, attempt=0).fault == fault
 
 
 @pytest.mark.parametrize(
@@ -91,14 +106,14 @@ def test_no_retry_after_breaks_it(text):
 
 
 def test_the_whole_host_waits_where_the_server_says_that_we_are_too_fast():
-    found = of_response(429, truncated=None, retry_after="5", now_ms=NOW)
+    found = of_response(429, truncated=None, retry_after="5", now_ms=NOW, attempt=0)
     assert (found.retry_after_ms, found.hold_ms) == (5_000, 5_000)
-    assert of_response(503, truncated=None, retry_after=None, now_ms=NOW).hold_ms == 0
-    assert of_response(408, truncated=None, retry_after="5", now_ms=NOW).hold_ms == 0
-    assert of_response(500, truncated=None, retry_after="5", now_ms=NOW).hold_ms == 0
+    assert of_response(503, truncated=None, retry_after=None, now_ms=NOW, attempt=0).hold_ms == 0
+    assert of_response(408, truncated=None, retry_after="5", now_ms=NOW, attempt=0).hold_ms == 0
+    assert of_response(500, truncated=None, retry_after="5", now_ms=NOW, attempt=0).hold_ms == 0
 
 
 @pytest.mark.parametrize("text", ["0", "Tue, 14 Nov 2023 22:13:10 GMT"])
 def test_who_says_that_we_are_too_fast_and_may_come_at_once_rests_for_a_second(text):
-    found = of_response(503, truncated=None, retry_after=text, now_ms=NOW)
+    found = of_response(503, truncated=None, retry_after=text, now_ms=NOW, attempt=0)
     assert (found.retry_after_ms, found.hold_ms) == (1_000, 1_000)

@@ -166,7 +166,8 @@ def test_a_dead_host_with_many_pages_costs_a_handful_of_tries(crawl, site, names
     crawl.seed(*(f"{base}/{spelled(n)}" for n in range(500)))
     with hurry(crawl.redis, crawl):
         run_worker(crawl.config("w"))
-    assert crawl.stats.reasons == {"failed:host_dead": 500}
+    died = {"reset": "reset", "refused": "connect", "dns": "dns"}[kind]
+    assert crawl.stats.reasons == {f"failed:dead_{died}": 500}
     assert crawl.stats.dead == 1
     assert site.connections <= 6
     assert len(names.asked) <= 6

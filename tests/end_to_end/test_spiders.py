@@ -78,7 +78,6 @@ def test_the_guides_example_does_what_the_guide_says(user, site):
     assert "/about" not in site.paths
     assert set(site.paths.values()) == {1}
     assert all(b"Accept-Language: de" in raw for raw in site.requests if b"robots" not in raw.split(b" ")[1])
-    assert user.types("verify").code == 0
 
 
 def test_killed_with_all_its_processes_the_same_command_goes_on_and_every_item_is_there(user, site):

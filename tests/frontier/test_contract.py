@@ -280,6 +280,24 @@ async def test_a_host_without_a_delay_has_sixteen_exchanges_open_however_long_it
     assert len(await worker.take()) == 3
 
 
+async def test_a_page_that_is_not_asked_for_costs_no_delay(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 5))
+    (page,) = await worker.pages(delay=MINUTE)
+    await worker.frontier.release([Exchange(lease=page)])
+    await worker.settle([page])
+    await worker.crawl.skip(MINUTE + 1)
+    for _ in range(3):
+        (page,) = await worker.take(delay=MINUTE)
+        await worker.frontier.release([Exchange(lease=page, asked=False)])
+        await worker.settle([page], Outcome.REFUSED, reason="robots")
+    (page,) = await worker.take(delay=MINUTE)
+    await worker.frontier.release([Exchange(lease=page)])
+    await worker.settle([page])
+    await worker.frontier.add(numbered(found, "a.test", 6))
+    await worker.crawl.skip(MINUTE - 1)
+    assert await worker.take(delay=MINUTE) == []
+
+
 # Addresses
 
 
@@ -341,19 +359,21 @@ async def test_an_exchange_that_took_place_is_not_postponed(worker, found):
         (Fault.TLS, 3, MINUTE),
         (Fault.BUSY, 1, MINUTE // 2),
         (Fault.SERVER, 5, MINUTE),
+        (Fault.FORBIDDEN, 8, 5 * MINUTE),
     ],
 )
 async def test_faults_in_a_row_open_the_circuit_and_an_answer_closes_it(worker, found, fault, times, wait):
-    await worker.frontier.add(numbered(found, "a.test", 30))
+    await worker.frontier.add(numbered(found, "a.test", 40))
     await worker.settle(await worker.pages(1))
     for doubled in (wait, 2 * wait):
         assert (await worker.stats()).held == (doubled > wait)
         for _ in range(times if doubled == wait else 1):
-            (page,) = await worker.take(1)
+            await worker.crawl.skip(SECOND + 1)
+            (page,) = await worker.take(1, delay=SECOND)
             await worker.settle([page], Outcome.FAILED, fault=fault)
         assert (await worker.stats()).held == 1
         await worker.crawl.skip(doubled - 1)
-        assert await worker.take() == []
+        assert await worker.take(delay=SECOND) == []
         await worker.crawl.skip(2)
     (probe,) = await worker.take()
     await worker.settle([probe])
@@ -361,14 +381,89 @@ async def test_faults_in_a_row_open_the_circuit_and_an_answer_closes_it(worker, 
     assert len(await worker.take()) == 16
 
 
+@pytest.mark.parametrize(
+    ("delay", "waits"),
+    [
+        (5 * SECOND, (MINUTE, 2 * MINUTE, HOUR)),
+        (500, (30_000, MINUTE, HOUR // 2)),
+        (0, (2_000, 4_000, 2 * MINUTE)),
+    ],
+)
+async def test_rests_that_nobody_asked_for_are_shorter_where_hosts_are_asked_sooner(
+    worker, found, delay, waits
+):
+    await worker.frontier.add(numbered(found, "a.test", 40))
+    await worker.settle(await worker.pages(1, delay=delay))
+    first, second, longest = waits
+    for wait in (first, second, *(min(first * 2**n, longest) for n in range(2, 7))):
+        await worker.crawl.skip(delay + 1)
+        (page,) = await worker.take(1, delay=delay)
+        await worker.settle([page], Outcome.FAILED, fault=Fault.CONNECT)
+        await worker.crawl.skip(wait - 1)
+        assert await worker.take(delay=delay) == []
+        await worker.crawl.skip(2)
+
+
+async def test_a_page_that_is_tried_again_waits_for_less_where_hosts_are_asked_sooner(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 1))
+    await worker.settle(await worker.pages(), Outcome.RETRY)
+    await worker.crawl.skip(SECOND - 1)
+    assert await worker.take() == []
+    await worker.crawl.skip(2)
+    await worker.settle(await worker.take(), Outcome.RETRY, retry_after_ms=MINUTE)
+    await worker.crawl.skip(MINUTE - 1)
+    assert await worker.take() == []
+    await worker.crawl.skip(2)
+    assert len(await worker.take()) == 1
+
+
+async def test_a_robots_txt_that_cannot_be_had_is_asked_for_later_each_time(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 1))
+    for wait in (30 * SECOND, MINUTE, 2 * MINUTE):
+        (robots,) = await worker.take(delay=SECOND)
+        await worker.frontier.retry_robots(robots, after_ms=None)
+        await worker.crawl.skip(wait - 1)
+        assert await worker.take(delay=SECOND) == []
+        await worker.crawl.skip(2)
+
+
+async def test_a_host_that_refuses_now_and_then_is_asked_on_and_none_dies_of_it(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 60))
+    await worker.settle(await worker.pages(1))
+    for _ in range(3):
+        for _ in range(7):
+            await worker.settle(await worker.take(1), fault=Fault.FORBIDDEN)
+        await worker.settle(await worker.take(1))
+    assert (await worker.stats()).held == 0
+    for _ in range(24):
+        await worker.crawl.skip(HOUR)
+        await worker.settle(await worker.take(1), fault=Fault.FORBIDDEN)
+    stats = await worker.stats()
+    assert (stats.held, stats.dead) == (1, 0)
+
+
+async def test_to_be_refused_is_an_answer_and_no_fault_beside_others(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 60))
+    await worker.settle(await worker.pages(1))
+    for _ in range(4):
+        await worker.settle(await worker.take(1), Outcome.RETRY, fault=Fault.TIMEOUT)
+        await worker.settle(await worker.take(1), fault=Fault.FORBIDDEN)
+    assert (await worker.stats()).held == 0
+    await worker.settle(await worker.take(1), Outcome.RETRY, fault=Fault.CONNECT)
+    assert (await worker.stats()).held == 1
+    await worker.crawl.skip(MINUTE)
+    await worker.settle(await worker.take(1), fault=Fault.FORBIDDEN)
+    assert (await worker.stats()).held == 0
+
+
 async def test_the_faults_of_what_was_under_way_when_the_circuit_opened_count_as_one(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 30))
     await worker.settle(await worker.pages(), Outcome.FAILED, fault=Fault.CONNECT)
     stats = await worker.stats()
     assert (stats.waiting, stats.held, stats.dead) == (14, 1, 0)
-    await worker.crawl.skip(MINUTE + 1)
+    await worker.crawl.skip(2 * SECOND + 1)
     await worker.settle(await worker.take(), Outcome.FAILED, fault=Fault.CONNECT)
-    await worker.crawl.skip(2 * MINUTE - 1)
+    await worker.crawl.skip(4 * SECOND - 1)
     assert await worker.take() == []
     await worker.crawl.skip(2)
     assert len(await worker.take()) == 1
@@ -405,15 +500,15 @@ async def test_a_host_that_never_answered_is_dead_at_the_third_opening_of_its_ci
         (robots,) = [lease for lease in await worker.take() if lease.url.host == "a.test"]
         await worker.frontier.retry_robots(robots, after_ms=0, fault=Fault.CONNECT)
     stats = await worker.stats()
-    assert (stats.dead, stats.waiting, stats.reasons) == (1, 1, {"failed:host_dead": 20})
+    assert (stats.dead, stats.waiting, stats.reasons) == (1, 1, {"failed:dead_connect": 20})
     more = await worker.frontier.add([found("http://a.test/new"), found("http://b.test/new")])
-    assert (more.added, more.discarded) == (1, {"host_dead": 1})
+    assert (more.added, more.discarded) == (1, {"dead_connect": 1})
 
 
 async def test_a_host_that_answered_once_dies_at_the_eighth(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 20))
     assert await fail_until_dead(worker) == 8
-    assert (await worker.stats()).reasons == {"failed:host_dead": 12}
+    assert (await worker.stats()).reasons == {"failed:dead_connect": 12}
 
 
 async def test_what_fails_without_an_exchange_says_nothing_of_its_host(worker, found):
@@ -444,7 +539,149 @@ async def test_what_comes_back_to_a_dead_host_has_failed(worker, found):
     await worker.crawl.skip(2 * DAY)
     assert await worker.take() == []
     stats = await worker.stats()
-    assert (stats.drained, stats.reasons) == (True, {"failed:host_dead": 20 - failed})
+    assert (stats.drained, stats.reasons) == (True, {"failed:dead_connect": 20 - failed})
+
+
+# Origins of a host
+
+
+DEAD, GOOD = "http://a.test:9", "http://a.test:8080"
+
+
+async def fail_robots(worker, fault=Fault.CONNECT):
+    """Whatever origin's robots.txt is asked for cannot be had, but for the good one; the pages that are granted."""
+    pages = []
+    for lease in await worker.take(delay=SECOND):
+        if lease.kind is Kind.PAGE:
+            pages.append(lease)
+        elif lease.url.origin == GOOD:
+            await worker.allow(lease)
+        else:
+            await worker.frontier.retry_robots(lease, after_ms=None, fault=fault)
+    return pages
+
+
+@pytest.mark.parametrize(
+    "fault", [Fault.CONNECT, Fault.TLS, Fault.RESET, Fault.TIMEOUT, Fault.SERVER, Fault.BUSY]
+)
+async def test_an_origin_that_cannot_be_had_holds_no_other_of_its_host(worker, found, fault):
+    await worker.frontier.add([found(f"{origin}/{i}") for i in range(10) for origin in (DEAD, GOOD)])
+    done, asked = 0, 0
+    for _ in range(14):
+        pages = await fail_robots(worker, fault)
+        asked += not pages
+        assert all(page.url.origin == GOOD for page in pages)
+        done += await worker.settle(pages)
+        await worker.crawl.skip(SECOND + 1)
+    assert (done, asked) == (10, 4)  # the robots.txt of both, and once more nothing was there to be asked
+    stats = await worker.stats()
+    assert (stats.held, stats.dead, stats.waiting) == (0, 0, 10)
+
+
+async def test_an_origin_that_never_answers_is_given_up_alone(worker, found):
+    everything = [found(f"{origin}/{i}", depth=origin == GOOD) for i in range(10) for origin in (DEAD, GOOD)]
+    await worker.frontier.add(everything)
+    times = []
+    while not (await worker.frontier.robots(DEAD)):
+        for lease in await worker.take(delay=SECOND):
+            if lease.kind is Kind.PAGE:
+                await worker.settle([lease])
+            elif lease.url.origin == GOOD:
+                await worker.allow(lease)
+            else:
+                times.append(worker.crawl.clock.now)
+                await worker.frontier.retry_robots(lease, after_ms=None, fault=Fault.CONNECT)
+        await worker.crawl.skip(SECOND + 1)
+    gaps = [late - early for early, late in zip(times, times[1:], strict=False)]
+    assert len(gaps) == 2
+    assert 30 * SECOND < gaps[0] <= 32 * SECOND
+    assert 60 * SECOND < gaps[1] <= 62 * SECOND
+    record = await worker.frontier.robots(DEAD)
+    assert (record.rule, record.version) == ("disallow", 1)
+    pages = await worker.pages(delay=SECOND)
+    assert {page.url.origin for page in pages} == {DEAD}
+    stats = await worker.stats()
+    assert (stats.held, stats.dead, stats.outcomes["fetched"]) == (0, 0, 10)
+
+
+async def test_any_number_of_origins_that_are_gone_does_not_bury_the_one_that_answers(worker, found):
+    gone = [found(f"http://a.test:{port}/") for port in range(1, 20)]
+    await worker.frontier.add([*gone, *(found(f"{GOOD}/{i}", depth=1) for i in range(5))])
+    done = 0
+    for _ in range(200):
+        done += await worker.settle([page for page in await fail_robots(worker) if page.url.origin == GOOD])
+        await worker.crawl.skip(SECOND + 1)
+    assert done == 5
+    assert (await worker.stats()).dead == 0
+
+
+async def test_a_host_waits_where_all_of_its_origins_rest_and_not_for_what_comes_then(worker, found):
+    await worker.frontier.add([found(f"{DEAD}/1"), found("https://a.test/1")])
+    assert await fail_robots(worker) == []
+    await worker.crawl.skip(SECOND + 1)
+    assert await fail_robots(worker) == []
+    await worker.crawl.skip(SECOND + 1)
+    assert await worker.take(delay=SECOND) == []
+    await worker.frontier.add([found(f"{GOOD}/1")])
+    (robots,) = await worker.take(delay=SECOND)
+    assert robots.url.origin == GOOD
+    await worker.allow(robots)
+    await worker.crawl.skip(SECOND + 1)
+    await worker.settle(await worker.take(delay=SECOND))
+    await worker.crawl.skip(28 * SECOND)
+    (robots,) = await worker.take(delay=SECOND)
+    assert (robots.url.origin != GOOD, robots.attempt) == (True, 1)
+
+
+async def test_an_origin_that_stops_answering_rests_and_its_host_goes_on(worker, found):
+    await worker.frontier.add([found(f"{origin}/{i}") for i in range(20) for origin in (DEAD, GOOD)])
+    done, tries = 0, 0
+    for _ in range(60):
+        for page in await worker.pages(1, delay=SECOND):
+            if page.url.origin == GOOD:
+                done += await worker.settle([page])
+            else:
+                tries += 1
+                await worker.settle([page], Outcome.RETRY, fault=Fault.CONNECT, reason="refused")
+        await worker.crawl.skip(SECOND + 1)
+    assert (done, tries) == (20, 2)
+    while (record := await worker.frontier.robots(DEAD)).version == 1:
+        await worker.crawl.skip(HOUR)
+        for page in await worker.take(1, delay=SECOND):
+            tries += await worker.settle([page], Outcome.FAILED, fault=Fault.CONNECT, reason="refused")
+    assert (record.rule, tries) == ("disallow", 8)
+    assert (await worker.stats()).dead == 0
+
+
+async def test_an_answer_ends_the_faults_of_its_origin(worker, found):
+    await worker.frontier.add([found(f"{origin}/{i}") for i in range(20) for origin in (DEAD, GOOD)])
+    for _ in range(12):
+        for page in await worker.pages(1, delay=SECOND):
+            await worker.settle([page], Outcome.RETRY, retry_after_ms=0, fault=Fault.TIMEOUT)
+            await worker.crawl.skip(HOUR)
+            await worker.settle(await worker.take(1, delay=SECOND))
+            await worker.settle(await worker.take(1, delay=SECOND))
+            await worker.crawl.skip(HOUR)
+    assert (await worker.frontier.robots(DEAD)).rule == "allow"
+
+
+async def test_a_name_that_leads_nowhere_is_the_hosts_own_fault(worker, found):
+    await worker.frontier.add([found(f"{DEAD}/1"), found("https://a.test/1")])
+    for _ in range(3):
+        (robots,) = await worker.take(delay=SECOND)
+        await worker.frontier.retry_robots(robots, after_ms=None, fault=Fault.DNS)
+        await worker.crawl.skip(HOUR)
+    assert (await worker.stats()).reasons == {"failed:dead_dns": 2}
+
+
+async def test_a_resumed_host_has_no_origin_that_rests(worker, found):
+    await worker.frontier.add([found(f"{DEAD}/1"), found("https://a.test/1")])
+    for _ in range(2):
+        await fail_robots(worker)
+        await worker.crawl.skip(SECOND + 1)
+    assert await worker.take(delay=SECOND) == []
+    await worker.frontier.resume("a.test")
+    assert len(await worker.take(delay=SECOND)) == 1
 
 
 # Hosts
@@ -546,7 +783,7 @@ async def test_what_a_late_settlement_found_is_no_less_found(worker, found):
 async def test_a_page_is_tried_three_times_later_each_time(worker, found):
     await worker.frontier.add([found("http://a.test/")])
     for attempt, wait in enumerate((30 * SECOND, 60 * SECOND)):
-        (lease,) = await worker.pages()
+        (lease,) = await worker.pages(delay=SECOND)
         assert lease.attempt == attempt
         await worker.settle([lease], Outcome.RETRY, reason="timeout")
         await worker.crawl.skip(wait - 1)

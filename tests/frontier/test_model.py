@@ -160,8 +160,10 @@ class Machine(RuleBasedStateMachine):
         budget=st.none()
         | st.builds(Budget, host=st.just(5), domain=st.just(7), hosts=st.sampled_from([1, 4096])),
         found=pages,
+        delay=st.sampled_from([0, SECOND // 2, SECOND]),
     )
-    def begin(self, budget, found):
+    def begin(self, budget, found, delay):
+        self.delay = delay
         self.clock = Clock(int(time.time() * 1000))
         name = f"model-{next(_serial)}"
         self.real = self.run(
@@ -201,7 +203,8 @@ class Machine(RuleBasedStateMachine):
 
     def lease(self, n, worker, lease_ms, min_delay_ms, limit):
         if self.partitions > 1:
-            n, limit = ALL, None
+            # A partition learns of another delay when it is asked for leases the next time.
+            n, limit, min_delay_ms = ALL, None, self.delay
         self.clock.now += 1
         real, model = self.tell(
             "lease",
@@ -238,11 +241,14 @@ class Machine(RuleBasedStateMachine):
                 self.pair("postpone", pair, lambda lease: lease, wait)
                 return
         if end.released:
-            self.pair("release", pair, lambda lease: [Exchange(lease=lease, elapsed_ms=end.elapsed)])
+            asked = end.outcome is not Outcome.REFUSED
+            self.pair(
+                "release", pair, lambda lease: [Exchange(lease=lease, elapsed_ms=end.elapsed, asked=asked)]
+            )
         if (lease.kind is Kind.ROBOTS) == (end.how == "other"):
             self.settle(pair, end)
         elif end.how == "retry":
-            self.pair("retry_robots", pair, lambda lease: lease, after_ms=end.wait or 0, fault=end.fault)
+            self.pair("retry_robots", pair, lambda lease: lease, after_ms=end.wait, fault=end.fault)
         else:
             self.pair(
                 "settle_robots",
@@ -288,7 +294,7 @@ class Machine(RuleBasedStateMachine):
         n=st.sampled_from([1, 2, ALL, ALL]),
         worker=workers,
         lease_ms=st.sampled_from([SECOND, MINUTE]),
-        min_delay_ms=st.sampled_from([0, SECOND, 5 * SECOND]),
+        min_delay_ms=st.sampled_from([0, 200, SECOND, 5 * SECOND]),
         limit=st.sampled_from([None, None, None, 3]),
         ends=st.lists(ends, min_size=1, max_size=2),
         gap=gaps,

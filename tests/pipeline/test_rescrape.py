@@ -171,7 +171,7 @@ def test_a_budget_takes_those_that_were_captured_longest_ago(project):
 
 def test_only_the_domains_that_are_named_are_asked(project):
     assert rescrape(project, Plan(crawl="docs", domains=("127.0.0.1",))).pages == 6
-    with pytest.raises(InputError, match="is archived of example.org"):
+    with pytest.raises(InputError, match=r"is archived of example.org"):
         rescrape(project, Plan(crawl="docs", domains=("example.org",)))
 
 

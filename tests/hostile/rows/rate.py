@@ -123,7 +123,7 @@ async def breaks_at_once(_: Host, __, writer):
 def few_connections(most):
     def judge(seen):
         assert len(seen.host.connected) <= most, len(seen.host.connected)
-        assert seen.outcomes.get("failed:host_dead", 0) >= 300
+        assert seen.outcomes["failed:dead_reset"] >= 300
 
     return judge
 

@@ -1,0 +1,144 @@
+"""`Browser`: one Chromium that cannot reach anything, and the memory that it may take.
+
+1. It is started so that it has no way to the network, whatever a page makes it do: no name resolves, and the only proxy
+   is a port of this machine at which nobody listens, loopback included. No QUIC, no UDP of WebRTC, no services of its own
+   in the background. What its pages see of the web is given to them (`crawler.render.tab`).
+2. Playwright speaks with it over a pipe. When the worker ends, in whatever way, the pipe closes and Chromium ends itself.
+3. A tab that takes more memory than `TAB_BYTES` is killed: it alone.
+4. Where Chromium's sandbox can be had it is on; root cannot have it.
+"""
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import Awaitable
+from contextlib import suppress
+from typing import Any
+
+from playwright.async_api import Browser as Chromium
+from playwright.async_api import Error, Playwright, async_playwright
+
+from core import Unavailable
+from crawler.render.processes import kill, tree
+
+TAB_BYTES = 1 << 30
+BROWSER_BYTES = 3 << 30
+"""All processes together, shared memory counted in each; a browser that has more gets no further pages."""
+HEAP_MB = 512
+"""Of V8, each tab."""
+WATCH_S = 0.25
+START_S = 30.0
+STOP_S = 5.0
+ARGUMENTS = (
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--proxy-bypass-list=<-loopback>",  # loopback goes past a proxy otherwise
+    "--disable-quic",
+    "--dns-prefetch-disable",
+    "--no-pings",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-domain-reliability",
+    "--disable-gpu",
+    "--disable-print-preview",
+    "--disable-remote-fonts",
+    "--blink-settings=imagesEnabled=false",
+    "--autoplay-policy=user-gesture-required",
+    "--mute-audio",
+    "--disable-notifications",
+    "--deny-permission-prompts",
+    "--disable-site-isolation-trials",  # frames are not loaded, so there is nothing to keep apart
+    f"--js-flags=--max-old-space-size={HEAP_MB}",
+)
+
+
+class Browser:
+    """A running Chromium."""
+
+    def __init__(self, playwright: Playwright, chromium: Chromium, pid: int, nowhere: socket.socket) -> None:
+        self._playwright, self.chromium, self.pid, self._nowhere = playwright, chromium, pid, nowhere
+        self.pages = 0
+        """Opened in all."""
+        self.open = 0
+        self.grown = False
+        """Whether it has taken more memory than it should."""
+        self.killed_at = -1.0
+        """When a tab was killed for its memory last, by the monotonic clock."""
+        self.gone = asyncio.Event()
+        chromium.on("disconnected", lambda _: self.gone.set())
+        self._watching = asyncio.create_task(self._watch())
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be spoken with."""
+        return bool(self.chromium.is_connected())
+
+    @property
+    def name(self) -> str:
+        """`chromium/VERSION`."""
+        return f"chromium/{self.chromium.version}"
+
+    async def stop(self) -> None:
+        """End it, by force where it does not end by itself."""
+        self._watching.cancel()
+        pids = [process.pid for process in tree(self.pid)]
+        await _at_most(STOP_S, self.chromium.close())
+        if tree(self.pid):
+            for pid in pids:
+                kill(pid)
+        await _at_most(STOP_S, self._playwright.stop())
+        self._nowhere.close()
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(WATCH_S)
+            if not self.open:
+                continue
+            processes = tree(self.pid)
+            for process in processes:
+                if process.resident > TAB_BYTES and process.is_renderer:
+                    self.killed_at = time.monotonic()
+                    kill(process.pid)
+            self.grown = self.grown or sum(one.resident for one in processes) > BROWSER_BYTES
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: process {self.pid}, {self.open} of {self.pages} pages open>"
+
+
+async def start(path: str) -> Browser:
+    """Start the program at `path`. Raises `Unavailable` where it does not come up."""
+    nowhere = socket.socket()
+    nowhere.bind(("127.0.0.1", 0))  # bound and never listening: whoever connects is refused
+    playwright = await async_playwright().start()
+    try:
+        async with asyncio.timeout(START_S):
+            chromium = await playwright.chromium.launch(
+                executable_path=path,
+                args=[*ARGUMENTS, f"--proxy-server=http://127.0.0.1:{nowhere.getsockname()[1]}"],
+                ignore_default_args=["--disable-popup-blocking"],
+                chromium_sandbox=os.geteuid() != 0,
+                handle_sigint=False,
+                handle_sigterm=False,
+                handle_sighup=False,
+            )
+            return Browser(playwright, chromium, await _pid(chromium), nowhere)
+    except (Error, TimeoutError) as error:
+        await _at_most(STOP_S, playwright.stop())
+        nowhere.close()
+        said = str(error).strip().splitlines() or ["no answer"]
+        raise Unavailable(
+            f"{path} does not start: {said[0]}; run it by hand with --headless to see why"
+        ) from None
+
+
+async def _pid(chromium: Chromium) -> int:
+    session = await chromium.new_browser_cdp_session()
+    found: dict[str, Any] = await session.send("SystemInfo.getProcessInfo")
+    await session.detach()
+    return next(int(one["id"]) for one in found["processInfo"] if one["type"] == "browser")
+
+
+async def _at_most(seconds: float, doing: Awaitable[object]) -> None:
+    with suppress(Error, TimeoutError):
+        async with asyncio.timeout(seconds):
+            await doing

@@ -1,0 +1,129 @@
+"""`need`: whether a page as it came says little because a script would say the rest. Pure.
+
+Rules, for an HTML page that was answered whole with 200. Looked at is its body, the first 256 KB of it:
+
+1. A page without a script is what it is.
+2. A page with enough text of its own is never rendered, whatever else is in it. Text is what stands between tags,
+   outside of scripts, styles, templates, comments, `noscript`, `svg` and `select`; white space around it does not count.
+3. Of the others those are rendered that give evidence, the first of these:
+   `empty_root`: an element that frameworks fill (`<div id="root">`, `<app-root>`) is empty, or next to it;
+   `noscript`: the page asks in a `noscript` that scripts be switched on;
+   `little_text`: next to no text, no frame and no redirect by `meta`, and a script of some size, or from elsewhere.
+
+So a page of text with a widget is not rendered, and neither is a short page ("it works") without scripts. What was measured
+stands in docs/guides/rendering.md.
+
+Cost: on ordinary pages what it takes to read the first thousand characters of text, some tens of microseconds.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Literal
+
+Need = Literal["empty_root", "noscript", "little_text"]
+
+MOST_BYTES = 256 << 10
+FIRST_BYTES = 32 << 10
+"""Bytes of the body in which most pages have enough text; only where not, more is looked at."""
+ENOUGH = 1_000
+"""Bytes of text with which a page speaks for itself even if a part of it is empty."""
+LITTLE = 160
+"""Bytes of text that are next to nothing: a title and a "Loading...", a short notice."""
+LOOKED_INTO = 8
+"""Elements of one kind that are looked into, `INSIDE` bytes of each: no page makes this slow."""
+INSIDE = 4 << 10
+MUCH_SCRIPT = 2_000
+"""Bytes of scripts on the page itself that can build one."""
+
+_OPENS = re.compile(rb"<(?:script|style|noscript|template|svg|select|!--)")
+_TEXT = re.compile(rb">([^<]+)")
+_UNSEEN = re.compile(rb"<!--.*?(?:-->|\Z)|<[^>]*>|&nbsp;|\s+", re.DOTALL)
+_ROOT = re.compile(
+    rb"<(?:(div|main|section|body)\b[^>]{0,256}?\bid\s*=\s*[\"']?"
+    rb"(?:root|app|__next|__nuxt|___gatsby|svelte|q-app|react-root|reactroot|main-app|app-root|application|mount|ember-app)"
+    rb"[\"']?(?=[\s>])[^>]*|((?:app|my-app|ng)-(?:root|app)|app-root|router-outlet|ember-app)\b[^>]*)>",
+)
+_NOSCRIPT = re.compile(rb"<noscript\b[^>]{0,256}>")
+_ASKS = re.compile(
+    rb"(?:enable|requires?|need|activate|turn(?:ed)? on|without|aktivier|activ|habilit|\xe5\x90\xaf\xe7\x94\xa8"
+    rb"|\xe6\x9c\x89\xe5\x8a\xb9|\xd0\xb2\xd0\xba\xd0\xbb\xd1\x8e\xd1\x87)[^.<]{0,60}java ?script"
+    rb"|java ?script[^.<]{0,60}(?:enable|required?|disabled|aktivier|activ|habilit|needed|turned off"
+    rb"|\xe5\x90\xaf\xe7\x94\xa8|\xe6\x9c\x89\xe5\x8a\xb9|\xd0\xb2\xd0\xba\xd0\xbb\xd1\x8e\xd1\x87)",
+)
+_SCRIPT = re.compile(rb"<script\b([^>]*)>(.*?)(?:</script|\Z)", re.DOTALL)
+_REFRESH = re.compile(rb"<meta\b[^>]{0,256}?http-equiv\s*=\s*[\"']?refresh")
+_NO_SCRIPT_TYPES = re.compile(
+    rb"\btype\s*=\s*[\"']?(?!module|text/javascript|application/javascript)", re.IGNORECASE
+)
+
+
+def need(body: bytes) -> Need | None:
+    """Why a page wants a browser; None where it does not. `body` is HTML without content encoding. Never raises."""
+    begin = max(body.find(b"<body"), body.find(b"<BODY"), 0)
+    head = body[: min(begin, FIRST_BYTES)]
+    if _text(body[begin : begin + FIRST_BYTES].lower()) >= ENOUGH:
+        return None
+    html = body[begin : begin + MOST_BYTES].lower()
+    if b"<script" not in html and b"<script" not in head.lower():
+        return None
+    text = _text(html)
+    return _evidence(html, head.lower(), text) if text < ENOUGH else None
+
+
+def _evidence(html: bytes, head: bytes, text: int) -> Need | None:
+    if _has_empty_root(html):
+        return "empty_root"
+    asks = (_ASKS.search(_inside(html, said, b"noscript")) for said in _first(_NOSCRIPT, html))
+    if any(asks):
+        return "noscript"
+    leads_on = b"<iframe" in html or b"<frame" in html or _REFRESH.search(head)
+    return "little_text" if text < LITTLE and not leads_on and _can_build(head + html) else None
+
+
+def _text(html: bytes) -> int:
+    """Bytes of text; counted no further than there is enough. What is not closed swallows the rest, as in a browser."""
+    at = size = 0
+    while True:
+        opens = _OPENS.search(html, at)
+        for run in _TEXT.finditer(html, at, opens.start() if opens else len(html)):
+            size += len(run[1].strip())
+            if size >= ENOUGH:
+                return size
+        if opens is None:
+            return size
+        closes = b"-->" if opens.group() == b"<!--" else b"</" + opens.group()[1:]
+        end = html.find(closes, opens.end())
+        if end < 0:
+            return size
+        at = end + len(closes) - 1
+
+
+def _has_empty_root(html: bytes) -> bool:
+    for root in _first(_ROOT, html):
+        inside = _inside(html, root, root[1] or root[2])
+        if b"<script" not in inside and len(_UNSEEN.sub(b"", inside)) < LITTLE // 4:
+            return True
+    return False
+
+
+def _first(pattern: re.Pattern[bytes], html: bytes) -> Iterator[re.Match[bytes]]:
+    return islice(pattern.finditer(html), LOOKED_INTO)
+
+
+def _inside(html: bytes, opens: re.Match[bytes], tag: bytes) -> bytes:
+    """What stands between a tag and the next that closes one of its kind."""
+    return html[opens.end() : opens.end() + INSIDE].partition(b"</" + tag)[0]
+
+
+def _can_build(html: bytes) -> bool:
+    size = 0
+    for script in _SCRIPT.finditer(html):
+        if _NO_SCRIPT_TYPES.search(script[1]):
+            continue
+        if b"src" in script[1]:
+            return True
+        size += len(script[2])
+        if size >= MUCH_SCRIPT or b"document.write" in script[2] or b"innerhtml" in script[2]:
+            return True
+    return False

@@ -1,0 +1,62 @@
+"""The processes of a browser, as Linux tells of them in /proc; elsewhere there are none to be seen."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+PROC = Path("/proc")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """One process at one moment."""
+
+    pid: int
+    parent: int
+    resident: int
+    """Bytes in memory, shared ones included."""
+
+    @property
+    def is_renderer(self) -> bool:
+        """Whether it is one of Chromium's that run pages."""
+        try:
+            return b"--type=renderer" in (PROC / str(self.pid) / "cmdline").read_bytes()
+        except OSError:
+            return False
+
+
+def tree(root: int) -> list[Process]:
+    """A process and all that descend from it; nothing where it is gone."""
+    every = {process.pid: process for process in _every()}
+    inside = {root}
+    grows = True
+    while grows:
+        more = {one.pid for one in every.values() if one.parent in inside} - inside
+        grows = bool(more)
+        inside |= more
+    return [every[pid] for pid in sorted(inside) if pid in every]
+
+
+def kill(pid: int) -> None:
+    """End a process at once, if it is still there."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _every() -> Iterator[Process]:
+    try:
+        places = [place for place in PROC.iterdir() if place.name.isdecimal()]
+    except OSError:
+        return
+    for place in places:
+        try:
+            stat = (place / "stat").read_bytes()
+        except OSError:
+            continue  # it ended meanwhile
+        # The name of the program, in brackets, may hold anything (proc_pid_stat(5)).
+        fields = stat[stat.rfind(b")") + 2 :].split()
+        yield Process(pid=int(place.name), parent=int(fields[1]), resident=int(fields[21]) * PAGE)

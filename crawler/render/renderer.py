@@ -1,0 +1,160 @@
+"""`Renderer`: the browser of one worker: which pages it renders, how many at a time, and when it is replaced.
+
+1. `auto` renders what gives evidence (`crawler.render.need`), `always` every HTML page; nothing that is not whole, or
+   was not answered with 200.
+2. So many tabs at a time; the other pages wait.
+3. The browser is started with the first page, and replaced after so many pages, or when it has grown: the old one ends with
+   its last tab. Where it dies, its pages are rendered once more by the next.
+4. A rendering that fails is data, like all trouble with a page. Only a browser that cannot be started is raised.
+"""
+
+import asyncio
+from dataclasses import replace
+from typing import Literal
+
+from core import Capture, Url
+from crawler.entrance import Entrance
+from crawler.render.browser import Browser, start
+from crawler.render.kept import Kept
+from crawler.render.need import need
+from crawler.render.parts import Hosts, Parts
+from crawler.render.program import TABS, program
+from crawler.render.tab import BrowserGoneError, render
+from crawler.rendered import Note, Rendered
+from crawler.robots import Rulebook
+from crawler.wire import Client, Enter, utc_ms
+from frontier import Lease
+from storage.payload import content_decoded
+from storage.records import mime_of
+
+PAGES_A_BROWSER = 200
+LOOKED_AT = 512 << 10
+"""Bytes of a page that are decoded to see whether it needs a browser."""
+HTML = frozenset({"text/html", "application/xhtml+xml"})
+
+
+class Renderer:
+    """Renders the pages of one worker. `close` ends its browser."""
+
+    def __init__(
+        self,
+        client: Client,
+        entrance: Entrance,
+        rulebook: Rulebook,
+        *,
+        mode: Literal["auto", "always"],
+        browser: str,
+        user_agent: str,
+        timeout_s: float,
+        most_bytes: int,
+    ) -> None:
+        """`browser` is the path of the program, or empty. `timeout_s` and `most_bytes` bound one page and its DOM.
+
+        Raises `InputError` where there is no browser.
+        """
+        self._client, self._entrance, self._rulebook = client, entrance, rulebook
+        self._mode, self._program, self._user_agent = mode, program(browser), user_agent
+        self._timeout_s, self._most_bytes = timeout_s, most_bytes
+        self._tabs = asyncio.Semaphore(TABS)
+        self._starting = asyncio.Lock()
+        self._browser: Browser | None = None
+        self._old: set[Browser] = set()
+        self._stopping: set[asyncio.Task[None]] = set()
+        self._hosts = Hosts()
+        self._kept = Kept(utc_ms)
+
+    async def rendered(self, lease: Lease, capture: Capture) -> Rendered | None:
+        """What a browser makes of the page that was answered; None where it is not to be rendered."""
+        if not self._wants(capture):
+            return None
+        async with self._tabs:
+            for _ in range(2):
+                try:
+                    return await self._render(lease, capture)
+                except BrowserGoneError:
+                    continue
+            return _crashed(capture)
+
+    async def close(self) -> None:
+        """End the browser, and those before it."""
+        every = {*self._old, *([self._browser] if self._browser else [])}
+        self._browser = None
+        self._old.clear()
+        await asyncio.gather(*(browser.stop() for browser in every), *self._stopping)
+
+    def _wants(self, capture: Capture) -> bool:
+        if capture.status != 200 or capture.truncated or mime_of(capture.header("content-type")) not in HTML:
+            return False
+        if self._mode == "always":
+            return True
+        body, _ = content_decoded(capture.payload, capture.header("content-encoding") or "", LOOKED_AT)
+        return need(body) is not None
+
+    async def _render(self, lease: Lease, capture: Capture) -> Rendered:
+        browser = await self._ready()
+        until = asyncio.get_running_loop().time() + self._timeout_s
+        parts = Parts(
+            self._client,
+            origin=lease.url.origin,
+            enter=lambda waited: self._enter(lease, waited=waited),
+            allowed=lambda url: self._allowed(lease, url),
+            hosts=self._hosts,
+            kept=self._kept,
+            until=until,
+        )
+        try:
+            return await render(
+                browser,
+                capture,
+                parts,
+                user_agent=self._user_agent,
+                until=until,
+                most_bytes=self._most_bytes,
+            )
+        finally:
+            browser.open -= 1
+            self._clear()
+
+    async def _ready(self) -> Browser:
+        async with self._starting:
+            now = self._browser
+            if now is None or not now.alive or now.grown or now.pages >= PAGES_A_BROWSER:
+                if now is not None:
+                    self._old.add(now)
+                self._browser = now = await start(self._program)
+            # Counted before anybody else runs: one that is old ends when nobody is in it.
+            now.pages += 1
+            now.open += 1
+            return now
+
+    def _clear(self) -> None:
+        """End the old browsers that nobody uses."""
+        for browser in [one for one in self._old if not one.open]:
+            self._old.discard(browser)
+            stopping = asyncio.create_task(browser.stop())
+            self._stopping.add(stopping)
+            stopping.add_done_callback(self._stopping.discard)
+
+    def _enter(self, lease: Lease, *, waited: bool) -> Enter:
+        # A part has no place in the line of an address until it was told to wait.
+        return self._entrance.of(replace(lease, slot_ms=int(waited)))
+
+    async def _allowed(self, lease: Lease, url: Url) -> bool:
+        return await self._rulebook.refusal(replace(lease, url=url)) is None
+
+    def __repr__(self) -> str:
+        return f"<renderer: {self._browser}>"
+
+
+def _crashed(capture: Capture) -> Rendered:
+    return Rendered(
+        url=capture.url.wire,
+        html=b"",
+        title="",
+        parts=(),
+        blocked={},
+        note=Note(problem="render_crash"),
+        started_ms=utc_ms(),
+        elapsed_ms=0,
+        browser="",
+    )

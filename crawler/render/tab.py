@@ -1,0 +1,305 @@
+"""`render`: one page in one tab, from the answer that was archived to the DOM that its scripts made of it.
+
+1. A fresh context for each page: no cookie, cache or storage of another. Its first document is the answer at hand, which
+   is not asked again. Everything else that it asks for comes to `_Tab._on_route`, and goes to `crawler.render.parts` or nowhere.
+2. The page's clock is virtual: it stands still while a part is fetched, and jumps to the next timer when nothing else is to
+   be done. So what a page does within five seconds is seen in a fraction of one, and a part that has to wait for its
+   turn is not late for the page. A page is done when such five seconds are over, nothing is being fetched and its
+   next frames change nothing; after some rounds of them at any rate. At its deadline (that is in real time) its scripts
+   are stopped, and the DOM is taken as it is.
+3. The DOM is read in a world of its own, whose functions the page cannot replace, and up to a length.
+4. Nothing of a page waits for a person: dialogs are dismissed, windows closed, downloads cancelled, permissions denied.
+   Each is counted.
+5. What a tab does costs its page and no other. Where the whole browser is gone, `BrowserGoneError` says so.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from contextlib import suppress
+from typing import Any
+
+from playwright.async_api import BrowserContext, CDPSession, Dialog, Download, Error, Page, Request, Route
+
+from core import Capture
+from crawler.render import rules
+from crawler.render.browser import Browser
+from crawler.render.parts import Parts
+from crawler.rendered import Note, Problem, Rendered
+from storage.payload import content_decoded
+from storage.records import PAYLOAD_LIMIT
+
+ROUND_MS = 5_000
+"""Of the page's own clock."""
+ROUNDS = 4
+MOST_ASKED = 300
+"""Requests, refused ones included, after which a page is taken for one that never rests."""
+FRAMES_S = 0.1
+"""Some frames: they come in real time."""
+GRACE_S = 3.0
+"""Beyond its deadline a tab has so long to give its DOM, and again so long to close."""
+MOST_WENT = 100
+"""Places to which the scripts of a page would go that are remembered."""
+LOST_S = 1.0
+"""How long it is waited for the news that a browser has ended."""
+KILLED_S = 2.0
+"""A tab that crashed within so long after one was killed for its memory is taken for that one."""
+
+CALM = """
+window.open = () => null; window.print = window.close = () => {};
+for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "WebTransport"]) delete window[name];
+"""
+"""Runs in each page before its own scripts: what would be refused anyway, refused sooner."""
+SIZE = (
+    "document.getElementsByTagName('*').length + ' ' + (document.body ? document.body.textContent.length : 0)"
+)
+DOM = """(() => {
+  const type = document.doctype ? new XMLSerializer().serializeToString(document.doctype) : "";
+  const root = document.documentElement ? document.documentElement.outerHTML : "";
+  return {html: (type + root).slice(0, %d), title: String(document.title).slice(0, 1000)};
+})()"""
+
+
+class BrowserGoneError(Exception):
+    """The browser died, with all its tabs."""
+
+
+async def render(
+    browser: Browser, capture: Capture, parts: Parts, *, user_agent: str, until: float, most_bytes: int
+) -> Rendered:
+    """Render the page that a capture holds. `until` is its deadline by the loop's clock; `most_bytes` bounds its DOM.
+
+    Raises `BrowserGoneError`, and nothing for whatever a page does.
+    """
+    tab = _Tab(browser, capture, parts, until=until, most_bytes=most_bytes)
+    started_ms, begun = time.time_ns() // 1_000_000, time.monotonic()
+    problem = await tab.run(user_agent)
+    return Rendered(
+        url=capture.url.wire,
+        html=tab.html,
+        title=tab.title,
+        parts=tuple(parts.fetched),
+        blocked=dict(tab.blocked),
+        note=Note(problem=problem, went=tuple(tab.went)),
+        started_ms=started_ms,
+        elapsed_ms=round((time.monotonic() - begun) * 1000),
+        browser=browser.name,
+    )
+
+
+class _Tab:
+    def __init__(
+        self, browser: Browser, capture: Capture, parts: Parts, *, until: float, most_bytes: int
+    ) -> None:
+        self._browser, self._capture, self._parts = browser, capture, parts
+        self._until, self._most_bytes = until, most_bytes
+        self._page: Page | None = None
+        self._given = False
+        self._asked = self._under_way = 0
+        self._asking: set[asyncio.Task[Capture | str]] = set()
+        self._trouble: Exception | None = None
+        self._crashed, self._closed = asyncio.Event(), asyncio.Event()
+        self.blocked: Counter[str] = Counter()
+        self.went: dict[str, None] = {}
+        self.html, self.title = b"", ""
+
+    async def run(self, user_agent: str) -> Problem:
+        """Fill `html` and `title`, as far as the page lets it. Raises what its parts raise: trouble of ours."""
+        problem = await self._problem(user_agent)
+        if self._trouble is not None:
+            raise self._trouble
+        return problem
+
+    async def _problem(self, user_agent: str) -> Problem:
+        context: BrowserContext | None = None
+        try:
+            async with asyncio.timeout_at(self._until + GRACE_S):
+                context = await self._browser.chromium.new_context(
+                    user_agent=user_agent, service_workers="block", accept_downloads=False, locale="en-US"
+                )
+                return await self._in(context)
+        except TimeoutError:
+            return "render_timeout"
+        except Error as error:
+            return await self._lost(error)
+        finally:
+            for task in self._asking:
+                task.cancel()
+            if context is not None:
+                await self._close(context)
+
+    async def _in(self, context: BrowserContext) -> Problem:
+        await context.add_init_script(CALM)
+        await context.route("**/*", self._on_route)
+        context.on("page", self._on_page)
+        page = self._page = await context.new_page()
+        page.on("crash", lambda _: self._crashed.set())
+        page.on("close", lambda _: self._closed.set())
+        page.on("dialog", self._on_dialog)
+        page.on("download", self._on_download)
+        page.on("websocket", lambda _: self._refuse("websocket"))
+        session = await context.new_cdp_session(page)
+        working = asyncio.create_task(self._work(page, session))
+        ends = [asyncio.create_task(event.wait()) for event in (self._crashed, self._closed)]
+        try:
+            await asyncio.wait({working, *ends}, return_when=asyncio.FIRST_COMPLETED)
+            is_lost = self._crashed.is_set() or self._closed.is_set()
+            return await self._lost() if is_lost else working.result()
+        finally:
+            for task in (working, *ends):
+                task.cancel()
+            await asyncio.gather(working, *ends, return_exceptions=True)
+
+    async def _work(self, page: Page, session: CDPSession) -> Problem:
+        problem: Problem = ""
+        try:
+            async with asyncio.timeout_at(self._until):
+                await page.goto(self._capture.url.wire, wait_until="commit", timeout=0)
+                world = await _world(session)
+                await self._rest(session, world)
+        except TimeoutError:
+            problem = "render_timeout"
+            await session.send("Runtime.terminateExecution")
+            await session.send("Emulation.setScriptExecutionDisabled", {"value": True})
+            world = await _world(session)
+        found = await _evaluated(session, world, DOM % self._most_bytes)
+        self.html = str(found["html"]).encode("utf-8", "replace")[: self._most_bytes]
+        self.title = str(found["title"])
+        return problem
+
+    async def _rest(self, session: CDPSession, world: int) -> None:
+        """Wait until the page is done, or has gone on for long enough."""
+        expired = asyncio.Event()
+        session.on("Emulation.virtualTimeBudgetExpired", lambda _: expired.set())
+        for _ in range(ROUNDS):
+            expired.clear()
+            await session.send(
+                "Emulation.setVirtualTimePolicy",
+                {"policy": "pauseIfNetworkFetchesPending", "budget": ROUND_MS},
+            )
+            await expired.wait()
+            before = await _evaluated(session, world, SIZE)
+            await asyncio.sleep(FRAMES_S)
+            if self._asked >= MOST_ASKED:
+                return
+            if not self._under_way and await _evaluated(session, world, SIZE) == before:
+                return
+
+    async def _on_route(self, route: Route, request: Request) -> None:
+        self._asked += 1
+        try:
+            if request.is_navigation_request():
+                await self._navigate(route, request)
+            elif reason := rules.refusal(method=request.method, kind=request.resource_type, url=request.url):
+                self._refuse(reason)
+                await route.abort("blockedbyclient")
+            else:
+                await self._fetch(route, request)
+        except Error:
+            pass  # the page is gone, or asks no more
+
+    async def _navigate(self, route: Route, request: Request) -> None:
+        frame = request.frame  # raises for a window that is not there yet
+        if self._page is None or frame.page is not self._page:
+            self._refuse("window")
+        elif frame is not self._page.main_frame:
+            self._refuse("frame")
+        elif not self._given:
+            self._given = True
+            await self._give(route, self._capture, without=("x-frame-options",))
+            return
+        else:
+            self._refuse("navigation")
+            if len(self.went) < MOST_WENT and len(request.url) <= rules.LONGEST_URL:
+                self.went[request.url] = None
+        await route.abort("aborted")
+
+    async def _fetch(self, route: Route, request: Request) -> None:
+        self._under_way += 1
+        try:
+            asking = self._parts.fetch(
+                request.url,
+                method=request.method,
+                headers=rules.sent(request.headers),
+                kind=request.resource_type,
+            )
+            task = asyncio.create_task(asking)
+            self._asking.add(task)
+            task.add_done_callback(self._asking.discard)
+            found = await task
+        except asyncio.CancelledError:
+            return  # the tab is closed
+        except Exception as error:  # noqa: BLE001 - ours, not the page's: whoever renders it raises it
+            self._trouble = self._trouble or error
+            return
+        finally:
+            self._under_way -= 1
+        if isinstance(found, str):
+            self._refuse(found)
+            await route.abort("failed")
+        else:
+            await self._give(route, found)
+
+    async def _give(self, route: Route, capture: Capture, *, without: tuple[str, ...] = ()) -> None:
+        if not 200 <= capture.status <= 599:
+            await route.abort("failed")
+            return
+        encodings = ",".join(value for name, value in capture.headers if name.lower() == "content-encoding")
+        body, _ = content_decoded(capture.payload, encodings, PAYLOAD_LIMIT)
+        headers = rules.given(capture.headers, without=without)
+        headers.setdefault("content-type", "text/html" if capture is self._capture else "text/plain")
+        await route.fulfill(status=capture.status, headers=headers, body=body)
+
+    async def _on_dialog(self, dialog: Dialog) -> None:
+        self._refuse("dialog")
+        # Who is asked whether to leave the page leaves it: the place is blocked, and known as a link.
+        with suppress(Error):
+            await (dialog.accept() if dialog.type == "beforeunload" else dialog.dismiss())
+
+    async def _on_download(self, download: Download) -> None:
+        self._refuse("download")
+        with suppress(Error):
+            await download.cancel()
+
+    async def _on_page(self, page: Page) -> None:
+        if page is self._page or self._page is None:
+            return
+        self._refuse("window")
+        with suppress(Error):
+            await page.close()
+
+    def _refuse(self, reason: str) -> None:
+        self.blocked[reason] += 1
+
+    async def _lost(self, error: Error | None = None) -> Problem:
+        """Why there is no tab any more. One that was closed may be the first that is known of its browser's end."""
+        if not self._crashed.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOST_S):
+                    await self._browser.gone.wait()
+        if not self._browser.alive:
+            raise BrowserGoneError from error
+        is_memory = time.monotonic() - self._browser.killed_at < KILLED_S
+        return "render_memory" if is_memory else "render_crash"
+
+    async def _close(self, context: BrowserContext) -> None:
+        try:
+            async with asyncio.timeout(GRACE_S):
+                await context.close()
+        except (Error, TimeoutError):
+            self._browser.grown = True  # it keeps what it should have let go: it gets no further pages
+
+
+async def _world(session: CDPSession) -> int:
+    tree: dict[str, Any] = await session.send("Page.getFrameTree")
+    made: dict[str, Any] = await session.send(
+        "Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"], "worldName": "thresher"}
+    )
+    return int(made["executionContextId"])
+
+
+async def _evaluated(session: CDPSession, world: int, expression: str) -> Any:
+    found: dict[str, Any] = await session.send(
+        "Runtime.evaluate", {"expression": expression, "contextId": world, "returnByValue": True}
+    )
+    return found["result"].get("value")

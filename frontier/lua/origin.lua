@@ -1,0 +1,53 @@
+-- Where a host has several origins, what is one's own fault holds and buries no other: that origin rests, for longer each
+-- time, and is given up in the end. Its pages end then like those of any origin whose robots.txt cannot be had.
+
+local OWN = {connect = true, reset = true, timeout = true, tls = true} -- faults of a page
+local GIVEN_UP_MS = 3600000
+
+local function given_up(r) return RULE_NAMES[r.rule] == 'disallow' end
+
+-- It has failed once more.
+local function rest_origin(c, origin, r, wait)
+  if r.attempt >= (r.version > 0 and not given_up(r) and LIVES or STILLBORN) then
+    store_robots(c, origin, 'disallow', '', GIVEN_UP_MS)
+  else
+    r.rest = c.soon + wait
+    write_robots(c, origin, r)
+  end
+end
+
+-- `judge` for the exchange of a page.
+local function judge_page(c, h, origin, fault, rest, granted)
+  if not has(h.flags, SEVERAL) or (fault ~= '' and not OWN[fault]) then return judge(c, h, fault, rest, granted) end
+  local r = read_robots(c, origin)
+  if fault == '' then
+    if r.attempt > 0 then
+      r.attempt, r.rest = 0, 0
+      write_robots(c, origin, r)
+    end
+    return judge(c, h, fault, rest, granted)
+  end
+  if granted >= r.rest and not given_up(r) then
+    local rule = FAULTS[fault]
+    r.attempt = r.attempt + 1
+    if r.attempt >= rule[1] then
+      rest_origin(c, origin, r, scaled(c, min(rule[2] * 2 ^ (r.attempt - rule[1]), LONGEST_HOLD_MS)))
+    else
+      write_robots(c, origin, r)
+    end
+  end
+  hold(c, h, rest)
+end
+
+-- Its origins rest no longer.
+local function wake_origins(c, h)
+  if h.head == 0 then return end
+  for _, entry in ipairs(call('LRANGE', queue(c, h), 0, h.head - 1)) do
+    local origin = origin_of(h.name, entry)
+    local r = read_robots(c, origin)
+    if r.rest > 0 then
+      r.rest = 0
+      write_robots(c, origin, r)
+    end
+  end
+end

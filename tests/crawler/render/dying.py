@@ -1,0 +1,18 @@
+"""A worker that is killed between what it archives of a rendered page and the end of its lease."""
+
+import os
+import signal
+
+from crawler import run_worker, settle
+
+
+def die_before_settling(config):
+    end = settle.end
+
+    async def ending(frontier, batch, known, *, archived=0):
+        if any(finished.rendered for finished in batch):
+            os.kill(os.getpid(), signal.SIGKILL)
+        await end(frontier, batch, known, archived=archived)
+
+    settle.end = ending
+    run_worker(config)

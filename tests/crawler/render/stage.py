@@ -1,0 +1,80 @@
+"""One browser in a thread of its own, for tests that each need a tab of it."""
+
+import asyncio
+import threading
+from contextlib import asynccontextmanager
+
+from crawler.render.browser import start
+from crawler.render.kept import Kept
+from crawler.render.parts import Hosts, Parts
+from crawler.render.program import program
+from crawler.render.tab import render
+from crawler.wire import Client, at_once, networks, utc_ms
+from frontier import canonical
+from tests.crawler.server import Server
+
+AGENT = "thresher/test (+mailto:test@example.org)"
+
+
+class Stage:
+    """Pages are served, fetched and rendered in the stage's event loop."""
+
+    def __init__(self):
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self.browser = self.run(start(program("")))
+
+    def run(self, coroutine, timeout=60):
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout)
+
+    def close(self):
+        self.run(self.browser.stop())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+
+    def render(self, answers, path="/", **options):
+        """What the browser makes of a page of a server that gives these answers, and the server."""
+        return self.run(self._render(answers, path, **options))
+
+    async def _render(self, answers, path, **options):
+        async with Server(answers).serve() as server, client() as asking:
+            return await self.tab(asking, server.url + path, **options), server
+
+    async def tab(self, asking, url, *, seconds=8.0, robots=(), most_bytes=1 << 20):
+        url = canonical(url)
+
+        async def allowed(part):
+            return not part.text.endswith(tuple(robots))
+
+        until = asyncio.get_running_loop().time() + seconds
+        parts = Parts(
+            asking,
+            origin=url.origin,
+            enter=lambda _: at_once,
+            allowed=allowed,
+            hosts=Hosts(),
+            kept=Kept(utc_ms),
+            until=until,
+        )
+        self.browser.open += 1
+        try:
+            return await render(
+                self.browser,
+                await asking.get(url),
+                parts,
+                user_agent=AGENT,
+                until=until,
+                most_bytes=most_bytes,
+            )
+        finally:
+            self.browser.open -= 1
+
+
+@asynccontextmanager
+async def client():
+    made = Client(user_agent=AGENT, max_body=10 << 20, timeout_s=5, allow=networks(("127.0.0.1/32",)))
+    try:
+        yield made
+    finally:
+        await made.close()

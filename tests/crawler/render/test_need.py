@@ -1,0 +1,107 @@
+"""A browser is for pages that say nothing without one; every other page is read as it came."""
+
+import random
+import tarfile
+
+import pytest
+
+from crawler.render.need import need
+from tests.shared import shared
+
+REACT = b"""<!doctype html><html lang="en"><head><meta charset="utf-8"/><title>React App</title>
+<script defer="defer" src="/static/js/main.8f2a.js"></script></head><body>
+<noscript>You need to enable JavaScript to run this app.</noscript><div id="root"></div></body></html>"""
+VUE = b"""<!DOCTYPE html><html><head><title>x</title><script type=module crossorigin src=/assets/index.js></script></head>
+<body><div id=app><!-- filled later --></div></body></html>"""
+ANGULAR = b"""<html><head><base href="/"></head><body><app-root></app-root><script src="runtime.js" type="module"></script></body></html>"""
+NEXT = b"""<html><body><div id="__next"></div><script id="__NEXT_DATA__" type="application/json">{}</script><script src=/_next/x.js></script></body>"""
+SHELL = b"""<html><head><title>Shop</title></head><body><div class=loader>Loading...</div><script src=/bundle.js></script></body></html>"""
+WRITTEN = b"<html><body><script>document.write('<p>all of it</p>')</script></body></html>"
+GERMAN = b"<html><body><noscript>Bitte aktivieren Sie JavaScript, um diese Seite zu sehen.</noscript><p>x<script src=a.js></script>"
+
+
+@pytest.mark.parametrize(
+    ("html", "why"),
+    [
+        (REACT, "empty_root"),
+        (VUE, "empty_root"),
+        (ANGULAR, "empty_root"),
+        (NEXT, "empty_root"),
+        (SHELL, "little_text"),
+        (WRITTEN, "little_text"),
+        (GERMAN, "noscript"),
+        (SHELL.upper(), "little_text"),
+    ],
+)
+def test_a_shell_that_a_script_fills_needs_a_browser(html, why):
+    assert need(html) == why
+
+
+TEXT = b"<p>" + b"A sentence that a reader can read without any script at all. " * 20
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        b"",
+        b"<p>It works!</p>",
+        b"<html><body><h1>It works!</h1></body></html>",
+        b"<html><body><div id=root></div></body></html>",
+        REACT.replace(b'<div id="root"></div>', b'<div id="root">' + TEXT + b"</div>"),
+        REACT.replace(b'<div id="root"></div>', b'<div id="root"></div>' + TEXT),
+        b"<body>"
+        + TEXT
+        + b"<script src=/widget.js></script><noscript>Enable JavaScript for comments</noscript>",
+        b"<body>moved<script type=application/ld+json>" + b"x" * 5_000 + b"</script>",
+        b"<body>x<iframe src=/content></iframe><script src=/frame.js></script>",
+        b"<head><meta http-equiv=refresh content='0;url=/x'></head><body>x<script src=/a.js></script>",
+        b"<body>short and quiet<script>track()</script>",
+    ],
+)
+def test_a_page_that_says_something_or_has_nothing_to_say_needs_none(html):
+    assert need(html) is None
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        b"<noscript>",
+        b"<div id=root",
+        b"<div id=root>",
+        b"<script",
+        b"<script>",
+        b"<!--",
+        b"<",
+        b"<meta ",
+        b"<svg>x",
+    ],
+)
+def test_no_page_makes_the_question_slow(unit):
+    for html in (unit * 200_000, b"<script>" + unit * 200_000, b"<body><script></script>" + unit * 200_000):
+        need(html)
+
+
+def test_any_bytes_can_be_asked_about():
+    chance = random.Random(7)
+    for _ in range(200):
+        need(
+            b"".join(
+                chance.choice(
+                    [b"<body", b"<script>", b"</script>", b"<div id=app>", b"\0", b"\xff", b"x" * 99]
+                )
+                for _ in range(40)
+            )
+        )
+
+
+@pytest.mark.shared
+def test_next_to_none_of_the_pages_that_people_read_are_rendered():
+    zstandard = pytest.importorskip("zstandard")
+    path = shared("extraction/pages.tar.zst")
+    with (
+        path.open("rb") as file,
+        tarfile.open(fileobj=zstandard.ZstdDecompressor().stream_reader(file), mode="r|") as pages,
+    ):
+        asked = [need(pages.extractfile(member).read()) for member in pages if member.isfile()]
+    assert len(asked) > 1_000
+    assert sum(why is not None for why in asked) <= len(asked) / 200

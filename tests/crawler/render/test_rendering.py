@@ -1,0 +1,211 @@
+"""A crawl that renders: a real worker, frontier, archive and Chromium."""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from crawler import recover, run_worker
+from crawler.identity import record_id
+from crawler.render.processes import kill, tree
+from crawler.rendered import dom_id, note_id
+from pipeline.config import FiltersConfig
+from pipeline.process import parts, step, work
+from pipeline.work import Watch
+from storage.files import Files
+from tests.crawler.conftest import Crawl, redis  # noqa: F401 - a fixture
+from tests.crawler.render.dying import die_before_settling
+from tests.crawler.render.test_tab import FROM_JSON, script, shell
+from tests.crawler.server import page
+from tests.storage.reading import read
+
+SPAWN = multiprocessing.get_context("spawn")
+pytestmark = pytest.mark.usefixtures("chromium")
+
+APP = {
+    "/": page("<!doctype html><div id=root></div><script src=/app.js></script>"),
+    "/app.js": script(FROM_JSON),
+    "/data.json": page('{"text": "said by a script"}', kind="application/json"),
+    "/deep": page(
+        "<p>" + "plain words that need no script at all " * 40 + "<script>document.title = 1</script>"
+    ),
+}
+
+
+def records(crawl):
+    for path in sorted((crawl.root / "warc" / crawl.name).glob("*.warc.gz")):
+        yield from read(path)
+
+
+def test_links_that_scripts_make_are_followed_and_all_that_came_is_archived(crawl, site):
+    site.answers |= APP
+    crawl.seed(f"{site.url}/")
+    run_worker(crawl.config("w", render="auto", timeout_s=30))
+    assert crawl.stats.drained
+    assert crawl.stats.outcomes["fetched"] == 2
+    assert site.paths == Counter({"/robots.txt": 1, **dict.fromkeys(APP, 1)})
+    found = list(records(crawl))
+    kinds = [record.type for record in found if record.type != "warcinfo"]
+    # robots.txt; the parts of the page, what the browser said, the DOM, the page; the page that was not rendered
+    page_ = ["request", "metadata", "response"]
+    assert kinds == [*["request", "response"] * 3, "metadata", "conversion", *page_, *page_]
+    dom = next(record for record in found if record.type == "conversion")
+    assert b"<h1>said by a script</h1>" in dom.payload
+    assert (dom.url, dom.mime) == (f"urn:dom:{site.url}/", "text/html")
+    assert [record.resource_type for record in found if record.type == "response"] == [
+        "",
+        "script",
+        "fetch",
+        "",
+        "",
+    ]
+    assert sorted(
+        record.payload for record in found if record.type == "response" and record.status == 200
+    ) == sorted(answer.partition(b"\r\n\r\n")[2] for answer in APP.values())
+
+
+def test_text_is_taken_from_the_dom_and_parts_are_no_documents(crawl, site):
+    told = " ".join(["The text that only a script can tell has many words."] * 20)
+    site.answers |= {**APP, "/data.json": page(f'{{"text": "{told}"}}', kind="application/json")}
+    site.answers["/other"] = site.answers["/"]  # one shell for every page, as applications have it
+    crawl.seed(f"{site.url}/", f"{site.url}/other", max_depth=0)
+    run_worker(crawl.config("w", render="always", timeout_s=30))
+    store, filters = Files(crawl.root), FiltersConfig(preset="none", languages=())
+    made = [
+        work(store, step(filters), part, Watch(lambda _: None)) for part in parts(store, crawl.name, filters)
+    ]
+    rows = [
+        row
+        for one in made
+        for output in one.outputs
+        if output.name.startswith("documents/")
+        for row in documents(store, output.name)
+    ]
+    assert {row["url"] for row in rows} == {f"{site.url}/", f"{site.url}/other"}
+    assert all("that only a script can tell" in row["text"] for row in rows)
+    counted = [count for one in made for name, count in one.counts.items() if name.endswith(".documents")]
+    assert sum(counted) == 3  # with robots.txt
+
+
+def documents(store, name):
+    import pyarrow.parquet as parquet
+
+    with store.open(name) as file:
+        return parquet.read_table(file).to_pylist()
+
+
+def test_a_page_that_hangs_is_settled_with_its_reason_and_its_own_links(crawl, site):
+    site.answers |= {"/": shell("while (true) {}", "<a href=/plain>x</a>"), "/plain": page("plain")}
+    crawl.seed(f"{site.url}/")
+    run_worker(crawl.config("w", render="always", timeout_s=3))
+    assert crawl.stats.reasons == {"fetched:render_timeout": 1}
+    assert crawl.stats.outcomes["fetched"] == 2
+    assert site.paths["/plain"] == 1
+
+
+def _slowly(answer, seconds):
+    async def later(_, writer):
+        await asyncio.sleep(seconds)
+        writer.write(answer)
+
+    return later
+
+
+def _children(pid, name):
+    return [one.pid for one in tree(pid) if name in _command(one.pid)]
+
+
+def _command(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _until(condition, seconds=20.0):
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return found
+
+
+def test_a_browser_that_is_killed_is_replaced_and_its_page_rendered_again(crawl, site):
+    site.answers |= {**APP, "/data.json": _slowly(APP["/data.json"], 1.0)}
+    crawl.seed(f"{site.url}/")
+    worker = SPAWN.Process(target=run_worker, args=(crawl.config("w", render="auto", timeout_s=30),))
+    worker.start()
+    _until(lambda: site.paths["/data.json"])
+    browser = _children(worker.pid, b"--remote-debugging-pipe")[0]
+    kill(browser)
+    worker.join(60)
+    assert worker.exitcode == 0
+    assert crawl.stats.outcomes["fetched"] == 2
+    assert not crawl.stats.reasons
+    assert site.paths["/"] == 1
+    assert not any(b"chromium" in _command(one.pid) for one in tree(browser))
+
+
+@pytest.mark.parametrize("code", ["fetch('/never')", "while (true) {}"])
+def test_nothing_of_the_browser_outlives_a_worker_that_is_killed(crawl, site, code):
+    site.answers |= {
+        "/": shell(f"fetch('/begun'); setTimeout(() => {{ {code} }}, 300)"),
+        "/never": _slowly(b"", 60),
+    }
+    crawl.seed(f"{site.url}/")
+    worker = SPAWN.Process(target=run_worker, args=(crawl.config("w", render="always", timeout_s=30),))
+    worker.start()
+    _until(lambda: site.paths["/begun"])
+    time.sleep(0.7)
+    family = [one.pid for one in tree(worker.pid) if one.pid != worker.pid]
+    assert any(b"--type=renderer" in _command(pid) for pid in family)
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.join(10)
+    _until(lambda: not any(_command(pid) for pid in family))
+
+
+def test_what_a_dead_worker_archived_of_a_rendered_page_is_settled_as_it_would_have_been(crawl, site):
+    site.answers |= {
+        **APP,
+        "/": shell(FROM_JSON + "; setTimeout(() => location = '/went', 2000)"),
+        "/went": page("went"),
+    }
+    crawl.seed(f"{site.url}/")
+
+    worker = SPAWN.Process(target=die_before_settling, args=(crawl.config("w", render="auto", timeout_s=30),))
+    worker.start()
+    worker.join(60)
+    assert worker.exitcode == -signal.SIGKILL
+    (lease,) = crawl.ask(lambda frontier: frontier.leases("w"))
+    page_id = record_id(crawl.name, "w", lease.token)
+    left = [record.record_id for record in unsealed(crawl)]
+    assert left[-5:-3] == [note_id(page_id).urn, dom_id(page_id).urn]
+    assert left[-1] == page_id.urn
+
+    async def everybody(workers):
+        return workers
+
+    assert crawl.ask(lambda frontier: recover(Files(crawl.root), frontier, everybody, crawl=crawl.name)) == 1
+    run_worker(crawl.config("v"))
+    assert site.paths == Counter({"/robots.txt": 1, "/": 1, "/data.json": 1, "/deep": 1, "/went": 1})
+
+
+def unsealed(crawl):
+    for path in (crawl.root / "warc" / crawl.name / ".open").glob("*.warc.gz*"):
+        yield from read(path)
+
+
+@pytest.mark.slow
+def test_old_browsers_are_replaced(crawl, site, monkeypatch):
+    monkeypatch.setattr("crawler.render.renderer.PAGES_A_BROWSER", 2)
+    site.fallback = lambda path: shell(f"document.body.append('{path}')") if path[1:].isdigit() else None
+    crawl.seed(*(f"{site.url}/{number}" for number in range(5)))
+    run_worker(crawl.config("w", render="always", timeout_s=30))
+    doms = [record.payload for record in records(crawl) if record.type == "conversion"]
+    assert len(doms) == 5
+    assert not _children(os.getpid(), b"--remote-debugging-pipe")

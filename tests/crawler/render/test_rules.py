@@ -1,0 +1,101 @@
+"""What a page may ask for, what passes between its browser and the wire, and what is noted of it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.render.rules import LONGEST_URL, refusal, sent
+from crawler.render.rules import given as told
+from crawler.rendered import Note, Rendered, decode, encode
+
+HTTP = "https://example.org/a"
+
+
+@pytest.mark.parametrize("kind", ["script", "stylesheet", "xhr", "fetch"])
+def test_what_text_may_depend_on_is_let_through(kind):
+    assert refusal(method="GET", kind=kind, url=HTTP) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"method": "POST"}, "method"),
+        ({"method": "OPTIONS"}, "method"),
+        ({"url": "file:///etc/passwd"}, "scheme"),
+        ({"url": "chrome://gpu"}, "scheme"),
+        ({"url": "ftp://example.org/"}, "scheme"),
+        ({"url": HTTP + "x" * LONGEST_URL}, "long_url"),
+        ({"kind": "image"}, "image"),
+        ({"kind": "eventsource"}, "event_stream"),
+        ({"kind": "document"}, "frame"),
+        ({"kind": "whatever comes next"}, "other"),
+    ],
+)
+def test_everything_else_is_refused_with_a_reason(asked, why):
+    assert refusal(**{"method": "GET", "kind": "fetch", "url": HTTP, **asked}) == why
+
+
+def test_the_browser_does_not_say_who_asks():
+    headers = {
+        "User-Agent": "Mozilla/5.0",
+        "sec-ch-ua": "x",
+        "Sec-Fetch-Mode": "cors",
+        "Accept-Encoding": "br",
+        "If-None-Match": "x",
+        "Range": "bytes=0-",
+        "Accept": "application/json",
+        "Referer": HTTP,
+        "X-Api-Key": "7",
+        "X-Odd": "a\r\nb: c",
+    }
+    assert sent(headers) == [("Accept", "application/json"), ("Referer", HTTP), ("X-Api-Key", "7")]
+
+
+def test_the_browser_is_told_nothing_that_reaches_beyond_the_page():
+    headers = [
+        ("Content-Type", "text/html"),
+        ("Content-Encoding", "gzip"),
+        ("Content-Length", "7"),
+        ("Strict-Transport-Security", "max-age=1"),
+        ("WWW-Authenticate", "Basic"),
+        ("Content-Disposition", "attachment"),
+        ("Set-Cookie", "a=b"),
+        ("set-cookie", "c=d"),
+        ("X-Frame-Options", "deny"),
+        ("Cache-Control", "no-store"),
+        ("Cache-Control", "private"),
+    ]
+    assert told(headers, without=("x-frame-options",)) == {
+        "content-type": "text/html",
+        "set-cookie": "a=b\nc=d",
+        "cache-control": "no-store, private",
+    }
+
+
+PROBLEMS = st.sampled_from(["", "render_crash", "render_memory", "render_timeout"])
+URLS = st.text(st.characters(codec="ascii", min_codepoint=0x21), min_size=1).map(
+    "https://example.org/".__add__
+)
+
+
+@given(PROBLEMS, st.lists(URLS, unique=True))
+def test_a_note_is_read_as_it_was_written(problem, went):
+    note = Note(problem=problem, went=tuple(went))
+    rendered = Rendered(
+        url=HTTP,
+        html=b"",
+        title="",
+        parts=(),
+        blocked={"image": 2},
+        note=note,
+        started_ms=0,
+        elapsed_ms=5,
+        browser="chromium/1",
+    )
+    assert decode(encode(rendered)) == note
+
+
+@given(st.binary())
+def test_no_other_block_is_taken_for_a_note(block):
+    assert decode(block) is None
+    assert decode(b"rendering: odd\r\n" + block) is None
