@@ -153,6 +153,7 @@ class Archive:
             status=capture.status,
             etag=capture.header("etag"),
             last_modified=capture.header("last-modified"),
+            record_id=record_id.urn,
             revisit=revisit,
         )
         self._index(row)
@@ -194,7 +195,14 @@ class Archive:
         )
         ref = self._add(date_ms, [(kind, record)], digest=sha1(block))
         if kind in cdxj.INDEXED:
-            row = cdxj.row(ref=ref, url=target_uri(uri), date_ms=date_ms, mime=mime_of(mime), status=None)
+            row = cdxj.row(
+                ref=ref,
+                url=target_uri(uri),
+                date_ms=date_ms,
+                mime=mime_of(mime),
+                status=None,
+                record_id=record_id.urn,
+            )
             self._index(row)
         return ref
 

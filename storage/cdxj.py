@@ -3,7 +3,8 @@
 A line is `surt timestamp {json}`, as pywb and the Common Crawl write it: the timestamp of 14 digits is UTC,
 the values of the JSON are all texts. `filename` is the name of the WARC file in the storage. A revisit has the type
 `warc/revisit`. Ours are `etag` and `last-modified`, what a server is to be told to answer only what has changed; `ms`,
-the milliseconds behind the timestamp; and, of a revisit, `original-url` and `original-ms`, what it refers to.
+the milliseconds behind the timestamp; `id`, the WARC-Record-ID; and, of a revisit, `original-url`, `original-ms` and
+`original-id`, what it refers to.
 """
 
 import gzip
@@ -48,10 +49,14 @@ class Row:
     last_modified: str = ""
     ms: int = 0
     """Milliseconds behind the timestamp."""
+    record_id: str = ""
+    """WARC-Record-ID, `urn:uuid:...`; empty where an index does not say."""
     original_url: str = ""
     """WARC-Refers-To-Target-URI of a revisit."""
     original_date_ms: int = 0
     """WARC-Refers-To-Date of a revisit."""
+    original_id: str = ""
+    """WARC-Refers-To of a revisit."""
 
     @property
     def date_ms(self) -> int:
@@ -71,6 +76,7 @@ def row(
     status: int | None,
     etag: str | None = None,
     last_modified: str | None = None,
+    record_id: str = "",
     revisit: Revisit | None = None,
 ) -> Row:
     """The row of a record. Validators that are too long are left out."""
@@ -87,8 +93,10 @@ def row(
         etag=_validator(etag),
         last_modified=_validator(last_modified),
         ms=date_ms % 1000,
+        record_id=record_id,
         original_url=revisit.uri if revisit else "",
         original_date_ms=revisit.date_ms if revisit else 0,
+        original_id=revisit.refers_to if revisit else "",
     )
 
 
@@ -104,6 +112,7 @@ def row_of(record: ArchivedRecord, ref: RecordRef) -> Row | None:
         status=record.status,
         etag=record.header("etag"),
         last_modified=record.header("last-modified"),
+        record_id=record.record_id,
         revisit=record.revisit,
     )
 
@@ -115,6 +124,10 @@ def line(row: Row) -> str:
         more += f', "last-modified": {quoted(row.last_modified)}'
     if row.ms:
         more += f', "ms": "{row.ms}"'
+    if row.record_id:
+        more += f', "id": {quoted(row.record_id)}'
+    if row.original_id:
+        more += f', "original-id": {quoted(row.original_id)}'
     if row.original_url:
         more += f', "original-url": {quoted(row.original_url)}, "original-ms": "{row.original_date_ms}"'
     return (
@@ -178,6 +191,8 @@ def parse(text: str) -> Row:
         ms=int(found.get("ms", 0)),
         original_url=found.get("original-url", ""),
         original_date_ms=int(found.get("original-ms", 0)),
+        record_id=found.get("id", ""),
+        original_id=found.get("original-id", ""),
     )
 
 
