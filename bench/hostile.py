@@ -1,6 +1,6 @@
 """The hostile web and the polite one: which rows hold, by name.
 
-usage: PYTHONPATH=. python bench/hostile.py [--dir DIR] [--row WORD ...] [--polite] [--kill N] [--seed N]
+usage: python bench/hostile.py [--dir DIR] [--row WORD ...] [--polite] [--kill N] [--seed N]
        [--slow] [--peer COMMAND]
 
 Every row has a host of its own on loopback; one crawl, through the real command, goes over all of them
@@ -16,9 +16,12 @@ import argparse
 import json
 import shlex
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.hostile import kills, polite, rows
 from tests.hostile.archive import CHECKS

@@ -25,11 +25,11 @@ from tests.hostile.play import TOML
 from tests.hostile.polite import rows as polite
 from tests.hostile.project import Hurry, Project
 from tests.hostile.rows import bodies, documents, framing, heads
-from tests.hostile.rows.row import GOOD, Row, There
+from tests.hostile.rows.row import ABSENT, GOOD, Row, There
 from tests.hostile.web import Web
 
 DELAY_S = 0.05
-PATIENCE_S = 30
+PATIENCE_S = 120
 GRACE = 0.97
 SLOW = ("Retry-After", "Crawl-delay")
 
@@ -150,9 +150,8 @@ def _judge(
         host, url = web.hosts[row.name], web.url(row)
         log = host.log[begun[row.name] :]
         paths = Counter(_page(url + one.path) for one in log)
-        once = {path for path, asked in row.asked.items() if asked == (1, 1)} | (
-            {"/", *GOOD} if row.good else set()
-        )
+        once = {path for path, asked in row.asked.items() if asked == (1, 1) and _is_had(row, path)}
+        once |= {"/", *GOOD} if row.good else set()
         found.pages += len(once)
         found.lost += [f"{url}{path} is lost" for path in once if not kept[_page(url + path)]]
         pages = {_page(url + path) for path in once}
@@ -167,6 +166,11 @@ def _judge(
             apart = two - one + sum(by for at, by in leaps if one < at <= two)
             if apart < DELAY_S * GRACE:
                 found.bursts.append(f"{url} was asked again after {apart:.3f} s")
+
+
+def _is_had(row: Row, path: str) -> bool:
+    """Whether a response comes that is archived whole."""
+    return row.kept.get(path, ABSENT) is None if path in row.ended or path in row.kept else True
 
 
 def _page(url: str) -> str:

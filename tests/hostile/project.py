@@ -62,10 +62,10 @@ class Hurry:
             if idle % 2:
                 continue
             leap = min(LEAP_MS << max(idle // 2 - 1, 0), LONGEST_LEAP_MS) if idle else 0
+            if leap:
+                self.leaps.append((time.time(), leap / 1000))  # before it is done: who crawls is quick
             for key in keys if leap else ():
                 self._redis.hincrby(key, "steady", leap)
-            if leap:
-                self.leaps.append((time.time(), leap / 1000))
 
 
 class Project:
