@@ -72,7 +72,9 @@ class Seen:
         one = self._ends.get(canonical(self.url + path).text[len(self.url) :])
         if one is None:
             robots = self._ends.get("/robots.txt")
-            return "failed:host_dead" if robots is not None and robots["outcome"] == "again" else "none"
+            if robots is None or robots["outcome"] != "again":
+                return "none"
+            return f"failed:dead_{robots['reason']}" if robots["reason"] else "none"
         last = one["kind"] == "page" and one["outcome"] == "retry" and one["attempt"] >= 2
         return f"{'failed' if last else one['outcome']}:{one['reason']}"
 
