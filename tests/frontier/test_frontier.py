@@ -449,7 +449,9 @@ async def test_a_retried_page_waits_and_comes_back_as_the_next_attempt(frontier,
     assert stats.reasons == {"failed:timeout": 1}
 
 
-async def test_without_a_time_a_retry_waits_a_second_where_hosts_have_no_delay(frontier, found, grants, redis):
+async def test_without_a_time_a_retry_waits_a_second_where_hosts_have_no_delay(
+    frontier, found, grants, redis
+):
     await frontier.add([found("http://a.test/")])
     await frontier.settle(settled(await grants(frontier).pages(), Outcome.RETRY))
     key = frontier._partitions.key(frontier._partitions.of_host("a.test"), "later")
