@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from crawler import recover, run_worker
+from crawler.answer import answer
 from crawler.identity import record_id
 from crawler.listed import DEEPEST, listed, named
 from crawler.note import Note, decode, encode
-from crawler.page import answer, settlement
+from crawler.page import settlement
 from crawler.recent import Recent
 from crawler.robots import AskAgain, stamped
 from crawler.settle import Finished, end
