@@ -145,7 +145,10 @@ def ok_responses(directory: Path) -> Iterator[str]:
     for path in (directory / "data" / "warc").rglob("*.warc.gz"):
         with path.open("rb") as stream:
             for record in ArchiveIterator(stream):
-                if record.rec_type == "response" and record.http_headers.get_statuscode() == "200":
+                if (
+                    record.rec_type in {"response", "revisit"}
+                    and record.http_headers.get_statuscode() == "200"
+                ):
                     yield record.rec_headers.get_header("WARC-Target-URI")
 
 

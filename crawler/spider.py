@@ -62,6 +62,7 @@ class LeaseSpider(Spider):
         self.crawl, self.worker = crawl, worker
         self.client, self.entrance, self.loop, self.settler = client, entrance, loop, settler
         self.screen, self.obey = screen, obey
+        self.renderer = renderer
         self.handler = WireHandler(client, entrance, loop, renderer)
         self.aside = Aside()
         self.error: BaseException | None = None

@@ -13,6 +13,8 @@ from frontier.connect import connect
 from pipeline.project import Project
 from pipeline.quarantine import DIRECTORY
 from pipeline.said import counted
+from storage.dropped import DROPPED
+from storage.revisit import REVISIT
 
 
 def status(project: Project) -> dict[str, Any]:
@@ -113,7 +115,7 @@ def _source(
     return {
         "name": name,
         "files": len(project.catalog.parts("archive", name)),
-        "archived": archived.get("response", 0) + archived.get("dropped", 0),
+        "archived": sum(archived.get(kind, 0) for kind in ("response", REVISIT, DROPPED)),
         "processed": sum(count for key, count in processed.items() if key.endswith(".documents")),
         "kept": processed.get("keep.documents", 0),
         "quarantined": sum(1 for _ in project.store.list(f"{DIRECTORY}/process/{name}/")),

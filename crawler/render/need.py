@@ -51,7 +51,7 @@ _ASKS = re.compile(
     rb"|java ?script[^.<]{0,60}(?:enable|required?|disabled|aktivier|activ|habilit|needed|turned off"
     rb"|\xe5\x90\xaf\xe7\x94\xa8|\xe6\x9c\x89\xe5\x8a\xb9|\xd0\xb2\xd0\xba\xd0\xbb\xd1\x8e\xd1\x87)",
 )
-_SCRIPT = re.compile(rb"<script\b([^>]*)>(.*?)(?:</script|\Z)", re.DOTALL)
+_SCRIPT = re.compile(rb"<script\b([^>]{0,1024}+)>(.*?)(?:</script|\Z)", re.DOTALL)
 _REFRESH = re.compile(rb"<meta\b[^>]{0,256}?http-equiv\s*=\s*[\"']?refresh")
 _NO_SCRIPT_TYPES = re.compile(
     rb"\btype\s*=\s*[\"']?(?!module|text/javascript|application/javascript)", re.IGNORECASE

@@ -82,10 +82,10 @@ def deadly(monkeypatch):
     """Whoever looks for the links of a page with the mark on it dies of it."""
     links = crawler.page.links
 
-    def read(html, url):
+    def read(html, url, codec):
         if DEADLY in html:
             die()
-        return links(html, url)
+        return links(html, url, codec)
 
     monkeypatch.setattr(crawler.page, "links", read)
     monkeypatch.setattr(crawler.spider, "Aside", partial(Aside, FORK))

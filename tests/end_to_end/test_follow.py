@@ -103,7 +103,7 @@ def archived_urls(user):
             found |= {
                 record.rec_headers.get_header("WARC-Target-URI")
                 for record in ArchiveIterator(stream)
-                if record.rec_type == "response"
+                if record.rec_type in {"response", "revisit"}
             }
     return found
 

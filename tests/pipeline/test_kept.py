@@ -55,7 +55,7 @@ def answer(path):
         case 1 | 4:
             return page(body, status="404 Not Found")
         case 7:
-            return page(b"\x89PNG" * 500, kind="image/png")
+            return page(b"\x89PNG" * 500 + b"%d" % number, kind="image/png")
         case 10:
             return redirect(f"/{number + 1}")
         case 11:
@@ -142,11 +142,12 @@ def notes_and_responses(project):
     for output in warcs(project):
         with project.store.open(output.name) as file:
             for record in ArchiveIterator(file):
-                if record.rec_type in {"response", "metadata"}:
+                line = record.content_stream().readline().decode("latin-1").strip()
+                noted = record.rec_type == "metadata" and line.startswith("reason: ")
+                if noted or record.rec_type in {"response", "revisit"}:
                     found[record.rec_headers.get_header("WARC-Target-URI")] += 1
-                if record.rec_type == "metadata":
-                    line, *_ = record.content_stream().read().split(b"\r\n")
-                    reasons[line.decode().removeprefix("reason: ")] += 1
+                if noted:
+                    reasons[line.removeprefix("reason: ")] += 1
     return found, reasons
 
 
