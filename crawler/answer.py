@@ -39,8 +39,13 @@ class Answer:
         return next((value for key, value in self.headers if key.lower() == wanted), None)
 
 
-def answer(capture: Capture, record_id: UUID | None = None, *, whatever: bool = False) -> Answer:
-    """Return what a capture answers, decoded where that is of use: where it may be HTML, or `whatever` it is."""
+def answer(
+    capture: Capture, record_id: UUID | None = None, *, whatever: bool = False, digested: bool = True
+) -> Answer:
+    """Return what a capture answers, decoded where that is of use: where it may be HTML, or `whatever` it is.
+
+    Its digest is empty where it is not to be `digested`, for that takes time.
+    """
     body = b""
     html = mime_of(capture.header("content-type")) in {*HTML, ""}
     if is_read(capture.status) and (html or whatever):
@@ -50,7 +55,7 @@ def answer(capture: Capture, record_id: UUID | None = None, *, whatever: bool = 
         headers=capture.headers,
         body=body,
         truncated=capture.truncated,
-        digest=payload_digest(capture),
+        digest=payload_digest(capture) if digested else "",
         record_id="" if record_id is None else record_id.urn,
         started_ms=capture.started_ms,
         received_ms=capture.started_ms + capture.elapsed_ms,

@@ -28,6 +28,8 @@ def conditions(note: Note) -> list[tuple[str, str]]:
 
 def revisit(note: Note, capture: Capture) -> Revisit | None:
     """What the capture came to again, where it did."""
+    if not note.date_ms:
+        return None
     profile = unchanged(note, capture.status, payload_digest(capture), whole=capture.truncated is None)
     if profile is None:
         return None

@@ -18,13 +18,12 @@ from core import Capture, ThresherError
 from crawler.answer import answer
 from crawler.aside import Aside, crashed, is_heavy
 from crawler.entrance import Entrance
-from crawler.handler import WireHandler
+from crawler.handler import Fetched, WireHandler
 from crawler.identity import record_id
 from crawler.listed import is_sitemap
 from crawler.loop import Loop
 from crawler.outcome import of_failure
 from crawler.page import OBEY, settled
-from crawler.rendered import Rendered
 from crawler.robots import Event
 from crawler.screen import Screen, ends, untold
 from crawler.screen import finished as answered
@@ -78,7 +77,7 @@ class LeaseSpider(Spider):
         try:
             async for lease in self.loop.leases(self.settler):
                 if direct:
-                    task = asyncio.create_task(self.exchange(self.request(lease)))
+                    task = asyncio.create_task(self.exchange(lease))
                     begun.add(task)
                     task.add_done_callback(begun.discard)
                 else:
@@ -99,8 +98,17 @@ class LeaseSpider(Spider):
 
     async def parse(self, response: Response, **_: Any) -> None:
         """Settle what came."""
-        lease: Lease = response.meta["lease"]
-        found: Capture | Failure | Event | Wait = response.meta["found"]
+        await self._settle(response.meta["lease"], response.meta["fetched"])
+
+    async def exchange(self, lease: Lease) -> None:
+        """Do what the engine would, less the engine."""
+        try:
+            await self._settle(lease, await self.handler.fetch(lease))
+        except Exception as error:  # noqa: BLE001 - as `fail`: a server's fault is never raised
+            self.stop(error)
+
+    async def _settle(self, lease: Lease, fetched: Fetched) -> None:
+        found, rendered = fetched.found, fetched.rendered
         name = partial(record_id, self.crawl, self.worker, lease.token)
         match found:
             case Wait():
@@ -109,8 +117,9 @@ class LeaseSpider(Spider):
                 records = tuple((capture, name(hop)) for hop, capture in enumerate(captures))
                 made = Finished(lease=lease, records=records, answer=found.answer)
             case Capture():
-                said = answer(found, name(), whatever=is_sitemap(lease))
-                rendered: Rendered | None = response.meta["rendered"]
+                said = answer(
+                    found, name(), whatever=is_sitemap(lease), digested=bool(lease.note or lease.interval_s)
+                )
                 # A DOM is Chromium's own writing, and within its limit.
                 if rendered is None and (lease.orphan or is_heavy(said.body)):
                     made = await self._read_aside(lease, found, name())
@@ -136,13 +145,6 @@ class LeaseSpider(Spider):
             return Finished(lease=lease, records=records, answer=crashed(lease))
         assert isinstance(ended.answer, Settlement)
         return replace(ended, records=records, answer=untold(ended.answer, self.settler.known))
-
-    async def exchange(self, request: Request) -> None:
-        """Do what the engine would, less the engine."""
-        try:
-            await self.parse(await self.handler.download_request(request))
-        except Exception as error:  # noqa: BLE001 - as `fail`: a server's fault is never raised
-            self.stop(error)
 
     def _is_plain(self) -> bool:
         """Whether no middleware or extension of a user's, and no spider, is to see requests and responses."""

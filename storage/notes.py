@@ -8,6 +8,7 @@ time are beside it (`dnsTimeMs`, ...), and the verdict on the server's certifica
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 
 from core import Capture, InputError
 
@@ -16,6 +17,8 @@ LINK, REDIRECT = "L", "R"
 MOST_HOPS = 255
 MOST_OUTLINKS = 4 << 20
 """Bytes of outlinks; those behind are counted as `outlinksLeftOut`."""
+LINE = "\r\n"
+SPACE = re.compile(r"\s")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,39}")
 
 
@@ -44,9 +47,8 @@ class Notes:
 
 def encode(notes: Notes, capture: Capture) -> bytes:
     """The block."""
-    return "".join(f"{name}: {value}\r\n" for name, value in _lines(notes, capture)).encode(
-        errors="backslashreplace"
-    )
+    lines = "".join(f"{name}: {value}\r\n" for name, value in _lines(notes, capture))
+    return f"{lines}{_outlinks(notes)}".encode(errors="backslashreplace")
 
 
 def _lines(notes: Notes, capture: Capture) -> Iterator[tuple[str, str]]:
@@ -69,13 +71,18 @@ def _lines(notes: Notes, capture: Capture) -> Iterator[tuple[str, str]]:
         yield "hopsFromSeed", hops
     for name, value in notes.facts:
         yield name, _one_line(value)
-    room = MOST_OUTLINKS
-    for number, url in enumerate(notes.outlinks):
-        room -= len(url)
-        if room < 0:
-            yield "outlinksLeftOut", str(len(notes.outlinks) - number)
-            return
-        yield "outlink", f"{_one_line(url)} {notes.hop}"
+
+
+def _outlinks(notes: Notes) -> str:
+    urls, left = notes.outlinks, 0
+    if sum(map(len, urls)) > MOST_OUTLINKS:
+        room = takewhile(lambda size: size <= MOST_OUTLINKS, accumulate(map(len, urls)))
+        taken = sum(1 for _ in room)
+        urls, left = urls[:taken], len(urls) - taken
+    if SPACE.search("".join(urls)):
+        urls = tuple(map(_one_line, urls))
+    lines = f"outlink: {f' {notes.hop}{LINE}outlink: '.join(urls)} {notes.hop}{LINE}" if urls else ""
+    return f"{lines}outlinksLeftOut: {left}{LINE}" if left else lines
 
 
 def _one_line(text: str) -> str:

@@ -162,7 +162,7 @@ class GuestEngine(ExecutionEngine):
         try:
             async for lease in self._steward.loop.leases(self._steward.settler):
                 if lease.kind is Kind.ROBOTS or is_sitemap(lease):
-                    task = asyncio.create_task(self._steward.exchange(self._steward.request(lease)))
+                    task = asyncio.create_task(self._steward.exchange(lease))
                     ours.add(task)
                     task.add_done_callback(ours.discard)
                     continue

@@ -25,6 +25,7 @@ from core import Capture, InputError
 from crawler.guest.errand import IMPOSSIBLE
 from crawler.guest.visit import Visit
 from crawler.rendered import CONTENT_TYPE, Rendered
+from crawler.robots import Event
 from crawler.spider import LeaseSpider
 from crawler.wire import Failure, field
 from storage.payload import content_decoded
@@ -58,16 +59,15 @@ class GuestHandler:
         visit = self._visits.get(request)
         try:
             visit = _asked(visit, request, _name(self._crawler))
-            asking = self._steward.request(visit.lease)
-            asking.meta["headers"] = self._sent(request)
-            await self._steward.handler.download_request(asking)
+            fetched = await self._steward.handler.fetch(visit.lease, self._sent(request))
         except Exception as error:
             if visit is not None:
                 visit.broken = True
             wrong = isinstance(error, ValueError)  # a header that cannot be sent
             self._steward.stop(InputError(f"{_name(self._crawler)}: {request}: {error}") if wrong else error)
             raise
-        visit.found, visit.rendered = asking.meta["found"], asking.meta["rendered"]
+        assert not isinstance(fetched.found, Event)  # robots.txt is none of a spider's errands
+        visit.found, visit.rendered = fetched.found, fetched.rendered
         match visit.found:
             case Capture() as capture:
                 return _seen(response_of(capture, request), visit.rendered)
