@@ -126,8 +126,8 @@ def _read(lease: Lease, found: Answer, known: Container[str], obey: Container[st
     told = rights(found.headers, page.metas, at_ms=found.received_ms)
     followed: tuple[Discovery, ...] = ()
     if leads_on(lease) and not ("nofollow" in obey and "nofollow" in told.robots):
-        new = {url.text: url for url in urls if url.text not in known and lease.scope.admits(url)}
-        followed = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in new.values())
+        new = (url for url in urls if url.text not in known and lease.scope.admits(url))
+        followed = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in new)
     return Reading(
         settlement=settled(lease, judgement, followed, said),
         outlinks=tuple(url.wire for url in urls),
@@ -218,13 +218,13 @@ def _redirected(lease: Lease, found: Answer) -> Reading:
 def _targets(page: Page, went: tuple[str, ...]) -> list[Url]:
     """All that a page leads to, each once, but for what no crawl follows."""
     folder, base = _bases(page.base)
-    found: dict[Url, None] = {}
+    found: dict[str, Url] = {}
     for href in (*page.hrefs, *went):
         link = _link if len(href) <= _SHORT else _link.__wrapped__
         url = link(href, base if href[0] == "?" else folder)
         if url is not None:
-            found[url] = None
-    return list(found)
+            found.setdefault(url.text, url)
+    return list(found.values())
 
 
 def _bases(address: str) -> tuple[str | None, str | None]:
