@@ -80,6 +80,7 @@ def test_the_guides_example_does_what_the_guide_says(user, site):
     assert all(b"Accept-Language: de" in raw for raw in site.requests if b"robots" not in raw.split(b" ")[1])
 
 
+@pytest.mark.slow
 def test_killed_with_all_its_processes_the_same_command_goes_on_and_every_item_is_there(user, site):
     (user.directory / "follow.py").write_text(FOLLOW)
     site.fallback = slowly(web(80), 0.01)
@@ -95,6 +96,7 @@ def test_killed_with_all_its_processes_the_same_command_goes_on_and_every_item_i
     assert found.total() - 80 <= 2 * 64
 
 
+@pytest.mark.slow
 def test_a_spider_that_has_had_enough_ends_the_crawl_for_all_workers(user, site):
     (user.directory / "follow.py").write_text(FOLLOW)
     site.fallback = slowly(web(2000), 0.02)

@@ -71,8 +71,20 @@ def site():
 
 @pytest.fixture
 def project(tmp_path, site):
-    (tmp_path / "thresher.toml").write_text(TOML)
-    project = Project.at(tmp_path)
+    return crawled(tmp_path, site)
+
+
+@pytest.fixture(scope="module")
+def archived(tmp_path_factory):
+    """A project whose archive is only looked at."""
+    site = Site()
+    with site.server.in_thread():
+        yield crawled(tmp_path_factory.mktemp("archived"), site)
+
+
+def crawled(directory, site):
+    (directory / "thresher.toml").write_text(TOML)
+    project = Project.at(directory)
     seed = canonical(f"{site.server.url}/")
     asyncio.run(with_frontier(project, lambda frontier: frontier.add([found(seed)])))
     run(project)
@@ -142,6 +154,7 @@ def test_unchanged_pages_leave_revisits_and_new_ones_are_followed(project, site)
     assert verify_storage(project.store, LineProgress()).damage == ()
 
 
+@pytest.mark.slow
 def test_a_revisit_refers_to_the_capture_that_has_the_payload_however_often_it_comes(project):
     first = {
         headers["WARC-Target-URI"]: (headers["WARC-Date"], headers["WARC-Record-ID"])
@@ -159,6 +172,7 @@ def test_a_revisit_refers_to_the_capture_that_has_the_payload_however_often_it_c
         ]
 
 
+@pytest.mark.slow
 def test_a_capture_is_followed_by_one_rescrape(project, site):
     plan = Plan(crawl="docs")
     assert rescrape(project, plan).added == 6
@@ -170,26 +184,27 @@ def test_a_capture_is_followed_by_one_rescrape(project, site):
     assert rescrape(project, plan).added == 6
 
 
-def test_a_budget_takes_those_that_were_captured_longest_ago(project):
-    assert rescrape(project, Plan(crawl="docs", budget=2)).pages == 2
+def test_a_budget_takes_those_that_were_captured_longest_ago(archived):
+    assert rescrape(archived, Plan(crawl="docs", budget=2)).pages == 2
 
 
-def test_only_the_domains_that_are_named_are_asked(project):
-    assert rescrape(project, Plan(crawl="docs", domains=("127.0.0.1",))).pages == 6
+def test_only_the_domains_that_are_named_are_asked(archived):
+    assert rescrape(archived, Plan(crawl="docs", domains=("127.0.0.1",))).pages == 6
     with pytest.raises(InputError, match=r"is archived of example.org"):
-        rescrape(project, Plan(crawl="docs", domains=("example.org",)))
+        rescrape(archived, Plan(crawl="docs", domains=("example.org",)))
 
 
-def test_what_was_captured_within_the_age_is_left_as_it_is(project):
+def test_what_was_captured_within_the_age_is_left_as_it_is(archived):
     with pytest.raises(InputError, match="give a smaller --max-age"):
-        rescrape(project, Plan(crawl="docs", older_than_s=3600))
+        rescrape(archived, Plan(crawl="docs", older_than_s=3600))
 
 
-def test_without_a_yield_there_is_no_report_to_go_by(project):
+def test_without_a_yield_there_is_no_report_to_go_by(archived):
     with pytest.raises(InputError, match="process it first"):
-        rescrape(project, Plan(crawl="docs", from_report=True))
+        rescrape(archived, Plan(crawl="docs", from_report=True))
 
 
+@pytest.mark.slow
 def test_what_is_gone_is_not_asked_for_again(project, site):
     site.version = 2
     rescrape(project, Plan(crawl="docs"))
@@ -200,8 +215,8 @@ def test_what_is_gone_is_not_asked_for_again(project, site):
     assert "/goes" not in {path for path, _, _ in site.asked}
 
 
-def test_a_url_waits_with_what_its_server_said_of_it(project):
-    rescrape(project, Plan(crawl="docs"))
+def test_a_url_waits_with_what_its_server_said_of_it(archived):
+    rescrape(archived, Plan(crawl="docs"))
 
     async def notes(frontier):
         # the host is held by no robots.txt: that of the crawl is still valid
@@ -210,12 +225,12 @@ def test_a_url_waits_with_what_its_server_said_of_it(project):
             leases += more
         return {lease.url.text.rpartition("/")[2]: decode(lease.note) for lease in leases}
 
-    told = asyncio.run(with_frontier(project, notes))
+    told = asyncio.run(with_frontier(archived, notes))
     assert told["etag"].etag == '"v1"'
     assert told["dated"].last_modified == "Sat, 01 Nov 2025 00:00:00 GMT"
     dates = {
         headers["WARC-Target-URI"].rpartition("/")[2]: headers["WARC-Date"]
-        for headers, _ in records(project, "response")
+        for headers, _ in records(archived, "response")
     }
     for name, note in told.items():
         assert note.date_ms == round(datetime.fromisoformat(dates[name]).timestamp() * 1000)
