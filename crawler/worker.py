@@ -2,7 +2,8 @@
 
 1. Scrapy's engine runs on asyncio alone (no Twisted reactor), with everything off that the frontier, the archive
    or the wire client does already: duplicates, delays, robots, redirects, retries, cookies, decompression.
-   `AsyncCrawlerRunner` is used rather than `AsyncCrawlerProcess`, which would take logging and signals.
+   `AsyncCrawlerRunner` is used rather than `AsyncCrawlerProcess`, which would take logging and signals. Pages pass
+   through it only where a user's spider is plugged in; else each exchange is made beside it (`LeaseSpider.start`).
 2. SIGTERM and the first SIGINT drain: lease no more, finish what is in flight, settle it, seal the archive. The
    second stops at once; then nothing is lost but open leases, and `crawler.replay` takes up what was archived.
 3. A worker that was not heard of for too long stops (`crawler.pulse`): `GivenUp`. Another takes up what it left.
