@@ -335,7 +335,7 @@ def test_a_crawl_whose_workers_are_on_nodes_survives_the_death_of_one(user, free
         record.rec_headers.get_header("WARC-Target-URI")
         for path in (user.directory / "data" / "warc").rglob("*.warc.gz")
         for record in ArchiveIterator(path.open("rb"))
-        if record.rec_type == "response"
+        if record.rec_type in {"response", "revisit"}
     ]
     assert demo_web.expected.pages <= set(archived)
     processed = user.types("process", "--workers", "2", "--json")
