@@ -799,6 +799,16 @@ async def test_a_page_is_tried_three_times_later_each_time(worker, found):
     assert (await worker.stats()).reasons == {"failed:timeout": 1}
 
 
+async def test_a_page_of_a_worker_that_died_comes_back_though_the_limit_counts_it(crawl, found):
+    await crawl.frontier.add([found(f"http://{name}.test/") for name in "abcd"])
+    assert len(await Worker(crawl, "dies").pages(lease_ms=SECOND, limit=4)) == 4
+    await crawl.skip(SECOND)
+    lives = Worker(crawl, "lives")
+    await lives.pages(limit=4)
+    await lives.pages(limit=4)
+    assert len(await crawl.frontier.leases("lives")) == 4
+
+
 async def test_what_expires_together_goes_back_in_its_order(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 12))
     order = texts(await worker.pages(9, lease_ms=SECOND))
