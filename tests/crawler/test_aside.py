@@ -12,7 +12,7 @@ import pytest
 
 import crawler.page
 import crawler.replay
-import crawler.spider
+import crawler.steward
 from crawler import recover, run_worker
 from crawler.aside import HEAVY, Aside, is_heavy
 from frontier import Kind, Outcome
@@ -88,7 +88,7 @@ def deadly(monkeypatch):
         return links(html, url, codec)
 
     monkeypatch.setattr(crawler.page, "links", read)
-    monkeypatch.setattr(crawler.spider, "Aside", partial(Aside, FORK))
+    monkeypatch.setattr(crawler.steward, "Aside", partial(Aside, FORK))
     monkeypatch.setattr(crawler.replay, "Aside", partial(Aside, FORK))
 
 
