@@ -47,7 +47,20 @@ HREFS = (
         "".join,
         st.tuples(
             st.sampled_from(
-                ["", "", "/", "//", "../", "../../", "./", "http://other.example/", "ftp://h/", "mailto:"]
+                [
+                    "",
+                    "",
+                    "/",
+                    "//",
+                    "../",
+                    "../../",
+                    "./",
+                    "http://other.example/",
+                    "https://127.1:443/",
+                    "http://o..x./",
+                    "ftp://h/",
+                    "mailto:",
+                ]
             ),
             PATHS,
             st.sampled_from(["", "", "?", "?a=1&utm_source=x"]),
