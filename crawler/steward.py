@@ -11,7 +11,6 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -122,25 +121,23 @@ class Steward:
     async def _made(self, lease: Lease, fetched: Fetched) -> Finished | None:
         """How a lease ends; None for one that the loop has given back."""
         found, rendered = fetched.found, fetched.rendered
-        name = partial(record_id, self.crawl, self.worker, lease.token)
         match found:
             case Wait():
                 return None
             case Event(captures=captures):
-                records = tuple((capture, name(hop)) for hop, capture in enumerate(captures))
+                records = tuple((capture, self._name(lease, hop)) for hop, capture in enumerate(captures))
                 return Finished(lease=lease, records=records, answer=found.answer)
             case Failure(reason=reason):
                 return Finished(lease=lease, answer=settled(lease, of_failure(reason)))
-        said = answer(
-            found, name(), whatever=is_sitemap(lease), digested=bool(lease.note or lease.interval_s)
-        )
+        name = self._name(lease)
+        said = answer(found, name, whatever=is_sitemap(lease), digested=bool(lease.note or lease.interval_s))
         # A DOM is Chromium's own writing, and within its limit.
         if rendered is None and (lease.orphan or is_heavy(said.body)):
-            return await self._read_aside(lease, found, name())
+            return await self._read_aside(lease, found, name)
         return finished(
             lease,
             found,
-            name(),
+            name,
             screen=self.screen,
             known=self.settler.known,
             obey=self.obey,
@@ -148,13 +145,16 @@ class Steward:
             rendered=rendered,
         )
 
-    async def _read_aside(self, lease: Lease, capture: Capture, record_id: UUID) -> Finished:
-        records = ((capture, record_id),)
-        ended = await self._aside.call(ends, lease, capture, record_id, self.screen, self.obey)
+    async def _read_aside(self, lease: Lease, capture: Capture, name: UUID) -> Finished:
+        records = ((capture, name),)
+        ended = await self._aside.call(ends, lease, capture, name, self.screen, self.obey)
         if ended is None:
             return Finished(lease=lease, records=records, answer=crashed(lease))
         assert isinstance(ended.answer, Settlement)
         return replace(ended, records=records, answer=untold(ended.answer, self.settler.known))
+
+    def _name(self, lease: Lease, hop: int = 0) -> UUID:
+        return record_id(self.crawl, self.worker, lease.token, hop)
 
     def __repr__(self) -> str:
         return f"<steward of {self.worker}: {self.loop}>"
