@@ -9,7 +9,6 @@
 """
 
 import asyncio
-import gc
 import os
 import signal
 import time
@@ -113,7 +112,6 @@ def run_worker(config: WorkerConfig) -> bool:
     Raises `InputError`, `Unavailable` and its `GivenUp`, and what the disk says where storage has no word for it (`OSError`);
     never for anything that a server on the web does.
     """
-    gc.freeze()  # what is imported lives as long as the process: the collector need not look at it again and again
     return asyncio.run(_run(config))
 
 
