@@ -2,8 +2,8 @@
 
 **The life of an exchange.** The frontier grants a *lease* (`loop`), because a download slot is free. If the
 origin's robots rules forbid the page (`robots`), the lease is settled without a word to the server. Otherwise it
-goes to the wire (`spider`, `handler`, `wire`), through Scrapy's engine and scheduler where something is plugged in there: the host's
-name is looked up, and its address *entered* (`entrance`); where it is not the address's turn the lease goes back.
+goes to the wire (`steward`, `wire`): the host's name is looked up, and its address *entered* (`entrance`); where it is not
+the address's turn the lease goes back.
 Every address is checked when it is connected to, every byte is taken down in both directions, and the response is what
 the bytes say: `wire` tells its own story. The lease is *released*: its host's delay begins.
 
@@ -21,7 +21,8 @@ determine the record's id (`identity`), and gives the others back. So nothing ar
 nothing is lost.
 
 **A guest** (`guest`) is a user's own Scrapy spider: its callbacks read what comes and say what is fetched next, in place of
-all links; its middlewares and pipelines are in the engine. The life of an exchange is the same.
+all links; its middlewares and pipelines are in Scrapy's engine, around the steward. The life of an exchange is the same. Nothing
+but `guest` imports Scrapy, and that only where there is one.
 """
 
 from crawler.replay import recover

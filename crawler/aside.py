@@ -9,6 +9,7 @@
 """
 
 import asyncio
+import re
 import resource
 import signal
 from collections.abc import Callable
@@ -28,8 +29,11 @@ T = TypeVar("T")
 
 HEAVY = 512 << 10
 """Bytes of a page, decoded, beyond which it may take longer to read than the event loop can wait."""
-MOST_TAGS = 20_000
-"""Tags, closing ones too, of which the same holds: each may be a link."""
+MOST_LINKS = 4_000
+"""Elements that may be links of which the same holds: each takes as long as a hundred other tags, some 10 µs."""
+_SHORTEST_LINK = len("<a href=x")
+_LINK = re.compile(rb"<[aAlLmMfFiI](?:[\t\n\f\r /]|[rR][eEaA]|[iI][nN]|[eE][tT]|[fF][rR])")
+"""`a`, `area`, `link`, `meta`, `frame`, `iframe`, by what they begin with."""
 LONGEST_S = 60.0
 """For one page; the slowest 10 MiB take 5 s."""
 MOST_MEMORY = 4 << 30
@@ -96,7 +100,9 @@ def crashed(lease: Lease) -> Settlement:
 
 def is_heavy(html: bytes) -> bool:
     """Whether a page may take long to read."""
-    return len(html) > HEAVY or html.count(b"<") > MOST_TAGS
+    if len(html) < MOST_LINKS * _SHORTEST_LINK:
+        return False
+    return len(html) > HEAVY or (html.count(b"<") > MOST_LINKS < len(_LINK.findall(html)))
 
 
 def _serve(pipe: Connection) -> None:

@@ -21,7 +21,6 @@ page comes to the same either way.
 import re
 from collections.abc import Container
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from core import Url
 from crawler.answer import DENIED, HTML, Answer, is_read
@@ -31,12 +30,12 @@ from crawler.note import decode, encode
 from crawler.outcome import BLOCKED, Judgement, as_browsers_read, of_response
 from crawler.sitemap import listing
 from crawler.sketch import NOTHING, sketch
+from crawler.targets import target, targets
 from extract.charset import utf8
-from extract.links import Page, links
+from extract.links import links
 from extract.rights import Rights, rights
 from extract.suspicion import suspicion
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
-from frontier.canonical import MAX_LENGTH
 from frontier.trap import pitfall
 from storage.dropped import Dropped
 from storage.records import mime_of
@@ -52,8 +51,6 @@ _LOOKS_LIKE_HTML = re.compile(
 _SNIFFED = 1_445  # bytes: the resource header of the MIME Sniffing standard
 OBEY = ("nofollow",)
 """What pages ask of crawlers that is done where nobody says otherwise (`extract.rights`)."""
-_SHORT = 256
-"""Characters of a link that is remembered: 65,536 take some 30 MB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +119,7 @@ def _read(lease: Lease, found: Answer, known: Container[str], obey: Container[st
         case why:
             judgement = replace(judgement, reason=why)
     page = links(html, lease.url.wire, codec)
-    urls = _targets(page, found.rendering.went if found.rendering else ())
+    urls = targets((*page.hrefs, *(found.rendering.went if found.rendering else ())), page.base)
     told = rights(found.headers, page.metas, at_ms=found.received_ms)
     followed: tuple[Discovery, ...] = ()
     if leads_on(lease) and not ("nofollow" in obey and "nofollow" in told.robots):
@@ -144,7 +141,7 @@ def settlement_of_dropped(lease: Lease, found: Dropped, received_ms: int) -> Set
         now_ms=received_ms,
         attempt=lease.attempt,
     )
-    urls = (_link(outlink) for outlink in found.outlinks)
+    urls = (target(outlink) for outlink in found.outlinks)
     links = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in urls if url is not None)
     return settled(lease, judgement, links)
 
@@ -215,30 +212,6 @@ def _redirected(lease: Lease, found: Answer) -> Reading:
     return Reading(settlement=ended, outlinks=() if url is None else (url.wire,))
 
 
-def _targets(page: Page, went: tuple[str, ...]) -> list[Url]:
-    """All that a page leads to, each once, but for what no crawl follows."""
-    folder, base = _bases(page.base)
-    found: dict[str, Url] = {}
-    for href in (*page.hrefs, *went):
-        link = _link if len(href) <= _SHORT else _link.__wrapped__
-        url = link(href, base if href[0] == "?" else folder)
-        if url is not None:
-            found.setdefault(url.text, url)
-    return list(found.values())
-
-
-def _bases(address: str) -> tuple[str | None, str | None]:
-    """What links are relative to, but for those that are a query alone; and what these are.
-
-    A base longer than any URL has no relative links: they would be refused for their length, each at the cost of it.
-    """
-    if len(address) > MAX_LENGTH:
-        return None, None
-    base = address.partition("#")[0]
-    path = base.partition("?")[0]
-    return path[: path.rindex("/") + 1], base
-
-
 def _discovery(lease: Lease, url: Url, *, depth: int, hops: int) -> Discovery:
     return Discovery(
         url=url,
@@ -248,15 +221,6 @@ def _discovery(lease: Lease, url: Url, *, depth: int, hops: int) -> Discovery:
         hops=hops,
         interval_s=lease.interval_s,
     )
-
-
-@lru_cache(maxsize=65_536)  # the same navigation stands on every page of a folder
-def _link(href: str, base: str | None = None) -> Url | None:
-    try:
-        url = canonical(href, base)
-    except NotAUrl:
-        return None
-    return None if pitfall(url) else url
 
 
 def _is_html(found: Answer) -> bool:

@@ -1,9 +1,7 @@
 """One worker: a process that crawls until the frontier is drained, a limit is reached, or it is told to stop.
 
-1. Scrapy's engine runs on asyncio alone (no Twisted reactor), with everything off that the frontier, the archive
-   or the wire client does already: duplicates, delays, robots, redirects, retries, cookies, decompression.
-   `AsyncCrawlerRunner` is used rather than `AsyncCrawlerProcess`, which would take logging and signals. Pages pass
-   through it only where a user's spider is plugged in; else each exchange is made beside it (`LeaseSpider.start`).
+1. A plain crawl is the steward's alone. Scrapy is there only where a user's spider is (`crawler.guest`): nothing else
+   imports it.
 2. SIGTERM and the first SIGINT drain: lease no more, finish what is in flight, settle it, seal the archive. The
    second stops at once; then nothing is lost but open leases, and `crawler.replay` takes up what was archived.
 3. A worker that was not heard of for too long stops (`crawler.pulse`): `GivenUp`. Another takes up what it left.
@@ -11,7 +9,6 @@
 """
 
 import asyncio
-import logging
 import os
 import signal
 import time
@@ -19,18 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from scrapy import Request, Spider, signals
-from scrapy.crawler import AsyncCrawlerRunner, Crawler
-from scrapy.http import Response
-from scrapy.logformatter import LogFormatter
-from scrapy.statscollectors import DummyStatsCollector
-
 from crawler.entrance import Entrance
 from crawler.gate import Gate
 from crawler.guest import Guest
-from crawler.guest.engine import entertain
 from crawler.guest.feeds import Feeds
-from crawler.handler import WireHandler
 from crawler.identity import user_agent
 from crawler.loop import Loop
 from crawler.page import OBEY
@@ -38,10 +27,9 @@ from crawler.pulse import Pulse
 from crawler.render.program import TABS, program
 from crawler.robots import PATIENCE_MS, Rulebook
 from crawler.rotation import Rotation
-from crawler.scheduler import LeaseScheduler
 from crawler.screen import Screen
 from crawler.settle import Settler
-from crawler.spider import LeaseSpider
+from crawler.steward import Steward
 from crawler.wire import Client, networks
 from crawler.wire.limits import TOTAL
 from frontier import Budget, Frontier
@@ -210,37 +198,33 @@ async def _crawl(
     settling.add_done_callback(lambda _: loop.stop())
     entrance = Entrance(frontier, round(config.min_ip_delay_s * 1000), round(config.min_delay_s * 1000))
     renderer = _renderer(config, frontier, client, entrance)
-    parts: dict[str, Any] = {
-        "crawl": config.crawl,
-        "worker": config.worker,
-        "client": client,
-        "entrance": entrance,
-        "loop": loop,
-        "settler": settler,
-        "screen": config.screen,
-        "renderer": renderer,
-        "obey": config.obey,
-    }
-    spider: Spider | None
+    steward = Steward(
+        crawl=config.crawl,
+        worker=config.worker,
+        client=client,
+        entrance=entrance,
+        loop=loop,
+        settler=settler,
+        screen=config.screen,
+        renderer=renderer,
+        obey=config.obey,
+    )
     enough = False
     try:
         if config.guest is None:
-            crawler = Crawler(LeaseSpider, _settings(config.concurrency))
-            crawler.signals.connect(_on_spider_error, signals.spider_error)
-            await AsyncCrawlerRunner(_settings(config.concurrency)).crawl(crawler, **parts)
-            spider = crawler.spider
+            await steward.run()
         else:
-            spider = LeaseSpider(**parts)
-            enough = await entertain(config.guest, spider, feeds, concurrency=config.concurrency)
+            from crawler.guest.engine import entertain  # noqa: PLC0415 - Scrapy, for guests alone
+
+            enough = await entertain(config.guest, steward, feeds, concurrency=config.concurrency)
     finally:
         if renderer is not None:
             await renderer.close()
     settler.close()
     await settling
-    if isinstance(spider, LeaseSpider):
-        spider.aside.close()
-        if spider.error is not None:
-            raise spider.error
+    steward.close()
+    if steward.error is not None:
+        raise steward.error
     return enough
 
 
@@ -269,10 +253,6 @@ def _renderer(
     )
 
 
-def _on_spider_error(failure: Any, spider: LeaseSpider) -> None:
-    spider.stop(failure.value)
-
-
 def _obey_signals(loop: Loop) -> None:
     told: list[bool] = []
 
@@ -284,38 +264,3 @@ def _obey_signals(loop: Loop) -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, take)
-
-
-class _Quiet(LogFormatter):
-    """Says nothing of single responses, and spends nothing on it."""
-
-    def crawled(self, request: Request, response: Response, spider: Spider) -> Any:  # noqa: ARG002 - Scrapy's
-        """Log nothing."""
-        return None
-
-
-def _settings(concurrency: int) -> dict[str, Any]:
-    logging.getLogger("scrapy").setLevel(logging.WARNING)
-    return {
-        "TWISTED_REACTOR_ENABLED": False,
-        "TELNETCONSOLE_ENABLED": False,
-        "REMOTE_CONTROL_ENABLED": False,
-        "SCHEDULER": LeaseScheduler,
-        "DOWNLOAD_HANDLERS": {
-            "http": WireHandler,
-            "https": WireHandler,
-            "data": None,
-            "file": None,
-            "ftp": None,
-            "s3": None,
-        },
-        "DOWNLOADER_MIDDLEWARES_BASE": {},
-        "SPIDER_MIDDLEWARES_BASE": {},
-        "EXTENSIONS_BASE": {},
-        "LOG_FORMATTER": _Quiet,
-        "STATS_CLASS": DummyStatsCollector,
-        "CONCURRENT_ITEMS": 1,  # a task each for every response, and there are no items
-        "CONCURRENT_REQUESTS": concurrency,
-        "CONCURRENT_REQUESTS_PER_DOMAIN": concurrency,
-        "DOWNLOAD_DELAY": 0,
-    }

@@ -124,6 +124,8 @@ def _known(label: str) -> tuple[str, str]:
 
 def _is_utf8(body: bytes) -> bool:
     """Valid from end to end; a last character that was cut off does not count."""
+    if body.isascii():
+        return True
     try:
         codecs.getincrementaldecoder("utf-8")().decode(body)
     except UnicodeDecodeError:

@@ -11,10 +11,12 @@
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 from html.entities import html5
+from typing import NamedTuple
 from urllib.parse import quote
 
 import ada_url
@@ -26,7 +28,7 @@ LONGEST = 8_192
 MOST_META = 256
 """`<meta>` of a page that are told."""
 _SHORT = 256
-"""Bytes of a link that is remembered."""
+"""Bytes of a tag of the head that is remembered."""
 LOOKED_AT = 65_536
 """Bytes of one tag in which attributes are looked for; those of `<a>` are found wherever they are."""
 FOLLOWED_RELS = frozenset(
@@ -55,12 +57,14 @@ FOLLOWED_RELS = frozenset(
     }
 )
 
-# The tokenizer. Every quantifier is possessive, and every alternative takes at least the `<` it begins with.
+# The tokenizer. Every quantifier is possessive, and every alternative takes at least the `<` it begins with. What pages are
+# full of comes first: tags that tell nothing, by their first letters, with no attribute or one.
 _SPACE = r"[\t\n\f\r ]"
 _ENDS = r"(?=[\t\n\f\r />])"
 _NAME = r"=?+[^\t\n\f\r /=>]++"
 _VALUE = r"""(?:"[^"]*+"?|'[^']*+'?|[^\t\n\f\r >"'][^\t\n\f\r >]*+)"""
-_REST = rf"(?:[^=>]++|={_SPACE}*+{_VALUE}?+)*+"
+_MORE = rf"(?:=(?:\"[^\"]*+\"?+|{_SPACE}*+{_VALUE}?+)[^=>]*+)*+"
+_REST = rf"[^=>]*+{_MORE}"
 _HREF = r"[hH][rR][eE][fF]"
 _OTHERS = rf"(?:[\t\n\f\r /]*+(?!{_HREF}[\t\n\f\r />=]){_NAME}(?:{_SPACE}*+={_SPACE}*+{_VALUE}?+)?+)*+"
 _CAUGHT = r"""(?:"([^"]*+)"|'([^']*+)'|([^\t\n\f\r >"'][^\t\n\f\r >]*+))"""
@@ -80,9 +84,13 @@ _RAW = (
     + rf"|(?i:iframe)>{_raw('iframe')}"
 )
 _TOLD = r"(?i:a|area|base|link|meta|i?frame)[\t\n\f\r /]"
+_PLAIN = (
+    r"(?:[c-eghjkopqruvwyzC-EGHJKOPQRUVWYZ]|[sS](?![cCtT])|[tT](?![eEiI])|[lL](?![iI][nN])|[bB](?![aA])|[iI](?![fF])"
+    rf"|[mM](?![eE])|[nN](?![oO])|[aA](?![rR\t\n\f\r /])|[fF](?![rR])|[xX](?![mM]))[^=>]*+(?:>|=\"[^\"]*+\">|{_MORE})"
+)
 _TAG = re.compile(
     # What is passed over
-    rf"[^<]*+(?:<(?:/|{_COMMENT}|[!?][^>]*+|(?=[sStTxXnNiI])(?:{_RAW})|(?!{_TOLD})[a-zA-Z]{_REST}|(?![a-zA-Z!?/]))[^<]*+)*+"
+    rf"[^<]*+(?:<(?:/|{_PLAIN}|{_COMMENT}|[!?][^>]*+|(?=[sStTxXnNiI])(?:{_RAW})|(?!{_TOLD})[a-zA-Z]{_REST}|(?![a-zA-Z!?/]))[^<]*+)*+"
     # What is told
     rf"(?:<[aA](?:[rR][eE][aA])?+(?=[\t\n\f\r /]){_OTHERS}[\t\n\f\r /]*+{_HREF}{_SPACE}*+={_SPACE}*+{_CAUGHT}{_REST}"
     rf"|<((?i:base|link|meta|frame))(?=[\t\n\f\r /])({_REST})"
@@ -98,8 +106,13 @@ _REFRESH = re.compile(
     r"""(?:[uU][rR][lL][\t\n\f\r ]*+=[\t\n\f\r ]*+)?+(["']?+)(.*+)""",
     re.DOTALL,
 )
+_FRAGMENT = re.compile("#[^\0]*+")
 _FOREIGN = re.compile(r"[^\x00-\x7f]+")
 _SAFE_IN_QUERY = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "\"#<>'")
+_REPLACEMENT = "\ufffd".encode()
+"""What a NUL is read as (HTML standard, attribute value states)."""
+_OF_A = 3
+"""The last group of `_TAG` that is the link of an `<a>`; behind it come name and attributes of other elements."""
 _BLANK = "".join(map(chr, range(0x21)))
 """What the URL parser strips (URL standard, basic URL parser, step 1)."""
 
@@ -127,6 +140,15 @@ class Page:
         )
 
 
+class _Told(NamedTuple):
+    """What an element says that is no `<a>`."""
+
+    href: bytes
+    """Where it leads, written as an `<a>` would have it; empty where nowhere."""
+    base: str
+    meta: tuple[str, str] | tuple[()]
+
+
 def links(html: bytes, url: str, codec: str = "") -> Page:
     """The links of a page in UTF-8 that was found at `url`; `codec` is that of their queries (`extract.charset.utf8`).
 
@@ -136,41 +158,40 @@ def links(html: bytes, url: str, codec: str = "") -> Page:
     metas: list[tuple[str, str]] = []
     base, left = "", 0
     for tag in _TAG.finditer(html):
-        double, single, bare, name, rest, frame, of_frame = tag.groups()
-        href = double or single or bare
-        if href is None:
-            if name is None and frame is None:
-                continue
-            kind, told = (name or frame).lower(), _attributes(rest or of_frame)
-            if kind == b"base":
-                base = base or told.get("href", "")
-                continue
-            if kind == b"meta" and "name" in told and "content" in told and len(metas) < MOST_META:
-                metas.append((told["name"].strip(_BLANK).lower(), told["content"]))
-            href = _leads_to(kind, told).encode(errors="replace")
+        which = tag.lastindex
+        if which is None:
+            continue
+        if which <= _OF_A:
+            href = tag[which]
+        else:
+            kind, rest = tag[which - 1], tag[which]
+            told = _told(kind, rest) if len(rest) <= _SHORT else _told.__wrapped__(kind, rest)
+            base = base or told.base
+            if told.meta and len(metas) < MOST_META:
+                metas.append(told.meta)
+            href = told.href
+        if not href:
+            continue
         if len(found) < LIMIT:
             found[href] = None
         elif href not in found:
             left += 1
-    hrefs = dict.fromkeys(_written(href) for href in found if len(href) <= LONGEST)
+    hrefs = dict.fromkeys(_written(href for href in found if len(href) <= LONGEST))
     hrefs.pop("", None)
     if codec:
         hrefs = dict.fromkeys(_queried(href, codec) for href in hrefs)
     return Page(base=_joined(base, url), hrefs=tuple(hrefs), metas=tuple(metas), truncated=left)
 
 
-def _written(href: bytes) -> str:
-    return _known(href) if len(href) <= _SHORT else _known.__wrapped__(href)
-
-
-@lru_cache(maxsize=65_536)  # the same navigation stands on every page of a site
-def _known(href: bytes) -> str:
-    return _read(href).partition("#")[0].strip(_BLANK)
+def _written(hrefs: Iterable[bytes]) -> list[str]:
+    """What attributes say, without fragment and what is blank around it: all at once, for there are many on every page."""
+    text = _FRAGMENT.sub("", _read(b"\0".join(href.replace(b"\0", _REPLACEMENT) for href in hrefs)))
+    return [one.strip(_BLANK) for one in text.split("\0")]
 
 
 def _read(value: bytes) -> str:
-    """What an attribute's value says (HTML standard, named character reference state, in an attribute)."""
-    text = value.decode(errors="replace").replace("\0", "\ufffd")
+    """What an attribute's value without NUL says (HTML standard, named character reference state, in an attribute)."""
+    text = value.decode(errors="replace")
     return _REFERENCE.sub(_referred, text) if "&" in text else text
 
 
@@ -179,10 +200,24 @@ def _referred(reference: re.Match[str]) -> str:
     return unescape(reference.group()) if name is None else html5.get(name + end, reference.group())
 
 
+@lru_cache(maxsize=4_096)  # the same head stands on every page of a site
+def _told(kind: bytes, rest: bytes) -> _Told:
+    kind, told = kind.lower(), _attributes(rest)
+    if kind == b"base":
+        return _Told(b"", told.get("href", ""), ())
+    is_named = kind == b"meta" and "name" in told and "content" in told
+    return _Told(
+        _leads_to(kind, told).replace("&", "&amp;").encode(errors="replace"),
+        "",
+        (told["name"].strip(_BLANK).lower(), told["content"]) if is_named else (),
+    )
+
+
 def _attributes(rest: bytes) -> dict[str, str]:
     told: dict[str, str] = {}
     for name, double, single, bare in _ATTRIBUTE.findall(rest[:LOOKED_AT]):
-        told.setdefault(name.decode(errors="replace").lower(), _read(double or single or bare))
+        value = (double or single or bare).replace(b"\0", _REPLACEMENT)
+        told.setdefault(name.decode(errors="replace").lower(), _read(value))
     return told
 
 
@@ -228,7 +263,9 @@ def _leads_to(kind: bytes, told: dict[str, str]) -> str:
 
 
 def _joined(base: str, url: str) -> str:
+    """The address that links are relative to (HTML standard, "set the frozen base URL")."""
     try:
-        return str(ada_url.join_url(url, base.strip(_BLANK))) if base else url
+        joined = str(ada_url.join_url(url, base.strip(_BLANK))) if base else url
     except ValueError:
         return url
+    return url if joined.startswith(("data:", "javascript:")) else joined

@@ -26,6 +26,7 @@ LITTLE = 1_500
 LITTLE_BUT_A_CAPTCHA = 500
 LITTLE_BUT_MENUS = 3_000
 """Bytes of text on a page that says that there is none: it may have the site's menus."""
+BEGINNING = 16 << 10
 MOST_TAGS = 500
 """Tags, closing ones too, on a page of a guard."""
 
@@ -102,7 +103,8 @@ def suspicion(header: Callable[[str], str | None], html: bytes) -> Suspicion | N
     parts = [part.strip(" \t.!\u2026") for part in _PARTS.split(title)]
     if any(map(_MISSING.fullmatch, parts)) and _text(start, html) < LITTLE_BUT_MENUS:
         return "soft_404"
-    if start.count(b"<") > MOST_TAGS:
+    # Of an ordinary page the beginning has as many already.
+    if start.count(b"<", 0, BEGINNING) > MOST_TAGS or start.count(b"<") > MOST_TAGS:
         return None
     signs = _BLOCKED.search(title) is not None or any(mark in start for mark in _MARKS)
     if (signs and _text(start, html) < LITTLE) or (

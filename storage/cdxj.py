@@ -26,6 +26,7 @@ LEVEL = 6
 """zlib's own default: an index is small beside its WARC file."""
 LONGEST_VALIDATOR = 256
 """Characters of an ETag or a Last-Modified; a longer one is left out, for cut it is none."""
+_BARE = str.maketrans("", "", "-T:")
 INDEXED = frozenset({"response", REVISIT, "resource"})
 """Types of records that can be looked up."""
 
@@ -169,7 +170,8 @@ def surt(url: str) -> str:
 
 def timestamp(date_ms: int) -> str:
     """`YYYYMMDDhhmmss` of milliseconds since the epoch."""
-    return f"{EPOCH + timedelta(milliseconds=date_ms):%Y%m%d%H%M%S}"
+    moment = EPOCH + timedelta(milliseconds=date_ms)
+    return moment.isoformat(timespec="seconds")[:19].translate(_BARE)
 
 
 def parse(text: str) -> Row:

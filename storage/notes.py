@@ -18,7 +18,6 @@ MOST_HOPS = 255
 MOST_OUTLINKS = 4 << 20
 """Bytes of outlinks; those behind are counted as `outlinksLeftOut`."""
 LINE = "\r\n"
-SPACE = re.compile(r"\s")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,39}")
 
 
@@ -79,7 +78,8 @@ def _outlinks(notes: Notes) -> str:
         room = takewhile(lambda size: size <= MOST_OUTLINKS, accumulate(map(len, urls)))
         taken = sum(1 for _ in room)
         urls, left = urls[:taken], len(urls) - taken
-    if SPACE.search("".join(urls)):
+    whole = "".join(urls)
+    if whole.split() != [whole]:  # there is a space somewhere
         urls = tuple(map(_one_line, urls))
     lines = f"outlink: {f' {notes.hop}{LINE}outlink: '.join(urls)} {notes.hop}{LINE}" if urls else ""
     return f"{lines}outlinksLeftOut: {left}{LINE}" if left else lines

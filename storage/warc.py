@@ -11,7 +11,6 @@
 They are checked by `storage.validator`, compressed by `storage.compression`, and read back by `storage.records`.
 """
 
-import base64
 import hashlib
 import re
 from collections.abc import Mapping
@@ -35,6 +34,9 @@ Attachment = Literal["resource", "conversion", "metadata"]
 
 KEPT_IN_URI = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "<>")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_PAIRS = tuple(one + other for one in _DIGITS for other in _DIGITS)
+_SHIFTS = range(150, -1, -10)
 TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}")
 MIME = re.compile(r"[\w.+-]+/[\w.+-]+(?:; ?[\w-]+=[\w.+-]+)?", re.ASCII)
 
@@ -183,7 +185,7 @@ def target_uri(url: str) -> str:
 def warc_date(milliseconds: int) -> str:
     """UTC time since the epoch as `2026-01-02T03:04:05.678Z` (W3C-DTF with a fraction, WARC/1.1 section 5.4)."""
     moment = EPOCH + timedelta(milliseconds=milliseconds)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+    return f"{moment.isoformat(timespec='milliseconds').removesuffix('+00:00')}Z"
 
 
 def _whole(capture: Capture, digest: str) -> Head:
@@ -224,8 +226,13 @@ def _record(head: Head, block: bytes) -> bytes:
 
 def sha1(data: bytes) -> str:
     """`sha1:BASE32`, as WARC files and their indexes have it."""
-    digest = hashlib.sha1(data, usedforsecurity=False).digest()
-    return f"sha1:{base64.b32encode(digest).decode()}"
+    return f"sha1:{base32(hashlib.sha1(data, usedforsecurity=False).digest())}"
+
+
+def base32(digest: bytes) -> str:
+    """The 20 bytes of a SHA-1 in base32 (RFC 4648, section 6); `base64` takes four times as long, and each page has seven."""
+    number = int.from_bytes(digest, "big")
+    return "".join([_PAIRS[number >> shift & 1023] for shift in _SHIFTS])
 
 
 @lru_cache(maxsize=1024)

@@ -33,21 +33,21 @@ from crawler.guest import terms
 from crawler.guest.feeds import Feeds
 from crawler.guest.handler import GuestHandler
 from crawler.guest.load import Guest, at_home, spider_class
+from crawler.guest.scheduler import GuestScheduler
 from crawler.guest.visit import Visit, discovery, ended, is_for_spider, left_out, request_of
 from crawler.identity import read_by_guest
 from crawler.listed import is_sitemap
-from crawler.scheduler import LeaseScheduler
-from crawler.spider import LeaseSpider
+from crawler.steward import Steward
 from frontier import Kind
 
 _VISIT: ContextVar[Visit | None] = ContextVar("visit", default=None)
 
 
-async def entertain(guest: Guest, steward: LeaseSpider, feeds: Feeds, *, concurrency: int) -> bool:
+async def entertain(guest: Guest, steward: Steward, feeds: Feeds, *, concurrency: int) -> bool:
     """Let a guest's spider work on what is leased, until there is no more; returns whether the spider itself has had
     enough of the crawl (`CloseSpider`). What goes wrong is in `steward.error`.
 
-    `steward` is our own spider, which the engine does not know: it has what leases are fetched and settled with.
+    `steward` has what leases are fetched and settled with; the engine does not know it.
     """
     with at_home(guest):
         crawler = GuestCrawler(guest, steward, feeds)
@@ -86,7 +86,7 @@ class GuestCrawler(Crawler):
 
     engine: "GuestEngine"
 
-    def __init__(self, guest: Guest, steward: LeaseSpider, feeds: Feeds) -> None:
+    def __init__(self, guest: Guest, steward: Steward, feeds: Feeds) -> None:
         super().__init__(spider_class(guest), terms.settings(guest))
         self.steward, self.feeds = steward, feeds
         self.visits: dict[Request, Visit] = {}
@@ -101,24 +101,6 @@ class GuestCrawler(Crawler):
 
     def _create_engine(self) -> "GuestEngine":
         return GuestEngine(self, lambda _: self.stop_async())
-
-
-class GuestScheduler(LeaseScheduler):
-    """Says of every visit that its request was let in."""
-
-    def __init__(self, crawler: GuestCrawler) -> None:
-        super().__init__()
-        self._crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler: Any) -> "GuestScheduler":
-        """Make one for a guest's crawler."""
-        return cls(crawler)
-
-    def enqueue_request(self, request: Request) -> bool:
-        """Take a granted lease."""
-        self._crawler.visits[request].begun = True
-        return super().enqueue_request(request)
 
 
 class GuestEngine(ExecutionEngine):

@@ -13,10 +13,6 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from scrapy import Spider
-from scrapy.crawler import Crawler
-from scrapy.extensions.feedexport import FileFeedStorage
-
 from core import InputError
 
 WORKER = "%(worker)s"
@@ -51,31 +47,6 @@ class Feeds:
 
     def __repr__(self) -> str:
         return f"<{len(self._files)} open feed files>"
-
-
-class DurableFile(FileFeedStorage):
-    """Scrapy's storage of a feed in a local file, known to the worker's `Feeds`."""
-
-    feeds: Feeds
-
-    @classmethod
-    def from_crawler(
-        cls, crawler: Crawler, uri: str, *, feed_options: dict[str, Any] | None = None
-    ) -> "DurableFile":
-        """Make one for a crawler that has `feeds`."""
-        storage = cls(uri, feed_options=feed_options)
-        storage.feeds = crawler.feeds  # type: ignore[attr-defined]
-        return storage
-
-    def open(self, spider: Spider) -> IO[bytes]:
-        """Open the file."""
-        file = super().open(spider)
-        self.feeds.begin(file)
-        return file
-
-    def store(self, file: IO[bytes]) -> None:
-        """Close the file."""
-        self.feeds.end(file)
 
 
 def placed(feeds: Mapping[Any, Any], worker: str) -> dict[str, Any]:

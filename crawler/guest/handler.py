@@ -1,4 +1,4 @@
-"""`GuestHandler`: Scrapy's download handler for a guest, around our own.
+"""`GuestHandler`: Scrapy's download handler for a guest, around `crawler.steward`.
 
 It fetches what a lease is for and nothing else, and gives what came as Scrapy gives it: a response of the class that
 suits it, its body without transfer and content encoding; or one of Scrapy's exceptions.
@@ -26,7 +26,7 @@ from crawler.guest.errand import IMPOSSIBLE
 from crawler.guest.visit import Visit
 from crawler.rendered import CONTENT_TYPE, Rendered
 from crawler.robots import Event
-from crawler.spider import LeaseSpider
+from crawler.steward import Steward
 from crawler.wire import Failure, field
 from storage.payload import content_decoded
 from storage.records import PAYLOAD_LIMIT
@@ -45,8 +45,8 @@ class GuestHandler:
 
     lazy = False
 
-    def __init__(self, crawler: Crawler, visits: Mapping[Request, Visit], steward: LeaseSpider) -> None:
-        """`visits` are those that are open, by their requests; `steward` is our own spider."""
+    def __init__(self, crawler: Crawler, visits: Mapping[Request, Visit], steward: Steward) -> None:
+        """`visits` are those that are open, by their requests; `steward` fetches."""
         self._crawler, self._visits, self._steward = crawler, visits, steward
 
     @classmethod
@@ -59,7 +59,7 @@ class GuestHandler:
         visit = self._visits.get(request)
         try:
             visit = _asked(visit, request, _name(self._crawler))
-            fetched = await self._steward.handler.fetch(visit.lease, self._sent(request))
+            fetched = await self._steward.fetch(visit.lease, self._sent(request))
         except Exception as error:
             if visit is not None:
                 visit.broken = True

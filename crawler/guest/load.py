@@ -1,7 +1,8 @@
 """`Guest`: which spider is meant; and how its class and its settings are found.
 
 A worker is told names and imports them itself, with the project's directory before everything else where Python looks
-for modules. What is wrong with them is an `InputError`, whatever the user's modules raise.
+for modules. What is wrong with them is an `InputError`, whatever the user's modules raise. A crawl without a guest does not
+import Scrapy.
 """
 
 import sys
@@ -11,10 +12,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-
-from scrapy import Spider
+from typing import TYPE_CHECKING
 
 from core import InputError
+
+if TYPE_CHECKING:
+    from scrapy import Spider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +46,10 @@ def at_home(guest: Guest) -> Iterator[None]:
             sys.path.remove(place)
 
 
-def spider_class(guest: Guest) -> type[Spider]:
+def spider_class(guest: Guest) -> "type[Spider]":
     """Return the class; `InputError` where there is none, or it is no spider with a name."""
+    from scrapy import Spider  # noqa: PLC0415 - for guests alone
+
     module, _, name = guest.spider.partition(":")
     if not module or not name.isidentifier():
         raise InputError(f"--spider {guest.spider}: name it package.module:Class")

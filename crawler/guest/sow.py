@@ -1,11 +1,13 @@
-"""What a guest's spider begins with goes into the frontier: the work of a process of its own, begun once for a command."""
+"""What a guest's spider begins with goes into the frontier: the work of a process of its own, begun once for a command.
+
+Who begins that process imports this module, and not Scrapy.
+"""
 
 import asyncio
 from multiprocessing.connection import Connection
 
 from core import ThresherError
 from crawler.guest.load import Guest
-from crawler.guest.start import starts
 from frontier import Budget, Frontier
 from frontier.connect import connect
 from storage.store import Store
@@ -22,6 +24,8 @@ def sow(guest: Guest, crawl: str, redis: str, budget: Budget, store: Store, comp
 
 
 async def _add(guest: Guest, crawl: str, redis: str, budget: Budget, store: Store) -> None:
+    from crawler.guest.start import starts  # noqa: PLC0415 - Scrapy, for guests alone
+
     link = await connect(redis)
     try:
         frontier = Frontier(link, crawl, budget=budget)

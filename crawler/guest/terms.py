@@ -13,7 +13,8 @@ from typing import Any
 from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, Settings, default_settings
 
-from crawler.guest.feeds import DurableFile, placed
+from crawler.guest.durable import DurableFile
+from crawler.guest.feeds import placed
 from crawler.guest.load import Guest, settings_module
 
 OVER_ALL = 1_000

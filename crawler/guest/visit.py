@@ -37,11 +37,12 @@ from crawler.rendered import Rendered
 from crawler.screen import Screen
 from crawler.screen import finished as answered
 from crawler.settle import Finished
-from crawler.spider import SLOT
 from crawler.wire import Failure, Wait
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
 from frontier.trap import pitfall
 
+SLOT = "frontier"
+"""One download slot for all hosts: the frontier keeps them apart."""
 LAST_ATTEMPT = 2
 """The frontier counts from 0, and gives up at the third."""
 MIDDLEWARE = "middleware"

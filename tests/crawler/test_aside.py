@@ -12,9 +12,9 @@ import pytest
 
 import crawler.page
 import crawler.replay
-import crawler.spider
+import crawler.steward
 from crawler import recover, run_worker
-from crawler.aside import HEAVY, Aside, is_heavy
+from crawler.aside import HEAVY, MOST_LINKS, Aside, is_heavy
 from frontier import Kind, Outcome
 from storage.files import Files
 from tests.crawler.server import page
@@ -71,10 +71,12 @@ async def test_calls_at_the_same_time_are_answered_each_with_its_own(aside):
     assert await asyncio.gather(*(aside.call(abs, -n) for n in range(20))) == list(range(20))
 
 
-def test_long_pages_and_those_of_many_tags_are_heavy():
+def test_long_pages_and_those_of_many_links_are_heavy():
     assert is_heavy(b"x" * (HEAVY + 1))
-    assert is_heavy(b"<a>" * 20_001)
+    assert is_heavy(b"<a href=x" * (MOST_LINKS + 1))
+    assert is_heavy(b"<IFRAME/src=x>" * (MOST_LINKS + 1))
     assert not is_heavy(b"x" * HEAVY)
+    assert not is_heavy(b"<a href=x>" * MOST_LINKS + b"<abbr>" * 20_000)
 
 
 @pytest.fixture
@@ -88,7 +90,7 @@ def deadly(monkeypatch):
         return links(html, url, codec)
 
     monkeypatch.setattr(crawler.page, "links", read)
-    monkeypatch.setattr(crawler.spider, "Aside", partial(Aside, FORK))
+    monkeypatch.setattr(crawler.steward, "Aside", partial(Aside, FORK))
     monkeypatch.setattr(crawler.replay, "Aside", partial(Aside, FORK))
 
 

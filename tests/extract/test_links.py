@@ -42,6 +42,7 @@ def hrefs(html):
             '<link rel="alternate" hreflang="de" href="/de"><link rel="alternate" type="application/rss+xml" href="/f">',
             ["http://example.org/de"],
         ),
+        ('<link rel="next" href="?a=1&amp;amp;b">', ["http://example.org/dir/page.html?a=1&amp;b"]),
         ('<a href="http://[broken">x</a><a href="ok">y</a>', ["http://example.org/dir/ok"]),
     ],
 )
@@ -146,6 +147,11 @@ PIECES = st.lists(
 def test_any_sequence_of_tags_is_read_as_a_parser_reads_it(html):
     if "=" not in html.replace("href=", "").replace("title=", "").replace("c=", ""):
         assert hrefs(html) == by_a_tree(html)
+
+
+@pytest.mark.parametrize("base", ["data:text/html,x", "javascript:x", "http://["])
+def test_a_base_that_is_none_does_not_count(base):
+    assert hrefs(f'<base href="{base}"><a href="x">') == ["http://example.org/dir/x"]
 
 
 def test_the_first_base_counts():

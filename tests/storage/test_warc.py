@@ -10,11 +10,12 @@ from uuid import UUID
 import pytest
 from fastwarc.warc import ArchiveIterator
 from hypothesis import given
+from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from core import InputError
 from storage.compression import member
-from storage.warc import capture_records, payload_digest, target_uri, warc_date, warcinfo
+from storage.warc import base32, capture_records, payload_digest, target_uri, warc_date, warcinfo
 from tests.storage.captures import BODY, CHUNKED, RECORD_ID, capture, captures
 from tests.storage.reading import read
 
@@ -161,6 +162,11 @@ def test_fastwarc_and_warcio_agree_on_the_digests(one):
         assert record.verify_block_digest()
     for record in WarcioIterator(io.BytesIO(data), check_digests="raise"):
         record.raw_stream.read()
+
+
+@given(st.binary(min_size=20, max_size=20))
+def test_digests_are_written_as_the_standard_library_writes_base32(digest):
+    assert base32(digest).encode() == base64.b32encode(digest)
 
 
 def test_the_payload_digest_is_of_the_entity_without_chunks(tmp_path):

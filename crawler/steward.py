@@ -1,0 +1,169 @@
+"""`Steward`: what a worker does with a lease: fetch what it is for, find out what came, hand that to the settler.
+
+1. Whatever a server does is an answer, and so is that it does not: nothing of it is raised. What is raised is a fault of
+   ours; the first is kept, and no more is leased.
+2. The host of an exchange is free again as soon as that is over. But where it went wrong, or the host complained, its
+   settlement ends it: nobody is to ask before the frontier knows of the trouble.
+3. Where a page is rendered its host is held until then: what the page wants is asked of it too.
+4. A page that may take long to read, or that may have killed who read it, is read in a process of its own (`aside`).
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from core import Capture
+from crawler.answer import answer
+from crawler.aside import Aside, crashed, is_heavy
+from crawler.conditional import conditions
+from crawler.entrance import Entrance
+from crawler.identity import record_id
+from crawler.listed import is_sitemap
+from crawler.loop import Loop
+from crawler.note import decode
+from crawler.outcome import fault_of, of_failure
+from crawler.page import OBEY, settled
+from crawler.rendered import Rendered
+from crawler.robots import AskAgain, Event, ask
+from crawler.screen import Screen, ends, finished, untold
+from crawler.settle import Finished, Settler
+from crawler.wire import Client, Failure, Wait
+from frontier import Kind, Lease, Settlement
+
+if TYPE_CHECKING:
+    from crawler.render.renderer import Renderer  # Playwright is there only where pages are rendered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """What an exchange came to."""
+
+    found: Capture | Failure | Event | Wait
+    rendered: Rendered | None = None
+    """What a browser made of it, where one did."""
+
+
+class Steward:
+    """Everything that a worker fetches and settles leases with; `settler` is run by who made it, and `close` comes last."""
+
+    def __init__(
+        self,
+        *,
+        crawl: str,
+        worker: str,
+        client: Client,
+        entrance: Entrance,
+        loop: Loop,
+        settler: Settler,
+        screen: Screen | None,
+        renderer: "Renderer | None",
+        obey: tuple[str, ...] = OBEY,
+    ) -> None:
+        self.crawl, self.worker = crawl, worker
+        self.loop, self.settler, self.screen, self.obey = loop, settler, screen, obey
+        self.error: BaseException | None = None
+        """The first that was raised."""
+        self._client, self._entrance, self._renderer = client, entrance, renderer
+        self._aside = Aside()
+
+    async def run(self) -> None:
+        """Work on what is leased until there is no more to be had; what went wrong is in `error`."""
+        begun: set[asyncio.Task[None]] = set()
+        try:
+            async for lease in self.loop.leases(self.settler):
+                task = asyncio.create_task(self.exchange(lease))
+                begun.add(task)
+                task.add_done_callback(begun.discard)
+        except Exception as error:  # noqa: BLE001 - the worker raises it when what is under way has ended
+            self.stop(error)
+        await asyncio.gather(*begun)
+
+    async def exchange(self, lease: Lease) -> None:
+        """Fetch what a lease is for, and hand what came to the settler. Never raises."""
+        try:
+            finished = await self._made(lease, await self.fetch(lease))
+        except Exception as error:  # noqa: BLE001 - the same
+            self.stop(error)
+        else:
+            if finished is not None:
+                self.settler.add(finished)
+
+    async def fetch(self, lease: Lease, asked: Sequence[tuple[str, str]] = ()) -> Fetched:
+        """Fetch what a lease is for, and let its host go; `asked` are the headers that a user's spider wants sent."""
+        found: Capture | Failure | Event | Wait
+        if lease.kind is Kind.ROBOTS:
+            found = await ask(self._client, lease, self._entrance)
+        else:
+            # What a user's spider asks for goes before.
+            headers = (*conditions(decode(lease.note)), *asked) if lease.note else asked
+            found = await self._client.get(lease.url, self._entrance.of(lease), headers=headers)
+        rendered = None
+        if self._renderer is not None and isinstance(found, Capture):
+            rendered = await self._renderer.rendered(lease, found)
+        if isinstance(found, Wait):
+            self.loop.postponed(lease, found.ms)
+        elif not _is_trouble(found):
+            # A robots.txt lies in every cache: how long it took says nothing of pages.
+            self.loop.ended(lease, found.elapsed_ms if isinstance(found, Capture) else None)
+        return Fetched(found=found, rendered=rendered)
+
+    def stop(self, error: BaseException) -> None:
+        """Lease no more; the worker raises the first error once all has come to an end."""
+        self.error = self.error or error
+        self.loop.stop()
+
+    def close(self) -> None:
+        """End the process that pages are read in."""
+        self._aside.close()
+
+    async def _made(self, lease: Lease, fetched: Fetched) -> Finished | None:
+        """How a lease ends; None for one that the loop has given back."""
+        found, rendered = fetched.found, fetched.rendered
+        match found:
+            case Wait():
+                return None
+            case Event(captures=captures):
+                records = tuple((capture, self._name(lease, hop)) for hop, capture in enumerate(captures))
+                return Finished(lease=lease, records=records, answer=found.answer)
+            case Failure(reason=reason):
+                return Finished(lease=lease, answer=settled(lease, of_failure(reason)))
+        name = self._name(lease)
+        said = answer(found, name, whatever=is_sitemap(lease), digested=bool(lease.note or lease.interval_s))
+        # A DOM is Chromium's own writing, and within its limit.
+        if rendered is None and (lease.orphan or is_heavy(said.body)):
+            return await self._read_aside(lease, found, name)
+        return finished(
+            lease,
+            found,
+            name,
+            screen=self.screen,
+            known=self.settler.known,
+            obey=self.obey,
+            found=said,
+            rendered=rendered,
+        )
+
+    async def _read_aside(self, lease: Lease, capture: Capture, name: UUID) -> Finished:
+        records = ((capture, name),)
+        ended = await self._aside.call(ends, lease, capture, name, self.screen, self.obey)
+        if ended is None:
+            return Finished(lease=lease, records=records, answer=crashed(lease))
+        assert isinstance(ended.answer, Settlement)
+        return replace(ended, records=records, answer=untold(ended.answer, self.settler.known))
+
+    def _name(self, lease: Lease, hop: int = 0) -> UUID:
+        return record_id(self.crawl, self.worker, lease.token, hop)
+
+    def __repr__(self) -> str:
+        return f"<steward of {self.worker}: {self.loop}>"
+
+
+def _is_trouble(found: Capture | Failure | Event) -> bool:
+    match found:
+        case Capture(status=status):
+            return fault_of(status) is not None
+        case Event(answer=answer):
+            return isinstance(answer, AskAgain)
+    return True
