@@ -139,7 +139,9 @@ class Settler:
                     continue
                 if finished.rendered is not None:
                     keep(self._archive, finished.rendered, capture, record_id)
-                self._archive.append(capture, record_id, notes=finished.notes, revisit=finished.revisit)
+                notes, revisit = finished.notes, finished.revisit
+                whole = finished.lease.interval_s > 0
+                self._archive.append(capture, record_id, notes=notes, revisit=revisit, whole=whole)
         self._archive.commit()
 
     async def _in_thread(self, work: Callable[[], object]) -> None:

@@ -83,12 +83,13 @@ class Seen:
         return second - first + sum(by for at, by in self._played.leaps if first < at <= second)
 
     def responses(self, path: str) -> list[warc.Record]:
-        """What the archive has of a path, revisits included."""
-        return [
+        """What the archive has of a path, revisits included, as they came."""
+        found = (
             record
             for record in self.records
             if record.type in {"response", "revisit"} and record.url == self.url + path
-        ]
+        )
+        return sorted(found, key=lambda record: record.get("WARC-Date") or "")
 
     def response(self, path: str) -> warc.Record:
         """The last response record of a path."""
