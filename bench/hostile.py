@@ -7,7 +7,7 @@ Every row has a host of its own on loopback; one crawl, through the real command
 (`tests/hostile`). The frontier's clock is moved ahead while nothing is under way, but for --slow and --polite. Prints one JSON
 line: rows and archive checks that hold and that do not, why, and how long it took.
 
---kill N     kills the crawl N times with SIGKILL, every process of it, in as many crawls as it takes
+--kill N     kills the crawl N times with SIGKILL, one worker or every process of it, in as many crawls as it takes
 --peer CMD   another crawler over the same web: the command is given `--seeds FILE --out DIR`, and judged by the hosts' logs
              (the good pages were asked for, nothing forbidden, nothing too often, no canary) and by the checks of its WARC files
 """

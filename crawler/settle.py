@@ -181,7 +181,8 @@ async def _end_robots(frontier: Frontier, finished: Finished) -> None:
                 ttl_ms=answer.ttl_ms,
                 delay_ms=answer.delay_ms,
                 fault=answer.fault,
+                reason=answer.reason,
                 hold_ms=answer.hold_ms,
             )
-        case AskAgain(after_ms=after_ms, fault=fault):
-            await frontier.retry_robots(lease, after_ms=after_ms, fault=fault)
+        case AskAgain(after_ms=after_ms, fault=fault, reason=reason):
+            await frontier.retry_robots(lease, after_ms=after_ms, fault=fault, reason=reason)

@@ -32,8 +32,7 @@ def check(make: Check) -> Check:
 
 def files(played: Played) -> list[Path]:
     """Every sealed WARC file."""
-    found = (played.project.directory / "data" / "warc").rglob("*.warc*")
-    return sorted(path for path in found if path.suffix in {".gz", ".zst"} and ".open" not in path.parts)
+    return warc.sealed(played.project.directory / "data")
 
 
 def http(played: Played, *types: str) -> Iterator[warc.Record]:

@@ -74,7 +74,8 @@ class Seen:
             robots = self._ends.get("/robots.txt")
             if robots is None or robots["outcome"] != "again":
                 return "none"
-            return f"failed:dead_{robots['reason']}" if robots["reason"] else "none"
+            fine = f"failed:dead_{robots['reason']}"
+            return fine if self.outcomes[fine] else "none"
         last = one["kind"] == "page" and one["outcome"] == "retry" and one["attempt"] >= 2
         return f"{'failed' if last else one['outcome']}:{one['reason']}"
 
