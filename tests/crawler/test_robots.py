@@ -106,7 +106,7 @@ async def test_no_answer_is_asked_again():
         writer.close()
 
     found, _ = await event({"/robots.txt": silent})
-    assert found.answer == AskAgain(after_ms=None, fault=Fault.RESET)
+    assert found.answer == AskAgain(after_ms=None, fault=Fault.RESET, reason="reset")
     assert found.captures == ()
 
 
