@@ -109,7 +109,7 @@ def kill(
     if running is not None:
         _end(running)
         found.leased += _leased(project)
-    with project.frontier() as address, Hurry(address) as hurry:
+    with project.frontier() as address, Hurry(address, set()) as hurry:
         project.run("crawl", limit_s=280)
     _judge(web, project, found, begun, hurry.leaps)
     return found

@@ -52,6 +52,8 @@ def tls() -> list[Row]:
         Row(number=32, name="TLS that is right", tls="good", answers={"/fine": page("fine")}),
         untrusted("TLS expired", "expired", "*:*tls_expired*"),
         untrusted("TLS self-signed", "self_signed", "*:*tls_self_signed*"),
+        untrusted("TLS not yet valid", "early", "*:*tls_expired*"),
+        untrusted("TLS of an authority that nobody knows", "unknown", "*:*tls*"),
         untrusted("TLS of somebody else", "wrong_host", "*:*tls_wrong_host*"),
         Row(number=32, name="TLS 1.1", tls="none", talk=outdated, good=False, ended={"/": "failed:*tls*"}),
         Row(number=32, name="TLS 1.1, and no word of it", tls="old", good=False, ended={"/": "failed:*"}),
