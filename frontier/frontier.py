@@ -207,29 +207,33 @@ class Frontier:
         ttl_ms: int,
         delay_ms: int | None,
         fault: Fault | None = None,
+        reason: str = "",
         hold_ms: int = 0,
     ) -> None:
         """Store what an origin's robots.txt said for `ttl_ms`; its host goes on.
 
-        With a `fault` it said nothing, and these are its rules of before: the fault counts like that of a page. The host
-        is asked nothing for `hold_ms`.
+        With a `fault` it said nothing, and these are its rules of before: the fault counts like that of a page, and `reason`
+        may name its kind (`FINER`). The host is asked nothing for `hold_ms`.
 
         `delay_ms` is the rules' crawl-delay. Where several origins share a host the slowest wins, until that one asks for
         less: then what it asks for counts, until another is read that asks for more.
         """
         packed = zlib.compress(body) if body else b""
-        args = (rule, packed, ttl_ms, delay_ms or 0, fault or "", hold_ms)
+        args = (rule, packed, ttl_ms, delay_ms or 0, fault or "", hold_ms, reason)
         await self._one(self._of(lease, "settle_robots", lease.token, *args))
 
-    async def retry_robots(self, lease: Lease, *, after_ms: int | None, fault: Fault | None = None) -> None:
+    async def retry_robots(
+        self, lease: Lease, *, after_ms: int | None, fault: Fault | None = None, reason: str = ""
+    ) -> None:
         """Give a robots.txt back that could not be had; its host is asked nothing for `after_ms`, or for as long as the
-        fault says. None doubles from 30 s, or less where hosts are asked sooner.
+        fault says. None doubles from 30 s, or less where hosts are asked sooner. `reason` may name the kind of the fault.
 
         Where URLs of several origins of the host wait, any fault but DNS is the origin's own: it alone rests, and is given
-        up for an hour (`disallow`) at the third time, or the eighth where it had a robots.txt before.
+        up for an hour (`disallow`) at the third time, or the eighth where it had a robots.txt before. Then the body of its
+        record is what it died of, as its pages' reason would be that of a host given up (`dead_tls_expired`).
         """
         wait = -1 if after_ms is None else max(after_ms, 0)
-        await self._one(self._of(lease, "retry_robots", lease.token, wait, fault or ""))
+        await self._one(self._of(lease, "retry_robots", lease.token, wait, fault or "", reason))
 
     async def robots(self, origin: str) -> RobotsRecord | None:
         """Return the newest robots record of an origin, stale or not; None where there never was one."""
@@ -243,7 +247,7 @@ class Frontier:
             origin=origin,
             version=version,
             rule=cast("Rule", rule.decode()),
-            body=zlib.decompress(body) if body else b"",
+            body=body[1:] if body[:1] in {b"", b"\0"} else zlib.decompress(body),
         )
 
     async def hold(self, host: str, ms: int) -> bool:

@@ -20,6 +20,7 @@ from frontier import (
     Settlement,
     canonical,
 )
+from frontier.lease import FINER
 from frontier.memory import MemoryFrontier
 from tests.frontier.standing import Clock, remembered, standing
 
@@ -511,6 +512,25 @@ async def test_a_host_that_never_answered_is_dead_at_the_third_opening_of_its_ci
     assert (more.added, more.discarded) == (1, {"dead_connect": 1})
 
 
+KINDS = [
+    ("", Fault.TLS, "dead_tls"),
+    ("r", Fault.TLS, "dead_tls"),
+    *((kind, Fault(kind.partition("_")[0]), f"dead_{kind}") for kind in sorted(FINER) if "_" in kind),
+    *((kind, Fault.CONNECT, f"dead_{kind}") for kind in ("refused", "unreachable")),
+]
+
+
+@pytest.mark.parametrize(("reason", "fault", "died"), KINDS)
+async def test_a_dead_host_says_of_what_kind_of_fault_it_died(worker, found, reason, fault, died):
+    await worker.frontier.add(numbered(found, "a.test", 2))
+    while not (await worker.stats()).dead:
+        (robots,) = await worker.take()
+        await worker.frontier.retry_robots(robots, after_ms=0, fault=fault, reason=reason)
+        await worker.crawl.skip(HOUR + 1)
+    assert (await worker.stats()).reasons == {f"failed:{died}": 2}
+    assert (await worker.frontier.add([found("http://a.test/new")])).discarded == {died: 1}
+
+
 async def test_a_host_that_answered_once_dies_at_the_eighth(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 20))
     assert await fail_until_dead(worker) == 8
@@ -554,7 +574,7 @@ async def test_what_comes_back_to_a_dead_host_has_failed(worker, found):
 DEAD, GOOD = "http://a.test:9", "http://a.test:8080"
 
 
-async def fail_robots(worker, fault=Fault.CONNECT):
+async def fail_robots(worker, fault=Fault.CONNECT, reason=""):
     """Whatever origin's robots.txt is asked for cannot be had, but for the good one; the pages that are granted."""
     pages = []
     for lease in await worker.take(delay=SECOND):
@@ -563,8 +583,17 @@ async def fail_robots(worker, fault=Fault.CONNECT):
         elif lease.url.origin == GOOD:
             await worker.allow(lease)
         else:
-            await worker.frontier.retry_robots(lease, after_ms=None, fault=fault)
+            await worker.frontier.retry_robots(lease, after_ms=None, fault=fault, reason=reason)
     return pages
+
+
+@pytest.mark.parametrize(("reason", "fault", "died"), [kind for kind in KINDS if kind[1] is not Fault.DNS])
+async def test_an_origin_that_is_given_up_says_so_in_its_record(worker, found, reason, fault, died):
+    await worker.frontier.add([found(f"{DEAD}/1"), found(f"{GOOD}/1"), found(f"{GOOD}/2")])
+    while (record := await worker.frontier.robots(DEAD)) is None:
+        await fail_robots(worker, fault, reason)
+        await worker.crawl.skip(HOUR)
+    assert (record.rule, record.body) == ("disallow", died.encode())
 
 
 @pytest.mark.parametrize(
