@@ -420,7 +420,12 @@ def groups() -> list[Row]:
             ["/a", "/b/"],
             ["/a?x", "/b/?y=1"],
         ),
-        row("a group of ours without rules goes before *", f"{ours}\nUser-agent: *\nDisallow: /\n", [], []),
+        row(
+            "a group of ours that allows all goes before *",
+            f"{ours}Disallow:\n\nUser-agent: *\nDisallow: /\n",
+            ["/a"],
+            [],
+        ),
         row("an empty Disallow allows", "User-agent: *\nDisallow:\n", ["/a"], []),
         row(
             "rules before any group, and unknown lines, mean nothing",
