@@ -121,7 +121,11 @@ def killed(directory: Path, times: int, seed: int) -> dict:
     while total["kills"] < times:
         with Web(kills.rows, directory / f"tls-{crawls}").served() as web:
             found = kills.kill(
-                web, directory / f"project-{crawls}", times=times - total["kills"], seed=seed + crawls
+                web,
+                directory / f"project-{crawls}",
+                times=times - total["kills"],
+                seed=seed + crawls,
+                say=lambda line: print(line, file=sys.stderr, flush=True),
             )
         crawls += 1
         faults += found.faults
