@@ -8,7 +8,7 @@ import brotli
 
 from tests.crawler.server import page, redirect
 from tests.hostile.host import Exchange
-from tests.hostile.rows.row import Row, There
+from tests.hostile.rows.row import LONG_S, Row, There
 
 TEXT = "text/plain"
 REFUSED = "refused:robots"
@@ -326,6 +326,7 @@ def delays() -> list[Row]:
             number=10,
             name=f"Crawl-delay {value}{prefix and ' with other groups'}",
             robots=text(f"{prefix}User-agent: *\nCrawl-delay: {value}\nDisallow: /x\n"),
+            long=seconds > LONG_S,
             also=apart(seconds, most),
         )
 
