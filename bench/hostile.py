@@ -85,9 +85,12 @@ def main() -> None:
 
 
 def judged(played: Played, but: Container[str] = frozenset()) -> dict:
-    """Rows of our own crawl, and the checks of its archive but for some."""
+    """Rows of our own crawl, and the checks of its archive but for some; and by the hosts' logs, as a peer is judged."""
     wrong = {row.name: found for row in played.web.rows if (found := played.seen(row).judge())}
-    return counted(played, wrong, but)
+    by_log = [
+        row for row in played.web.rows if row.number not in OURS and not played.seen(row).judge_by_log()
+    ]
+    return {**counted(played, wrong, but), "variants_held_by_log": len(by_log)}
 
 
 def counted(played: Played, wrong: dict[str, list[str]], but: Container[str] = frozenset()) -> dict:
