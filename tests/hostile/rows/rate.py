@@ -105,6 +105,7 @@ def forbidden_after(pages) -> Row:
         fallback=answer,
         links=tuple(f"/p-{number}" for number in range(100)),
         good=False,
+        long=True,
         also=paused,
     )
 
