@@ -7,7 +7,8 @@ Every row has a host of its own on loopback; one crawl, through the real command
 (`tests/hostile`). The frontier's clock is moved ahead while nothing is under way, but for --slow and --polite; --slow leaves
 out the rows that would take an hour of it. Prints one JSON line: rows and archive checks that hold and that do not, why, and how long it took.
 
---kill N     kills the crawl N times with SIGKILL, one worker or every process of it, in as many crawls as it takes
+--kill N     kills the crawl N times with SIGKILL, one worker or every process of it, in as many crawls as it takes, or as often
+             as comes to pass in twenty minutes
 --peer CMD   another crawler over the same web: the command is given `--seeds FILE --out DIR`, and judged by the hosts' logs
              (the good pages were asked for, nothing forbidden, nothing too often, no canary) and by the checks of its WARC files
 """
@@ -32,6 +33,8 @@ from tests.hostile.seen import Played
 from tests.hostile.web import Web
 
 PEER_LIMIT_S = 400
+KILLING_S = 1_200
+"""No crawl is killed for longer: what was reached is said."""
 OURS = {5, 9}
 """Rows that take a clock of the crawler's that can be moved."""
 
@@ -122,13 +125,14 @@ def killed(directory: Path, times: int, seed: int) -> dict:
     faults: list[str] = []
     crawls = 0
     begun = time.monotonic()
-    while total["kills"] < times:
+    while total["kills"] < times and time.monotonic() < begun + KILLING_S:
         with Web(kills.rows, directory / f"tls-{crawls}").served() as web:
             found = kills.kill(
                 web,
                 directory / f"project-{crawls}",
                 times=times - total["kills"],
                 seed=seed + crawls,
+                limit_s=begun + KILLING_S - time.monotonic(),
                 say=lambda line: print(line, file=sys.stderr, flush=True),
             )
         crawls += 1

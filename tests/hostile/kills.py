@@ -10,6 +10,7 @@ What must be true of it:
 
 import asyncio
 import itertools
+import math
 import random
 import subprocess
 import time
@@ -78,9 +79,15 @@ class Killed:
 
 
 def kill(
-    web: Web, directory: Path, *, times: int, seed: int, say: Callable[[str], None] = lambda _: None
+    web: Web,
+    directory: Path,
+    *,
+    times: int,
+    seed: int,
+    limit_s: float = math.inf,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Killed:
-    """Crawl the web with so many kills at random moments, then to the end."""
+    """Crawl the web with so many kills at random moments, or as many as come within the limit, then to the end."""
     draw = random.Random(seed)
     project = Project(
         directory, web, toml=TOML.format(min_delay=DELAY_S, min_ip_delay=0, timeout=3.0, most=400)
@@ -90,7 +97,8 @@ def kill(
     project.seed([web.url(row) + path for row in web.rows for path in row.seeds], scope="host")
     running: subprocess.Popen | None = None
     read: set[Path] = set()
-    while found.kills < times:
+    until = time.monotonic() + limit_s
+    while found.kills < times and time.monotonic() < until:
         if running is None:
             running = project.start("crawl", "--workers", str(WORKERS))
         if not _until(web, running, draw.randrange(1, MOST)):
