@@ -67,6 +67,8 @@ class Ruling:
     """How long the host is asked nothing, though its rules are known."""
     fault: Fault | None = None
     """Why these are the rules of before."""
+    reason: str = ""
+    """Which kind of fault that was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,8 @@ class AskAgain:
     after_ms: int | None
     """None where nobody said: the frontier knows, and doubles it with every attempt."""
     fault: Fault | None = None
+    reason: str = ""
+    """Why no answer came, where none did."""
     failed: bool = True
     """False where it was only put off."""
 
@@ -135,7 +139,7 @@ def of_failure(failure: Failure, lease: Lease) -> Ruling | AskAgain:
     """What no answer means."""
     if failure.reason == "address_blocked":
         return Ruling(rule="disallow", body=BLOCKED, ttl_ms=UNREACHABLE_MS)
-    return _unreachable(lease, None, FAULTS.get(failure.reason))
+    return _unreachable(lease, None, FAULTS.get(failure.reason), failure.reason)
 
 
 def ruling(
@@ -166,6 +170,7 @@ def as_before(answer: AskAgain, record: RobotsRecord | None, now_ms: int) -> Rul
         delay_ms=delay_ms(parse(body, PRODUCT)),
         hold_ms=(answer.after_ms or 0) if answer.fault is Fault.BUSY else 0,
         fault=answer.fault,
+        reason=answer.reason,
     )
 
 
@@ -243,6 +248,8 @@ class _Page:
             return Judgement(outcome=Outcome.REFUSED, reason="robots")
         if self.record is not None and self.record.body == BLOCKED:
             return Judgement(outcome=Outcome.REFUSED, reason="address_blocked")
+        if self.record is not None and self.record.body:  # what the frontier says that the origin died of
+            return Judgement(outcome=Outcome.FAILED, reason=self.record.body.decode())
         return Judgement(outcome=Outcome.FAILED, reason="robots_unreachable")
 
 
@@ -258,8 +265,9 @@ def _of_capture(found: Capture, lease: Lease) -> Ruling | AskAgain:
     )
 
 
-def _unreachable(lease: Lease, wait: int | None, fault: Fault | None) -> Ruling | AskAgain:
+def _unreachable(lease: Lease, wait: int | None, fault: Fault | None, reason: str = "") -> Ruling | AskAgain:
     # A host that never answers is given up by the frontier, with all that waits there, and not for an hour.
     if lease.attempt + 1 < ATTEMPTS or fault in FAULTS.values():
-        return AskAgain(after_ms=None if wait is None else max(wait, SHORTEST_WAIT_MS), fault=fault)
+        after_ms = None if wait is None else max(wait, SHORTEST_WAIT_MS)
+        return AskAgain(after_ms=after_ms, fault=fault, reason=reason)
     return Ruling(rule="disallow", ttl_ms=UNREACHABLE_MS)

@@ -139,7 +139,9 @@ class Settler:
                     continue
                 if finished.rendered is not None:
                     keep(self._archive, finished.rendered, capture, record_id)
-                self._archive.append(capture, record_id, notes=finished.notes, revisit=finished.revisit)
+                notes, revisit = finished.notes, finished.revisit
+                whole = finished.lease.interval_s > 0
+                self._archive.append(capture, record_id, notes=notes, revisit=revisit, whole=whole)
         self._archive.commit()
 
     async def _in_thread(self, work: Callable[[], object]) -> None:
@@ -179,7 +181,8 @@ async def _end_robots(frontier: Frontier, finished: Finished) -> None:
                 ttl_ms=answer.ttl_ms,
                 delay_ms=answer.delay_ms,
                 fault=answer.fault,
+                reason=answer.reason,
                 hold_ms=answer.hold_ms,
             )
-        case AskAgain(after_ms=after_ms, fault=fault):
-            await frontier.retry_robots(lease, after_ms=after_ms, fault=fault)
+        case AskAgain(after_ms=after_ms, fault=fault, reason=reason):
+            await frontier.retry_robots(lease, after_ms=after_ms, fault=fault, reason=reason)

@@ -6,8 +6,9 @@
    that never looks back: comments, scripts, styles and other raw text, quoted attributes. No tree is built: where a
    link stands in it does not matter, and building it is what a page can make cost hours. Time and memory are
    proportional to the page whatever is on it.
-3. What a tree would have left out is found: links in a `<template>`, in a `<select>` and behind a `<plaintext>`.
-   Not told apart are the escapes of a script within a comment within a script, and CDATA within SVG.
+3. What is in a `<template>` is no part of the page, unless it is a shadow root, which is shown.
+4. What a tree would have left out is found: links in a `<select>` and behind a `<plaintext>`.
+   Not told apart are the escapes of a script within a comment within a script, CDATA and `<template>` within SVG.
 """
 
 import re
@@ -97,6 +98,11 @@ _TAG = re.compile(
     rf"|<((?i:iframe))(?=[\t\n\f\r /])({_REST})>?+{_raw('iframe')}"
     rf"|<[a-zA-Z]{_REST}|\Z)".encode()
 )
+_TEMPLATE = re.compile(
+    rf"[^<]*+(?:<(?:{_COMMENT}|[!?][^>]*+|(?=[sStTxXnNiI])(?:{_RAW})|(?!/?+(?i:template){_ENDS})(?:/|[a-zA-Z]{_REST}|(?![a-zA-Z!?/])))[^<]*+)*+"
+    rf"(?:<(/?+)(?i:template){_ENDS}({_REST})>?+|\Z)".encode()
+)
+_SHADOW = frozenset({"open", "closed"})
 _ATTRIBUTE = re.compile(
     rf"""[\t\n\f\r /]*+({_NAME})(?:{_SPACE}*+={_SPACE}*+(?:"([^"]*+)"?|'([^']*+)'?|([^\t\n\f\r >"'][^\t\n\f\r >]*+)?+))?+""".encode()
 )
@@ -157,7 +163,7 @@ def links(html: bytes, url: str, codec: str = "") -> Page:
     found: dict[bytes, None] = {}
     metas: list[tuple[str, str]] = []
     base, left = "", 0
-    for tag in _TAG.finditer(html):
+    for tag in _TAG.finditer(_shown(html)):
         which = tag.lastindex
         if which is None:
             continue
@@ -181,6 +187,31 @@ def links(html: bytes, url: str, codec: str = "") -> Page:
     if codec:
         hrefs = dict.fromkeys(_queried(href, codec) for href in hrefs)
     return Page(base=_joined(base, url), hrefs=tuple(hrefs), metas=tuple(metas), truncated=left)
+
+
+def _shown(html: bytes) -> bytes:
+    """The page without what is in a template that is no shadow root (HTML standard, section 4.12.3)."""
+    if b"<template" not in html.lower():
+        return html
+    pieces: list[bytes] = []
+    roots: list[bool] = []
+    begin, hidden = 0, 0
+    for tag in _TEMPLATE.finditer(html):
+        end, rest = tag.groups()
+        if end is None:
+            break
+        if not end:
+            roots.append(_attributes(rest).get("shadowrootmode", "").lower() in _SHADOW)
+            if not roots[-1]:
+                if not hidden:
+                    pieces.append(html[begin : tag.end()])
+                hidden += 1
+        elif roots and not roots.pop():
+            hidden -= 1
+            begin = tag.end()
+    if not hidden:
+        pieces.append(html[begin:])
+    return b"".join(pieces)
 
 
 def _written(hrefs: Iterable[bytes]) -> list[str]:

@@ -13,25 +13,23 @@ docs/decisions/0011-cluster-link.md says why.
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from redis.asyncio import ConnectionPool, Redis
+from redis.asyncio import Redis
 from redis.asyncio.connection import parse_url
-from redis.backoff import NoBackoff
 from redis.cluster import parse_cluster_slots
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 from redis.exceptions import AskError, MovedError, ResponseError, TryAgainError
 from redis.exceptions import ConnectionError as Lost
-from redis.retry import Retry
 
 from frontier.carrier import Carrier
+from frontier.client import HOST, PORT, client
 from frontier.node import Node
 from frontier.patience import LOST, PATIENCE_S
 from frontier.replication import grace_s
 
-_PORT = 6379
 _LEARN_S = 2.0
 """How long one node is given to tell the map."""
 _NODE_TIMEOUT_MS = 15_000
@@ -78,13 +76,13 @@ class Cluster(Carrier):
     def __init__(self, addresses: Sequence[str], *, patience_s: float = PATIENCE_S) -> None:
         super().__init__(patience_s)
         parsed = [parse_url(address) for address in addresses]
-        self._options: dict[str, Any] = {**parsed[0], "retry": Retry(NoBackoff(), 0)}
+        self._options: Mapping[str, Any] = parsed[0]
         self._grace_s: float | None = None
         self._slots: Slots | None = None
         self._nodes: dict[Address, Node] = {}
         self._learning = asyncio.Lock()
         for options in parsed:
-            self._node((options.get("host", "localhost"), options.get("port", _PORT)))
+            self._node((options.get("host", HOST), options.get("port", PORT)))
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -141,8 +139,9 @@ class Cluster(Carrier):
     def _node(self, address: Address) -> Node:
         if address not in self._nodes:
             host, port = address
-            pool = ConnectionPool(**{**self._options, "host": host, "port": port})
-            self._nodes[address] = Node(f"{host}:{port}", Redis.from_pool(pool))
+            self._nodes[address] = Node(
+                f"{host}:{port}", client({**self._options, "host": host, "port": port})
+            )
         return self._nodes[address]
 
 

@@ -3,11 +3,11 @@
 from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
-from redis.backoff import NoBackoff
+from redis.asyncio.connection import parse_url
 from redis.exceptions import RedisError
-from redis.retry import Retry
 
 from core import InputError, Unavailable
+from frontier.client import client, in_time
 from frontier.cluster import Cluster
 from frontier.link import Link
 from frontier.patience import one_line
@@ -26,22 +26,23 @@ async def connect(address: str) -> Link:
     addresses = _several(address)
     trouble: Exception | None = None
     for each in addresses:
-        client = _client(each)
+        server = _client(each)
         try:
-            told = await client.info("cluster")
+            async with in_time():
+                told = await server.info("cluster")
         except (RedisError, OSError) as error:
-            await client.aclose()
+            await server.aclose()
             trouble = error
             continue
         if told.get("cluster_enabled"):
-            await client.aclose()
+            await server.aclose()
             return Cluster(addresses)
         if len(addresses) > 1:
-            await client.aclose()
+            await server.aclose()
             raise InputError(
                 f"project.redis: {_shown(each)} is of no cluster; name one server, or nodes of a cluster"
             )
-        return Single(client)
+        return Single(server)
     raise Unavailable(
         f"Redis at {','.join(map(_shown, addresses))} does not answer: {one_line(trouble or OSError())};"
         ' start it, or set project.redis = "embedded"'
@@ -66,7 +67,7 @@ def _client(address: str) -> Redis:
             f'project.redis: {_shown(address)} is not an address; write "embedded" or redis://HOST:PORT'
         )
     try:
-        return Redis.from_url(address, retry=Retry(NoBackoff(), 0))  # links have a patience of their own
+        return client(parse_url(address))
     except ValueError as error:
         raise InputError(f"project.redis: {_shown(address)} is not an address: {one_line(error)}") from error
 

@@ -15,21 +15,20 @@ from typing import Any, Self, TypeVar, cast
 
 from core import CorruptData, InputError
 from frontier.canonical import host_of
-from frontier.encoding import VERSION, encode, identity
+from frontier.encoding import VERSION
 from frontier.flow import Flow
 from frontier.lease import Added, Budget, Discovery, Exchange, Fault, Lease, Outcome, Rank, Settlement, Stats
 from frontier.library import code
 from frontier.link import Arg, Call, Link
 from frontier.partition import MOST, ON_A_CLUSTER, Partitions, home
 from frontier.reply import added, flow, lease, stats
-from frontier.revisit import next_interval_s
+from frontier.request import additions, batches, released, settled
 from frontier.robots import RobotsRecord, Rule
 from frontier.scope import Scope, registered_domain
 from frontier.tail import HOT, Shelf, Tail
 
 T = TypeVar("T")
 
-_BATCH = 1_000  # URLs in one call: some milliseconds in which the server does nothing else
 _HOSTS = 1_000  # of one call that goes through all
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _LONGEST_NAME = 255  # of a worker: a byte says how long it is
@@ -160,8 +159,7 @@ class Frontier:
         """Say that exchanges are over: the delays of hosts that were asked begin now. The leases go on until settled."""
         calls = []
         for p, ended in self._by_partition(exchanges, lambda ended: ended.lease.token):
-            args = ((e.lease.token, _took(e)) for e in ended)
-            calls.append(self._partitions.call(p, "release", *chain.from_iterable(args)))
+            calls.append(self._partitions.call(p, "release", *chain.from_iterable(map(released, ended))))
         await self._link.call(calls)
 
     async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0) -> int:
@@ -187,7 +185,7 @@ class Frontier:
                         p,
                         "settle",
                         told.get((self._partitions.key(p),), b""),
-                        *chain.from_iterable(map(_settled, ended)),
+                        *chain.from_iterable(map(settled, ended)),
                     )
                     for p, ended in parts
                 ]
@@ -209,29 +207,33 @@ class Frontier:
         ttl_ms: int,
         delay_ms: int | None,
         fault: Fault | None = None,
+        reason: str = "",
         hold_ms: int = 0,
     ) -> None:
         """Store what an origin's robots.txt said for `ttl_ms`; its host goes on.
 
-        With a `fault` it said nothing, and these are its rules of before: the fault counts like that of a page. The host
-        is asked nothing for `hold_ms`.
+        With a `fault` it said nothing, and these are its rules of before: the fault counts like that of a page, and `reason`
+        may name its kind (`FINER`). The host is asked nothing for `hold_ms`.
 
         `delay_ms` is the rules' crawl-delay. Where several origins share a host the slowest wins, until that one asks for
         less: then what it asks for counts, until another is read that asks for more.
         """
         packed = zlib.compress(body) if body else b""
-        args = (rule, packed, ttl_ms, delay_ms or 0, fault or "", hold_ms)
+        args = (rule, packed, ttl_ms, delay_ms or 0, fault or "", hold_ms, reason)
         await self._one(self._of(lease, "settle_robots", lease.token, *args))
 
-    async def retry_robots(self, lease: Lease, *, after_ms: int | None, fault: Fault | None = None) -> None:
+    async def retry_robots(
+        self, lease: Lease, *, after_ms: int | None, fault: Fault | None = None, reason: str = ""
+    ) -> None:
         """Give a robots.txt back that could not be had; its host is asked nothing for `after_ms`, or for as long as the
-        fault says. None doubles from 30 s, or less where hosts are asked sooner.
+        fault says. None doubles from 30 s, or less where hosts are asked sooner. `reason` may name the kind of the fault.
 
         Where URLs of several origins of the host wait, any fault but DNS is the origin's own: it alone rests, and is given
-        up for an hour (`disallow`) at the third time, or the eighth where it had a robots.txt before.
+        up for an hour (`disallow`) at the third time, or the eighth where it had a robots.txt before. Then the body of its
+        record is what it died of, as its pages' reason would be that of a host given up (`dead_tls_expired`).
         """
         wait = -1 if after_ms is None else max(after_ms, 0)
-        await self._one(self._of(lease, "retry_robots", lease.token, wait, fault or ""))
+        await self._one(self._of(lease, "retry_robots", lease.token, wait, fault or "", reason))
 
     async def robots(self, origin: str) -> RobotsRecord | None:
         """Return the newest robots record of an origin, stale or not; None where there never was one."""
@@ -245,7 +247,7 @@ class Frontier:
             origin=origin,
             version=version,
             rule=cast("Rule", rule.decode()),
-            body=zlib.decompress(body) if body else b"",
+            body=body[1:] if body[:1] in {b"", b"\0"} else zlib.decompress(body),
         )
 
     async def hold(self, host: str, ms: int) -> bool:
@@ -271,7 +273,7 @@ class Frontier:
         ]
         for (partition, rank), hosts in chosen.items():
             calls += [
-                self._partitions.call(partition, "rank", int(rank), *some) for some in _batches(hosts, _HOSTS)
+                self._partitions.call(partition, "rank", int(rank), *some) for some in batches(hosts, _HOSTS)
             ]
         await self._link.call(calls)
 
@@ -280,17 +282,17 @@ class Frontier:
         settled as refused now; under a prefix, whose pages are among others of their host, they are when their turn comes.
         """
         parts = self._partitions
+        partition = parts.of_scope(scope)
         await self._link.call(
             parts.calls("bar", str(scope))
-            if scope.kind == "any"
-            else [parts.call(parts.of_host(_host(scope)), "bar", str(scope))]
+            if partition is None
+            else [parts.call(partition, "bar", str(scope))]
         )
         if scope.kind == "prefix":
             return 0
         if scope.kind == "host":
             return cast("int", await self._one(parts.call(parts.of_host(scope.anchor), "drop", scope.anchor)))
         dropped = 0
-        partition = None if scope.kind == "any" else parts.of_host(scope.anchor)
         async for found, host in self._hosts(partition):
             if scope.kind == "any" or registered_domain(host) == scope.anchor:
                 dropped += await self._one(parts.call(found, "drop", host))
@@ -384,37 +386,12 @@ class Frontier:
         if discoveries and not self._listed:
             await self._link.list_name(self._crawl)
             self._listed = True
-        calls = await self._additions(discoveries)
+        calls: list[Call] = []
+        for call in additions(discoveries, self._budget, self._partitions):
+            if calls:
+                await asyncio.sleep(0)  # who adds many lets others go on
+            calls.append(call)
         return calls, await self._link.call(calls)
-
-    async def _additions(self, discoveries: Sequence[Discovery]) -> list[Call]:
-        parts: defaultdict[int, defaultdict[str, list[Discovery]]] = defaultdict(lambda: defaultdict(list))
-        for found in discoveries:
-            parts[self._partitions.of_host(found.url.host)][found.url.host].append(found)
-        budget = self._budget
-        limits = (
-            -1 if budget.host is None else budget.host,
-            -1 if budget.domain is None else budget.domain,
-            budget.hosts,
-        )
-        calls = []
-        for partition, hosts in parts.items():
-            args: list[Arg] = []
-            held = 0
-            for host, urls in hosts.items():
-                for some in _batches(urls, _BATCH):
-                    args += (host, registered_domain(host), len(some))
-                    for found in some:
-                        name = identity(found)
-                        args += (name, encode(found, name[-1]))
-                    held += len(some)
-                    if held >= _BATCH:
-                        calls.append(self._partitions.call(partition, "add", *limits, *args))
-                        args, held = [], 0
-                        await asyncio.sleep(0)  # who adds many lets others go on
-            if held:
-                calls.append(self._partitions.call(partition, "add", *limits, *args))
-        return calls
 
     def _in_turn(self) -> list[int]:
         """All partitions, another one first each time."""
@@ -447,57 +424,3 @@ class Frontier:
 
     async def _home(self, verb: str, *args: Arg) -> Any:
         return await self._one(home(self._crawl, verb, *args))
-
-
-def _settled(settlement: Settlement) -> tuple[Arg, ...]:
-    lease, wait = settlement.lease, settlement.retry_after_ms
-    entry, due = b"", 0
-    if lease.interval_s and settlement.outcome in {Outcome.FETCHED, Outcome.UNCHANGED}:
-        interval_s = next_interval_s(lease.interval_s, changed=settlement.outcome is Outcome.FETCHED)
-        again = Discovery(
-            url=lease.url,
-            scope=lease.scope,
-            depth=lease.depth,
-            max_depth=lease.max_depth,
-            hops=lease.hops,
-            priority=lease.priority,
-            generation=lease.generation,
-            interval_s=interval_s,
-            note=settlement.note,
-        )
-        entry, due = encode(again, identity(again)[-1]), interval_s * 1000
-    return (
-        lease.token,
-        settlement.outcome,
-        settlement.reason,
-        -1 if wait is None else max(wait, 0),
-        settlement.hold_ms,
-        settlement.fault or "",
-        b""
-        if settlement.sketch is None
-        else _heard(settlement.sketch, leads_on=bool(settlement.discoveries)),
-        entry,
-        due,
-    )
-
-
-def _took(ended: Exchange) -> int:
-    if not ended.asked:
-        return -2
-    return -1 if ended.elapsed_ms is None else max(ended.elapsed_ms, 0)
-
-
-def _heard(sketch: int, *, leads_on: bool) -> bytes:
-    return (sketch & 0xFFFF).to_bytes(2, "big") + bytes((leads_on,))
-
-
-def _host(scope: Scope) -> str:
-    """A host of the partition that a scope lies in."""
-    if scope.kind != "prefix":
-        return scope.anchor
-    scheme, _, rest = scope.anchor.partition("://")
-    return host_of(f"{scheme}://{rest.partition('/')[0]}")
-
-
-def _batches(items: Sequence[T], most: int) -> Iterable[Sequence[T]]:
-    return (items[first : first + most] for first in range(0, len(items), most))

@@ -61,6 +61,15 @@ class Fault(StrEnum):
     """It refuses (403). It is an answer: many in a row mean that it keeps us out, a single one nothing."""
 
 
+FINER = frozenset(
+    {
+        *("dns_timeout", "refused", "unreachable", "timeout_connect", "timeout_first_byte", "timeout_tls"),
+        *("tls_expired", "tls_self_signed", "tls_wrong_host"),
+    }
+)
+"""Reasons that name the kind of a fault: a host that was given up says which it was."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
     """A URL that somebody found, with what the frontier must remember of it until it is settled."""

@@ -4,6 +4,7 @@
 2. Where the server has replicas, the replies count only once one of them has the writes: WAIT is on the same
    connection, because it is this connection's writes that it waits for. Until then nobody is told that they are done.
 3. A connection that anything went wrong on, a cancelled task included, is closed: no reply is ever taken for another's.
+4. A server that says nothing for `ANSWER_S` is taken for lost.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from redis.exceptions import ConnectionError as Lost
 from redis.exceptions import ResponseError
 
 from core import Unavailable
+from frontier.client import Heard, in_time
 from frontier.link import LIBRARY, Arg
 from frontier.patience import Patience
 from frontier.replication import Replication
@@ -25,7 +27,7 @@ _OLDEST = 7  # Redis Functions came with 7.0
 _LOOK_S = 1.0
 """How often a server is asked for its replicas, beside calls; they tell it themselves once a second that they live."""
 _WAIT_MS = 500
-"""One wait for a replica, after which the server is asked whether it still has one; well below the socket's timeout."""
+"""One wait for a replica, after which the server is asked whether it still has one; well below `ANSWER_S`."""
 _CONNECTIONS = 32
 """At once from one link to one server: calls beyond that wait for a connection, which costs a server 20 KB."""
 
@@ -33,7 +35,7 @@ Command: TypeAlias = tuple[Arg, ...]
 
 
 class Node:
-    """One server. Make it with a client that leaves replies as bytes and does not retry by itself."""
+    """One server. Make it with a client that `frontier.client` made."""
 
     def __init__(self, name: str, redis: Redis) -> None:
         self.name = name
@@ -53,18 +55,18 @@ class Node:
         With `asking`, on a server that is only just taking their slot over (ASK). Raises `Lost` and its like where it
         is not known whether they were carried out, or no replica had them when patience was over.
         """
-        async with self._room, self._connection() as connection:
+        async with self._room, in_time() as heard, self._connection() as connection:
             asked = [part for command in commands for part in (("ASKING",), command)] if asking else commands
             now = time.monotonic()
             looks = [("INFO", "replication")] if now - self._looked >= _LOOK_S else []
             waits = [("WAIT", 1, _WAIT_MS)] if self._replication.wanted(now) else []
-            replies = await _exchange(connection, [*asked, *looks, *waits])
+            replies = await _exchange(connection, [*asked, *looks, *waits], heard)
             if looks:
                 self._looked = now
                 self._told(replies[len(asked)])
             acknowledged = waits and self._acknowledged(replies[-1])
             if not acknowledged and self._replication.wanted(now):
-                await self._replicated(connection, patience)
+                await self._replicated(connection, patience, heard)
             return replies[1 : len(asked) : 2] if asking else replies[: len(asked)]
 
     async def ready(self, code: str) -> None:
@@ -72,9 +74,11 @@ class Node:
         async with self._loading:
             if self._code == code:
                 return
-            loaded = await self.redis.function_list(LIBRARY, withcode=True)
+            async with in_time():
+                loaded = await self.redis.function_list(LIBRARY, withcode=True)
             if not any(code.encode() in _flat(library) for library in loaded):
-                await self.redis.function_load(code, replace=True)
+                async with in_time():
+                    await self.redis.function_load(code, replace=True)
             self._code = code
 
     def promoted(self, *, listed: bool, grace_s: float) -> None:
@@ -88,7 +92,8 @@ class Node:
 
     async def check(self) -> None:
         """Raise `Unavailable` where the server cannot keep a frontier: it is old, or evicts keys when it is full."""
-        info = await self.redis.info()
+        async with in_time():
+            info = await self.redis.info()
         version = str(info["redis_version"])
         if int(version.partition(".")[0]) < _OLDEST:
             raise Unavailable(f"{self.name}: Redis {version} has no functions; run 7.0 or later, or Valkey")
@@ -109,13 +114,13 @@ class Node:
     def __repr__(self) -> str:
         return f"Node({self.name!r})"
 
-    async def _replicated(self, connection: Any, patience: Patience) -> None:
+    async def _replicated(self, connection: Any, patience: Patience, heard: Heard) -> None:
         """Return when a replica has what this connection wrote, or the server has been without any for long enough."""
         while True:
             state: Command = ("CLUSTER", "INFO") if self._clustered else ("PING",)
             wanted = self._replication.wanted(time.monotonic())
             info, lives, replicas = await _exchange(
-                connection, [("INFO", "replication"), state, ("WAIT", 1, _WAIT_MS)]
+                connection, [("INFO", "replication"), state, ("WAIT", 1, _WAIT_MS)], heard
             )
             if not self._told(info):
                 raise Lost("it is no master any more")
@@ -153,10 +158,12 @@ class Node:
             await pool.release(connection)
 
 
-async def _exchange(connection: Any, commands: Sequence[Command]) -> list[Any]:
+async def _exchange(connection: Any, commands: Sequence[Command], heard: Heard) -> list[Any]:
+    heard()
     await connection.send_packed_command(connection.pack_commands(commands))
     replies: list[Any] = []
     for _ in commands:
+        heard()
         try:
             replies.append(await connection.read_response())
         except ResponseError as refusal:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
 
+from frontier.canonical import host_of
 from frontier.link import Arg, Call
-from frontier.scope import registered_domain
+from frontier.scope import Scope, registered_domain
 
 ON_A_CLUSTER = 64
 """Partitions of a crawl on a cluster: enough for some ten servers to get even shares."""
@@ -31,6 +32,17 @@ class Partitions:
     def of_host(self, host: str) -> int:
         """The partition of a host name."""
         return _of(host, self.number)
+
+    def of_scope(self, scope: Scope) -> int | None:
+        """The partition that a scope lies in; None where it lies in all."""
+        match scope.kind:
+            case "any":
+                return None
+            case "prefix":
+                scheme, _, rest = scope.anchor.partition("://")
+                return self.of_host(host_of(f"{scheme}://{rest.partition('/')[0]}"))
+            case "domain" | "host":
+                return self.of_host(scope.anchor)
 
     def of_token(self, token: int) -> int:
         """The partition that granted a token."""

@@ -11,19 +11,21 @@ from redis.asyncio import Redis
 from redis.exceptions import AskError, ReadOnlyError
 
 from frontier.carrier import Carrier
+from frontier.client import HOST, PORT
 from frontier.node import Node
 from frontier.patience import PATIENCE_S, refused
 
 
 class Single(Carrier):
-    """One server. Make it with a client that leaves replies as bytes (`connect` does)."""
+    """One server. Make it with a client that `frontier.client` made."""
 
     clustered = False
 
     def __init__(self, redis: Redis, *, patience_s: float = PATIENCE_S) -> None:
         super().__init__(patience_s)
         told = redis.connection_pool.connection_kwargs
-        self._node = Node(str(told.get("path") or f"{told['host']}:{told['port']}"), redis)
+        name = told.get("path") or f"{told.get('host', HOST)}:{told.get('port', PORT)}"
+        self._node = Node(str(name), redis)
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -77,10 +77,8 @@ class Tail:
     async def run(self, keeper: str) -> None:
         """Keep the tail until cancelled, whenever no other keeper does. `keeper` names this one."""
         swept = kept = 0.0
-        clock, task = asyncio.get_running_loop().time, asyncio.current_task()
+        clock = asyncio.get_running_loop().time
         while True:
-            if task is not None and task.cancelling():  # it came while a broken connection was being closed
-                raise asyncio.CancelledError
             moved = 0
             if clock() - kept > _KEEPS_MS / 3000:
                 (mine,) = await self._link.call([home(self._partitions.crawl, "keep", keeper, _KEEPS_MS)])

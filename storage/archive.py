@@ -125,18 +125,21 @@ class Archive:
         notes: Notes | None = None,
         revisit: Revisit | None = None,
         resource_type: str = "",
+        whole: bool = False,
     ) -> RecordRef:
         """Add the exchange; `record_id` becomes the response record's. Not durable before `commit`.
 
         `notes` become a metadata record beside it. Where a `revisit` is given, or this writer has committed the same
-        payload before, a revisit record takes the response's place. What is given must be durable. `resource_type` is what a page
-        wanted it for, where it is a part of one (`script`, `xhr`).
+        payload before, a revisit record takes the response's place. What is given must be durable. A page that is to be
+        referred to, for it comes again, is written `whole` whoever had its payload: no revisit refers to another.
+        `resource_type` is what a page wanted it for, where it is a part of one (`script`, `xhr`).
 
         Where it raises, nothing of this capture was added, and it may be appended again. Raises `CorruptData` for
         what would be no WARC (`storage.validator`).
         """
         digest = payload_digest(capture)
-        revisit = revisit or self._payloads.find(capture, digest)
+        if revisit is None and not whole:
+            revisit = self._payloads.find(capture, digest)
         request, response = capture_records(
             capture, record_id=record_id, revisit=revisit, digest=digest, resource_type=resource_type
         )

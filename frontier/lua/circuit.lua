@@ -4,8 +4,16 @@ local FAULTS = {
   busy = {1, 30000}, server = {5, 60000}, forbidden = {8, 300000},
 }
 local ANSWERS = {fetched = true, unchanged = true, redirected = true, gone = true, retry = true}
-local SILENT = {dns = 1, connect = 2, reset = 3, timeout = 4, tls = 5} -- what a dead host keeps in the place of its faults
-local DEATHS = {[0] = 'host_dead', 'dead_dns', 'dead_connect', 'dead_reset', 'dead_timeout', 'dead_tls'} -- 0: of an older release
+local SILENT = {dns = true, connect = true, reset = true, timeout = true, tls = true}
+-- What a dead host keeps in the place of its faults; 0: of an older release. The kinds of a fault (FINER) follow the faults.
+local DEATHS = {
+  [0] = 'host_dead', 'dead_dns', 'dead_connect', 'dead_reset', 'dead_timeout', 'dead_tls', 'dead_dns_timeout', 'dead_refused',
+  'dead_unreachable', 'dead_timeout_connect', 'dead_timeout_first_byte', 'dead_timeout_tls', 'dead_tls_expired',
+  'dead_tls_self_signed', 'dead_tls_wrong_host',
+}
+local KINDS = 5 -- the last that is a fault
+local CODES = {}
+for code = 0, #DEATHS do CODES[DEATHS[code]] = code end
 local RETRY_MS = 30000 -- doubles with every attempt
 local LONGEST_HOLD_MS = 3600000
 local LIVES = 8 -- openings in a row after which a host is dead that once answered
@@ -14,6 +22,12 @@ local USUAL_DELAY_MS, LEAST = 1000, 30
 
 -- Rests are meant for a delay of a second. Who asks sooner rests less, a thirtieth of it at the least.
 local function scaled(c, ms) return floor(max(ms * min(c.delay, USUAL_DELAY_MS) / USUAL_DELAY_MS, ms / LEAST)) end
+
+-- What one dies of that a fault was the last of; `reason` may name its kind.
+local function death_of(fault, reason)
+  local code = CODES['dead_' .. reason]
+  return code and code > KINDS and code or CODES['dead_' .. fault]
+end
 
 -- Why a dead host died.
 local function death(h) return DEATHS[h.faults] end
@@ -34,7 +48,7 @@ end
 -- What an exchange told of its host; `rest` is for how long the server asked us to stay away. A fault counts once for all
 -- that was granted before the circuit opened: the next opening takes a probe. To be forbidden is an answer: it ends a row of
 -- other faults, and they end a row of it.
-local function judge(c, h, fault, rest, granted)
+local function judge(c, h, fault, rest, granted, reason)
   local forbidden = fault == 'forbidden'
   if fault == '' or (forbidden and not has(h.flags, FORBIDS)) then
     revive(c, h)
@@ -56,7 +70,7 @@ local function judge(c, h, fault, rest, granted)
       h.trips, h.faults = min(h.trips + 1, 255), 0
       hold(c, h, wait)
       if SILENT[fault] and h.trips >= (has(h.flags, ANSWERED) and LIVES or STILLBORN) then
-        h.faults = SILENT[fault]
+        h.faults = death_of(fault, reason)
         bury(c, h, 'failed', death(h))
         set(h, DEAD)
         bump(c, 'dead', 1)

@@ -7,9 +7,10 @@ local GIVEN_UP_MS = 3600000
 local function given_up(r) return RULE_NAMES[r.rule] == 'disallow' end
 
 -- It has failed once more.
-local function rest_origin(c, origin, r, wait)
+local function rest_origin(c, origin, r, wait, fault, reason)
   if r.attempt >= (r.version > 0 and not given_up(r) and LIVES or STILLBORN) then
-    store_robots(c, origin, 'disallow', '', GIVEN_UP_MS)
+    local died = SILENT[fault] and '\0' .. DEATHS[death_of(fault, reason)] or '' -- no deflated body begins with NUL
+    store_robots(c, origin, 'disallow', died, GIVEN_UP_MS)
   else
     r.rest = c.soon + wait
     write_robots(c, origin, r)
@@ -17,21 +18,23 @@ local function rest_origin(c, origin, r, wait)
 end
 
 -- `judge` for the exchange of a page.
-local function judge_page(c, h, origin, fault, rest, granted)
-  if not has(h.flags, SEVERAL) or (fault ~= '' and not OWN[fault]) then return judge(c, h, fault, rest, granted) end
+local function judge_page(c, h, origin, fault, rest, granted, reason)
+  if not has(h.flags, SEVERAL) or (fault ~= '' and not OWN[fault]) then
+    return judge(c, h, fault, rest, granted, reason)
+  end
   local r = read_robots(c, origin)
   if fault == '' then
     if r.attempt > 0 then
       r.attempt, r.rest = 0, 0
       write_robots(c, origin, r)
     end
-    return judge(c, h, fault, rest, granted)
+    return judge(c, h, fault, rest, granted, reason)
   end
   if granted >= r.rest and not given_up(r) then
     local rule = FAULTS[fault]
     r.attempt = r.attempt + 1
     if r.attempt >= rule[1] then
-      rest_origin(c, origin, r, scaled(c, min(rule[2] * 2 ^ (r.attempt - rule[1]), LONGEST_HOLD_MS)))
+      rest_origin(c, origin, r, scaled(c, min(rule[2] * 2 ^ (r.attempt - rule[1]), LONGEST_HOLD_MS)), fault, reason)
     else
       write_robots(c, origin, r)
     end

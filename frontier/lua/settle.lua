@@ -72,7 +72,7 @@ verb('settle', function(keys, args)
         end
       end
       if ANSWERS[outcome] or fault ~= '' then
-        judge_page(c, h, origin_of(l.host, l.subject), fault, rest, l.granted)
+        judge_page(c, h, origin_of(l.host, l.subject), fault, rest, l.granted, reason)
       else
         hold(c, h, rest)
       end

@@ -1,4 +1,4 @@
--- args: token, rule, body, ttl_ms, delay_ms, fault ('': an answer), hold_ms
+-- args: token, rule, body, ttl_ms, delay_ms, fault ('': an answer), hold_ms, reason: the kind of the fault
 verb('settle_robots', function(keys, args)
   local c = open(keys)
   local l = read_lease(c, args[1])
@@ -8,7 +8,7 @@ verb('settle_robots', function(keys, args)
   local h = finish(c, args[1], l, c.soon)
   local rest = tonumber(args[7])
   if args[2] ~= 'disallow' and not (has(h.flags, SEVERAL) and OWN[args[6]]) then
-    judge(c, h, args[6], args[6] == 'busy' and rest or 0, l.granted)
+    judge(c, h, args[6], args[6] == 'busy' and rest or 0, l.granted, args[8])
   end
   hold(c, h, rest)
   if delay > h.delay or l.subject == h.slowest then h.delay, h.slowest = delay, l.subject end
@@ -16,7 +16,7 @@ verb('settle_robots', function(keys, args)
   close(c)
 end, FREES)
 
--- args: token, after_ms (negative: doubling), fault ('': the answer was of no use)
+-- args: token, after_ms (negative: doubling), fault ('': the answer was of no use), reason: its kind
 verb('retry_robots', function(keys, args)
   local c = open(keys)
   local l = read_lease(c, args[1])
@@ -27,10 +27,10 @@ verb('retry_robots', function(keys, args)
   local wait = told >= 0 and told or scaled(c, min(RETRY_MS * 2 ^ r.attempt, LONGEST_HOLD_MS))
   r.attempt, r.expiries = r.attempt + 1, 0
   if has(h.flags, SEVERAL) and fault ~= '' and fault ~= 'dns' then
-    rest_origin(c, l.subject, r, wait)
+    rest_origin(c, l.subject, r, wait, fault, args[4])
   else
     write_robots(c, l.subject, r)
-    if fault ~= '' then judge(c, h, fault, fault == 'busy' and max(told, 0) or 0, l.granted) end
+    if fault ~= '' then judge(c, h, fault, fault == 'busy' and max(told, 0) or 0, l.granted, args[4]) end
     hold(c, h, wait)
   end
   settle_host(c, h)

@@ -11,7 +11,7 @@
 7. These times are for a delay of a second. Who asks sooner rests less, down to a thirtieth.
 """
 
-from frontier.lease import Fault
+from frontier.lease import FINER, Fault
 from frontier.memory.state import Host, Origin
 
 MINUTE_MS = 60_000
@@ -44,10 +44,17 @@ def scaled(ms: int, delay: int) -> int:
     return max(ms * min(delay, _USUAL_DELAY_MS) // _USUAL_DELAY_MS, ms // _LEAST)
 
 
-def judge(host: Host, fault: Fault | None, hold: int, granted: int, delay: int, now: int) -> str:
+def died_of(fault: Fault | None, reason: str) -> str:
+    """What one dies of that a fault was the last of; empty where nobody does. `reason` may name its kind."""
+    return f"dead_{reason if reason in FINER else fault}" if fault in _SILENT else ""
+
+
+def judge(
+    host: Host, fault: Fault | None, hold: int, granted: int, delay: int, now: int, *, reason: str
+) -> str:
     """Note an answer, or a fault; returns what the host has died of, if it has.
 
-    `hold`: for how long it asks us to wait. `granted`: when the exchange was. `delay`: between two exchanges.
+    `reason` may name the fault's kind. `hold`: for how long it asks us to wait. `granted`: when the exchange was. `delay`: between two exchanges.
     """
     died = ""
     forbidden = fault is Fault.FORBIDDEN
@@ -65,12 +72,12 @@ def judge(host: Host, fault: Fault | None, hold: int, granted: int, delay: int, 
             host.hold(wait, now)
             host.trips, host.faults = host.trips + 1, 0
             if fault in _SILENT and host.trips >= (_LIVES if host.answered else _STILLBORN):
-                died = f"dead_{fault}"
+                died = died_of(fault, reason)
     host.hold(hold, now)
     return died
 
 
-def judge_origin(origin: Origin, fault: Fault, granted: int, delay: int, now: int) -> None:
+def judge_origin(origin: Origin, fault: Fault, granted: int, delay: int, now: int, died: str) -> None:
     """Note a fault of a page that is its origin's own."""
     if granted < origin.rest or origin.given_up:
         return
@@ -78,12 +85,12 @@ def judge_origin(origin: Origin, fault: Fault, granted: int, delay: int, now: in
     threshold, wait = RULES[fault]
     if origin.attempt >= threshold:
         wait = min(wait * 2 ** (origin.attempt - threshold), LONGEST_HOLD_MS)
-        rest(origin, scaled(wait, delay), now)
+        rest(origin, scaled(wait, delay), now, died)
 
 
-def rest(origin: Origin, wait: int, now: int) -> None:
-    """The origin has failed once more: it is asked nothing for so long, or is given up."""
+def rest(origin: Origin, wait: int, now: int, died: str) -> None:
+    """The origin has failed once more: it is asked nothing for so long, or is given up, and `died` of that."""
     if origin.attempt >= (_LIVES if origin.version and not origin.given_up else _STILLBORN):
-        origin.store("disallow", b"", now + GIVEN_UP_MS)
+        origin.store("disallow", died.encode(), now + GIVEN_UP_MS)
     else:
         origin.rest = now + 1 + wait

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from frontier.encoding import identity
 from frontier.lease import Added, Budget, Discovery, Fault, Kind, Outcome
-from frontier.memory.circuit import OWN, judge, judge_origin, scaled
+from frontier.memory.circuit import OWN, died_of, judge, judge_origin, scaled
 from frontier.memory.state import Domain, Host, Origin, Page, Promise
 from frontier.novelty import starving, trickles
 from frontier.scope import Scope, registered_domain
@@ -146,24 +146,26 @@ class Crawl:
         host.waiting.clear()
         return buried
 
-    def judge(self, host: Host, fault: Fault | None, hold: int, granted: int, now: int) -> None:
+    def judge(
+        self, host: Host, fault: Fault | None, hold: int, granted: int, now: int, *, reason: str
+    ) -> None:
         """An exchange that was granted then said this of its host. The caller places the host."""
-        if reason := judge(host, fault, hold, granted, self.delay, now):
-            self.bury(host, Outcome.FAILED, reason)
-            host.dead = reason
+        if died := judge(host, fault, hold, granted, self.delay, now, reason=reason):
+            self.bury(host, Outcome.FAILED, died)
+            host.dead = died
 
     def judge_page(
-        self, host: Host, page: Page, fault: Fault | None, hold: int, granted: int, now: int
+        self, host: Host, page: Page, fault: Fault | None, hold: int, granted: int, now: int, *, reason: str
     ) -> None:
         """As `judge`, of a page: where its host has several origins, it may be one's own fault."""
         origin = self.origins[page.found.url.origin]
         if host.several and fault in OWN:
-            judge_origin(origin, fault, granted, self.delay, now)
+            judge_origin(origin, fault, granted, self.delay, now, died_of(fault, reason))
             host.hold(hold, now)
             return
         if host.several and fault is None:
             origin.attempt = origin.rest = 0
-        self.judge(host, fault, hold, granted, now)
+        self.judge(host, fault, hold, granted, now, reason=reason)
 
     def scaled(self, ms: int) -> int:
         """How long a rest is that nobody asked for."""

@@ -19,7 +19,7 @@ from frontier.lease import (
     Settlement,
     Stats,
 )
-from frontier.memory.circuit import LONGEST_HOLD_MS, OWN, RETRY_MS, rest
+from frontier.memory.circuit import LONGEST_HOLD_MS, OWN, RETRY_MS, died_of, rest
 from frontier.memory.crawl import Crawl
 from frontier.memory.gate import Gate
 from frontier.memory.line import enter
@@ -137,6 +137,7 @@ class MemoryFrontier:
         ttl_ms: int,
         delay_ms: int | None,
         fault: Fault | None = None,
+        reason: str = "",
         hold_ms: int = 0,
     ) -> None:
         """As `Frontier.settle_robots`."""
@@ -148,13 +149,15 @@ class MemoryFrontier:
         self._crawl.origins[promise.origin].store(rule, body, now + ttl_ms)
         if rule != "disallow" and not (host.several and fault in OWN):
             hold = hold_ms if fault is Fault.BUSY else 0
-            self._crawl.judge(host, fault, hold, promise.granted, now)
+            self._crawl.judge(host, fault, hold, promise.granted, now, reason=reason)
         host.hold(hold_ms, now)
         if delay > host.delay or promise.origin == host.slowest:
             host.delay, host.slowest = delay, promise.origin
         host.place(now)
 
-    async def retry_robots(self, lease: Lease, *, after_ms: int | None, fault: Fault | None = None) -> None:
+    async def retry_robots(
+        self, lease: Lease, *, after_ms: int | None, fault: Fault | None = None, reason: str = ""
+    ) -> None:
         """As `Frontier.retry_robots`."""
         now = self._clock()
         promise = self._crawl.promises.get(lease.token)
@@ -167,11 +170,11 @@ class MemoryFrontier:
         origin.attempt, origin.expiries = origin.attempt + 1, 0
         _, host = self._crawl.finish(lease.token, now + 1)
         if host.several and fault not in {None, Fault.DNS}:
-            rest(origin, wait, now)
+            rest(origin, wait, now, died_of(fault, reason))
         else:
             if fault is not None:
                 hold = told if fault is Fault.BUSY else 0
-                self._crawl.judge(host, fault, hold, promise.granted, now)
+                self._crawl.judge(host, fault, hold, promise.granted, now, reason=reason)
             host.hold(wait, now)
         host.place(now)
 

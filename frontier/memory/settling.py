@@ -28,7 +28,9 @@ def settle(crawl: Crawl, settlement: Settlement, now: int) -> bool:
         crawl.conclude(settlement.outcome, settlement.reason)
         _visit_again(crawl, held.page, settlement.outcome, settlement.note, now)
     if settlement.outcome in _ANSWERS or settlement.fault is not None:
-        crawl.judge_page(host, held.page, settlement.fault, settlement.hold_ms, held.granted, now)
+        crawl.judge_page(
+            host, held.page, settlement.fault, settlement.hold_ms, held.granted, now, reason=settlement.reason
+        )
     else:
         host.hold(settlement.hold_ms, now)
     if settlement.sketch is not None:

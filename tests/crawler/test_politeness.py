@@ -166,8 +166,7 @@ def test_a_dead_host_with_many_pages_costs_a_handful_of_tries(crawl, site, names
     crawl.seed(*(f"{base}/{spelled(n)}" for n in range(500)))
     with hurry(crawl.redis, crawl):
         run_worker(crawl.config("w"))
-    died = {"reset": "reset", "refused": "connect", "dns": "dns"}[kind]
-    assert crawl.stats.reasons == {f"failed:dead_{died}": 500}
+    assert crawl.stats.reasons == {f"failed:dead_{kind}": 500}
     assert crawl.stats.dead == 1
     assert site.connections <= 6
     assert len(names.asked) <= 6
@@ -182,7 +181,7 @@ def test_a_port_that_is_closed_does_not_bury_another_of_its_host(crawl, site):
         run_worker(crawl.config("w"))
     stats = crawl.stats
     assert stats.outcomes["fetched"] == 21
-    assert stats.reasons == {"failed:robots_unreachable": 6}
+    assert stats.reasons == {"failed:dead_refused": 6}
     assert stats.dead == 0
 
 

@@ -106,7 +106,7 @@ async def test_no_answer_is_asked_again():
         writer.close()
 
     found, _ = await event({"/robots.txt": silent})
-    assert found.answer == AskAgain(after_ms=None, fault=Fault.RESET)
+    assert found.answer == AskAgain(after_ms=None, fault=Fault.RESET, reason="reset")
     assert found.captures == ()
 
 
@@ -115,7 +115,7 @@ async def test_who_never_answers_is_the_frontiers_to_give_up():
         writer.close()
 
     found, _ = await event({"/robots.txt": silent}, attempt=200)
-    assert found.answer == AskAgain(after_ms=None, fault=Fault.RESET)
+    assert found.answer == AskAgain(after_ms=None, fault=Fault.RESET, reason="reset")
 
 
 async def test_nothing_is_asked_before_it_is_the_turn_of_the_address():

@@ -81,6 +81,15 @@ def test_what_is_a_link(html, found):
         ("<textarea><a href=/no></textarea><a href=/x>", "/x"),
         ("<noscript><a href=/x></noscript>", "/x"),
         ("<iframe><a href=/no></iframe><a href=/x>", "/x"),
+        ("<template><a href=/no></template><a href=/x>", "/x"),
+        ("<Template class=x><p><TEMPLATE></template><a href=/no></p></template ><a href=/x>", "/x"),
+        (
+            "<template><!--</template>--><script>'</template>'</script><a href=/no></template><a href=/x>",
+            "/x",
+        ),
+        ("<template><p title='</template>'><a href=/no></template><a href=/x>", "/x"),
+        ("</template><a href=/x><template><a href=/no></body></html><a href=/no>", "/x"),
+        ("<!-- <template> --><title><template></title><templates><a href=/x>", "/x"),
         ("<script>never closed<a href=/no>", None),
         ("<!-- never closed<a href=/no>", None),
         ('<p title="never closed<a href=/no>', None),
@@ -241,3 +250,8 @@ def test_where_a_meta_sends_a_reader_is_a_link(content, target):
 def test_the_query_of_a_link_is_written_as_its_page_is(codec, query):
     page = '<a href="/größe?q=größe€">'.encode()
     assert links(page, "http://e/", codec).hrefs == (f"/größe?q={query}",)
+
+
+def test_what_is_in_a_shadow_root_is_shown():
+    html = "<div><template shadowrootmode=Open><a href=/x><template><a href=/no></template><a href=/y></template></div><a href=/z>"
+    assert hrefs(html) == [f"http://example.org/{name}" for name in "xyz"]

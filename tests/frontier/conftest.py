@@ -1,6 +1,7 @@
 """A real server for each module, and a crawl of its own for each test."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator
 from itertools import count
 
@@ -11,6 +12,7 @@ from frontier import Discovery, Exchange, Frontier, Kind, Lease, Scope, canonica
 from frontier.connect import connect
 from frontier.link import Link
 from frontier.server import embedded
+from tests.frontier.standing import Clock, Crawl, standing
 from tests.frontier.valkey_cluster import ValkeyCluster, valkey_cluster
 
 _serial = count()
@@ -54,6 +56,16 @@ async def link(address: str) -> AsyncIterator[Link]:
 @pytest.fixture(params=[1, 4], ids=["one partition", "four partitions"])
 async def frontier(request, link: Link) -> Frontier:
     return await Frontier(link, f"crawl-{next(_serial)}").open(partitions=request.param)
+
+
+@pytest.fixture(params=[1, 4], ids=["one partition", "four partitions"])
+async def crawl(request, address: str) -> AsyncIterator[Crawl]:
+    """A crawl whose time stands until a test lets it pass, however busy the machine is."""
+    made = await standing(
+        address, f"crawl-{next(_serial)}", Clock(int(time.time() * 1000)), partitions=request.param
+    )
+    yield made
+    await made.aclose()
 
 
 @pytest.fixture

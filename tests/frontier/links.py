@@ -9,10 +9,7 @@ from contextlib import asynccontextmanager
 from itertools import count
 from typing import Self
 
-from redis.asyncio import Redis
-from redis.backoff import NoBackoff
-from redis.retry import Retry
-
+from frontier.client import client
 from frontier.cluster import Cluster
 from frontier.link import Call, Link
 from frontier.single import Single
@@ -35,9 +32,7 @@ async def linked(to: Member | ValkeyCluster, patience_s: float = 30.0) -> AsyncI
     if isinstance(to, ValkeyCluster):
         link: Link = Cluster(to.addresses[:2], patience_s=patience_s)
     else:
-        link = Single(
-            Redis(host="127.0.0.1", port=to.port, retry=Retry(NoBackoff(), 0)), patience_s=patience_s
-        )
+        link = Single(client({"host": "127.0.0.1", "port": to.port}), patience_s=patience_s)
     try:
         yield link
     finally:

@@ -1,7 +1,9 @@
 """A server whose clock stands where a test wants it.
 
 Before every call the partition's steady clock is set to the test's time, and the moment of its last call is put into
-the future, so that the call advances it by nothing. What runs on the server's TIME (visits, robots records) is brought nearer instead.
+the future, so that the call advances it by nothing. Calls that are made together go one by one here: the first of them
+writes down when it was, and a later one of the same partition would find that time has passed, and the next call that
+it has gone back. What runs on the server's TIME (visits, robots records) is brought nearer instead.
 """
 
 from collections import defaultdict
@@ -40,12 +42,17 @@ class Standing:
         self.redis = Redis.from_url(address)
 
     async def call(self, calls: Sequence[Call]):
+        return [await self._call(call) for call in calls]
+
+    async def _call(self, call: Call):
         pipeline = self.redis.pipeline(transaction=False)
-        for key in {key for call in calls for key in call.keys if key.endswith("count")}:
-            pipeline.hset(key, mapping={"steady": self._clock(), "wall": FAR})
-            pipeline.hsetnx(key, "token", FIRST_TOKEN)
+        for key in call.keys:
+            if key.endswith("count"):
+                pipeline.hset(key, mapping={"steady": self._clock(), "wall": FAR})
+                pipeline.hsetnx(key, "token", FIRST_TOKEN)
         await pipeline.execute()
-        return await self._link.call(calls)
+        (reply,) = await self._link.call([call])
+        return reply
 
     async def aclose(self) -> None:
         await self.redis.aclose()

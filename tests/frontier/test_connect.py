@@ -1,8 +1,10 @@
 """Addresses of servers and of clusters."""
 
 import pytest
+from redis.asyncio.connection import parse_url
 
 from core import InputError, Unavailable
+from frontier.client import client
 from frontier.cluster import Cluster, Slots
 from frontier.connect import connect
 from frontier.single import Single
@@ -32,6 +34,19 @@ async def test_one_server_is_a_link_and_several_that_are_of_no_cluster_are_none(
             InputError, match=rf"127\.0\.0\.1:{member.port} is of no cluster; name one server"
         ):
             await connect(f"redis://127.0.0.1:1,127.0.0.1:{member.port}")
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("redis://", "localhost:6379"),
+        ("redis://:password@a.test/2", "a.test:6379"),
+        ("redis://:7000", "localhost:7000"),
+        ("unix:///run/redis", "/run/redis"),
+    ],
+)
+def test_what_an_address_does_not_say_is_where_servers_are_by_default(address, name):
+    assert Single(client(parse_url(address)))._node.name == name
 
 
 async def test_a_node_of_a_cluster_is_known_for_one_even_before_it_has_slots(tmp_path):

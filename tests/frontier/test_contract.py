@@ -20,6 +20,7 @@ from frontier import (
     Settlement,
     canonical,
 )
+from frontier.lease import FINER
 from frontier.memory import MemoryFrontier
 from tests.frontier.standing import Clock, remembered, standing
 
@@ -104,6 +105,12 @@ def test_the_frontier_in_memory_has_the_verbs_of_the_frontier():
     server = verbs(Frontier)
     # What lies in storage, and which crawls share a server, are no matter of one process.
     assert verbs(MemoryFrontier) == {name: server[name] for name in server.keys() - {"tail", "crawls"}}
+
+
+async def test_time_stands_while_calls_are_made_together(worker, found):
+    hosts = ("a.test", "b.test", "c.test")
+    await worker.frontier.add([known for host in hosts for known in numbered(found, host, 1_000)])
+    assert {lease.url.host for lease in await worker.take()} == set(hosts)
 
 
 # URLs
@@ -505,6 +512,25 @@ async def test_a_host_that_never_answered_is_dead_at_the_third_opening_of_its_ci
     assert (more.added, more.discarded) == (1, {"dead_connect": 1})
 
 
+KINDS = [
+    ("", Fault.TLS, "dead_tls"),
+    ("r", Fault.TLS, "dead_tls"),
+    *((kind, Fault(kind.partition("_")[0]), f"dead_{kind}") for kind in sorted(FINER) if "_" in kind),
+    *((kind, Fault.CONNECT, f"dead_{kind}") for kind in ("refused", "unreachable")),
+]
+
+
+@pytest.mark.parametrize(("reason", "fault", "died"), KINDS)
+async def test_a_dead_host_says_of_what_kind_of_fault_it_died(worker, found, reason, fault, died):
+    await worker.frontier.add(numbered(found, "a.test", 2))
+    while not (await worker.stats()).dead:
+        (robots,) = await worker.take()
+        await worker.frontier.retry_robots(robots, after_ms=0, fault=fault, reason=reason)
+        await worker.crawl.skip(HOUR + 1)
+    assert (await worker.stats()).reasons == {f"failed:{died}": 2}
+    assert (await worker.frontier.add([found("http://a.test/new")])).discarded == {died: 1}
+
+
 async def test_a_host_that_answered_once_dies_at_the_eighth(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 20))
     assert await fail_until_dead(worker) == 8
@@ -548,7 +574,7 @@ async def test_what_comes_back_to_a_dead_host_has_failed(worker, found):
 DEAD, GOOD = "http://a.test:9", "http://a.test:8080"
 
 
-async def fail_robots(worker, fault=Fault.CONNECT):
+async def fail_robots(worker, fault=Fault.CONNECT, reason=""):
     """Whatever origin's robots.txt is asked for cannot be had, but for the good one; the pages that are granted."""
     pages = []
     for lease in await worker.take(delay=SECOND):
@@ -557,8 +583,17 @@ async def fail_robots(worker, fault=Fault.CONNECT):
         elif lease.url.origin == GOOD:
             await worker.allow(lease)
         else:
-            await worker.frontier.retry_robots(lease, after_ms=None, fault=fault)
+            await worker.frontier.retry_robots(lease, after_ms=None, fault=fault, reason=reason)
     return pages
+
+
+@pytest.mark.parametrize(("reason", "fault", "died"), [kind for kind in KINDS if kind[1] is not Fault.DNS])
+async def test_an_origin_that_is_given_up_says_so_in_its_record(worker, found, reason, fault, died):
+    await worker.frontier.add([found(f"{DEAD}/1"), found(f"{GOOD}/1"), found(f"{GOOD}/2")])
+    while (record := await worker.frontier.robots(DEAD)) is None:
+        await fail_robots(worker, fault, reason)
+        await worker.crawl.skip(HOUR)
+    assert (record.rule, record.body) == ("disallow", died.encode())
 
 
 @pytest.mark.parametrize(
@@ -730,7 +765,6 @@ async def test_a_rank_is_that_of_the_whole_domain_and_of_hosts_to_come(crawl, fo
     await worker.frontier.add([found(f"http://{host}/") for host in ("a.test", "b.test", "www.b.test")])
     await worker.frontier.prefer({"b.test": Rank.FIRST, "c.test": Rank.RICH, "a.test": Rank.LAST})
     await worker.frontier.add([found(f"http://{host}/") for host in ("c.test", "d.test", "x.b.test")])
-    await worker.crawl.skip(1)
     hosts = [lease.url.host for lease in await worker.take()]
     assert hosts == ["b.test", "www.b.test", "x.b.test", "c.test", "d.test", "a.test"]
 
@@ -792,6 +826,16 @@ async def test_a_page_is_tried_three_times_later_each_time(worker, found):
         await worker.crawl.skip(2)
     await worker.settle(await worker.pages(), Outcome.RETRY, reason="timeout")
     assert (await worker.stats()).reasons == {"failed:timeout": 1}
+
+
+async def test_a_page_of_a_worker_that_died_comes_back_though_the_limit_counts_it(crawl, found):
+    await crawl.frontier.add([found(f"http://{name}.test/") for name in "abcd"])
+    assert len(await Worker(crawl, "dies").pages(lease_ms=SECOND, limit=4)) == 4
+    await crawl.skip(SECOND)
+    lives = Worker(crawl, "lives")
+    await lives.pages(limit=4)
+    await lives.pages(limit=4)
+    assert len(await crawl.frontier.leases("lives")) == 4
 
 
 async def test_what_expires_together_goes_back_in_its_order(worker, found):

@@ -5,11 +5,9 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 import pytest
-from redis.asyncio import Redis
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 from core import Unavailable
+from frontier.client import client
 from frontier.cluster import Cluster
 from frontier.link import Call, Link
 from frontier.single import Single
@@ -86,6 +84,26 @@ async def test_a_task_that_is_cancelled_leaves_no_reply_to_another(link):
         ]
 
 
+@pytest.mark.parametrize("known", [True, False], ids=["connected", "not yet connected"])
+async def test_a_call_that_is_cancelled_ends_whatever_it_was_about_to_do(known, cluster, server):
+    for to in (server, cluster):
+        for turns in range(60):
+            async with linked(to) as link:
+                if known:
+                    await link.open(CODE)
+                task = asyncio.create_task(_forever(link) if known else link.open(CODE))
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                cancelled = task.cancel()
+                await asyncio.wait([task], timeout=5)
+                assert task.cancelled() == cancelled, turns
+
+
+async def _forever(link: Link) -> None:
+    while True:
+        await link.call([echo(i, i) for i in range(3)])
+
+
 # The function library
 
 
@@ -134,6 +152,22 @@ async def test_where_nothing_answers_patience_ends(tmp_path):
                 await link.call([echo(1, 1)])
 
 
+async def test_a_server_that_says_nothing_is_called_again_while_there_is_patience(tmp_path, monkeypatch):
+    monkeypatch.setattr("frontier.client.ANSWER_S", 0.2)
+    with valkey(tmp_path / "0") as member:
+        async with linked(member, patience_s=0.1) as link, linked(member, patience_s=0.1) as later:
+            await link.open(CODE)
+            member.pause()
+            nothing = (
+                rf"{member.port} has failed for 0 s: it has said nothing for 0.2 s; see to it and run again$"
+            )
+            for asked in (link.call([echo(1, 1)]), link.call([echo(1, 1)]), later.open(CODE)):
+                with pytest.raises(Unavailable, match=nothing):
+                    await asked
+            member.resume()
+            assert await link.call([echo(1, 2)]) == [[b"2"]]
+
+
 async def test_where_no_node_of_a_cluster_answers_patience_ends():
     async with _nowhere() as link:
         with pytest.raises(Unavailable, match=r"^the frontier's cluster has failed for 0 s: no node has"):
@@ -154,9 +188,7 @@ async def _nowhere() -> AsyncIterator[Link]:
 async def test_a_wrong_password_is_told_at_once(tmp_path):
     with valkey(tmp_path / "0") as member:
         member.run("CONFIG", "SET", "requirepass", "right")
-        link = Single(
-            Redis(host="127.0.0.1", port=member.port, password="wrong", retry=Retry(NoBackoff(), 0))
-        )
+        link = Single(client({"host": "127.0.0.1", "port": member.port, "password": "wrong"}))
         with pytest.raises(Unavailable, match="password") as caught:
             await link.open(CODE)
         assert "wrong" not in str(caught.value)

@@ -100,7 +100,7 @@ ends = st.builds(
     elapsed=st.sampled_from([None, 0, 400, 3 * SECOND, 10 * MINUTE]),
     how=st.sampled_from(["settle"] * 5 + ["leave", "leave", "retry", "retry", "postpone", "enter", "other"]),
     outcome=st.sampled_from(Outcome),
-    reason=st.sampled_from(["", "r"]),
+    reason=st.sampled_from(["", "r", "refused", "tls_expired"]),
     fault=st.none() | st.none() | st.sampled_from(Fault),
     found=pages.map(tuple),
     wait=st.none() | spans,
@@ -248,7 +248,14 @@ class Machine(RuleBasedStateMachine):
         if (lease.kind is Kind.ROBOTS) == (end.how == "other"):
             self.settle(pair, end)
         elif end.how == "retry":
-            self.pair("retry_robots", pair, lambda lease: lease, after_ms=end.wait, fault=end.fault)
+            self.pair(
+                "retry_robots",
+                pair,
+                lambda lease: lease,
+                after_ms=end.wait,
+                fault=end.fault,
+                reason=end.reason,
+            )
         else:
             self.pair(
                 "settle_robots",
@@ -259,6 +266,7 @@ class Machine(RuleBasedStateMachine):
                 ttl_ms=0 if end.stale else ALWAYS,
                 delay_ms=end.delay,
                 fault=end.fault if end.stale else None,
+                reason=end.reason,
                 hold_ms=end.hold if end.stale else 0,
             )
 

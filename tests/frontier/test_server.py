@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 from redis import Redis
-from redis.asyncio import Redis as AsyncRedis
+from redis.asyncio.connection import parse_url
 
 from core import Unavailable
 from frontier import Frontier, Kind, Outcome, Settlement
+from frontier.client import client
 from frontier.server import embedded
 from frontier.single import Single
 
@@ -213,7 +214,7 @@ async def test_a_crawl_whose_server_is_killed_again_and_again_settles_every_page
 
     server = ExitStack()
     address = server.enter_context(embedded(tmp_path))
-    link = Single(AsyncRedis.from_url(address), patience_s=0.1)
+    link = Single(client(parse_url(address)), patience_s=0.1)
     frontier = Frontier(link, "main")
     await frontier.open()
     await frontier.add([found(f"http://h{i % 10}.test/{i}") for i in range(pages)])
@@ -223,7 +224,7 @@ async def test_a_crawl_whose_server_is_killed_again_and_again_settles_every_page
             loop = asyncio.get_running_loop()
             loop.call_later(0.002 * killed, os.kill, pid(tmp_path), signal.SIGKILL)
             killed += 1
-        leases = await patiently(lambda: frontier.lease(20, worker="w", lease_ms=300, min_delay_ms=0))
+        leases = await patiently(lambda: frontier.lease(10, worker="w", lease_ms=1_000, min_delay_ms=0))
         for lease in leases:
             if lease.kind is Kind.ROBOTS:
                 await patiently(

@@ -190,6 +190,17 @@ async def test_a_dropped_host_has_no_tail(frontier, found, shelf, monkeypatch):
     assert await tail.sweep() == 1
 
 
+async def test_a_keeper_that_is_cancelled_ends_whatever_it_was_about_to_do(frontier, found, shelf):
+    await frontier.add([found(f"http://a.test/{i}") for i in range(500)])
+    for turns in range(60):
+        keeper = asyncio.create_task(frontier.tail(shelf, hot=0).run("keeper"))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        keeper.cancel()
+        await asyncio.wait([keeper], timeout=5)
+        assert keeper.cancelled(), turns
+
+
 async def test_a_keeper_keeps_while_the_crawl_goes_on(frontier, found, grants, shelf):
     await frontier.add([found(f"http://h{i % 3}.test/{i}") for i in range(900)])
     keepers = [asyncio.create_task(frontier.tail(shelf, hot=0).run(name)) for name in ("one", "two")]

@@ -31,15 +31,18 @@ class Authority:
         self.bundle.write_bytes(made.public_bytes(serialization.Encoding.PEM))
 
     def context(self, kind: str, *names: str) -> ssl.SSLContext:
-        """A server's context. `kind` is `good`, `h2`, `expired`, `self_signed`, `wrong_host`,
+        """A server's context. `kind` is `good`, `h2`, `expired`, `self_signed`, `wrong_host`, `early` (not yet valid), `unknown` (of an authority that nobody trusts),
         `sni` (which wants to be called by name) or `old`."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:64])])
         ends = NOW - timedelta(days=1) if kind == "expired" else NOW + timedelta(days=2)
         wanted = ("somebody-else.example",) if kind == "wrong_host" else names
         issuer, signer = (subject, key) if kind == "self_signed" else (self._name, self._key)
+        if kind == "unknown":
+            signer = ec.generate_private_key(ec.SECP256R1())
+            issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "an authority of its own")])
         made = (
-            _certificate(subject, issuer, key.public_key(), ends)
+            _certificate(subject, issuer, key.public_key(), ends, early=kind == "early")
             .add_extension(x509.SubjectAlternativeName([_name(name) for name in wanted]), critical=False)
             .sign(signer, hashes.SHA256())
         )
@@ -66,7 +69,12 @@ class Authority:
 
 
 def _certificate(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, ends: datetime
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePublicKey,
+    ends: datetime,
+    *,
+    early: bool = False,
 ) -> x509.CertificateBuilder:
     return (
         x509.CertificateBuilder()
@@ -74,7 +82,7 @@ def _certificate(
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(NOW - timedelta(days=30))
+        .not_valid_before(NOW + timedelta(days=1) if early else NOW - timedelta(days=30))
         .not_valid_after(ends)
     )
 

@@ -66,7 +66,7 @@ async def retry_robots(self, lease, **options):
             "url": lease.url.text,
             "token": lease.token,
             "outcome": "again",
-            "reason": str(fault) if fault else "",
+            "reason": options.get("reason") or str(fault or ""),
             "after_ms": options.get("after_ms"),
         }
     )

@@ -1,4 +1,4 @@
-"""A crawl that is killed again and again, every process of it with SIGKILL, and then run to its end.
+"""A crawl that is killed again and again with SIGKILL, one of its two workers or every process of it, and then run to its end.
 
 What must be true of it:
 
@@ -11,6 +11,7 @@ What must be true of it:
 import asyncio
 import itertools
 import random
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -21,6 +22,8 @@ import psutil
 
 from frontier import Frontier, canonical
 from frontier.connect import connect
+from pipeline import lives
+from tests.hostile import warc
 from tests.hostile.play import TOML
 from tests.hostile.polite import rows as polite
 from tests.hostile.project import Hurry, Project
@@ -29,6 +32,11 @@ from tests.hostile.rows.row import ABSENT, GOOD, Row, There
 from tests.hostile.web import Web
 
 DELAY_S = 0.05
+WORKERS = 2
+ALL = 0.25
+"""How many of the kills are of every process; a run gives up where a sixth worker of it dies."""
+MOST = 60
+"""Requests between two kills, at most."""
 PATIENCE_S = 120
 GRACE = 0.97
 SLOW = ("Retry-After", "Crawl-delay")
@@ -79,35 +87,80 @@ def kill(
     found = Killed()
     begun = {name: len(host.log) for name, host in web.hosts.items()}
     project.seed([web.url(row) + path for row in web.rows for path in row.seeds], scope="host")
+    running: subprocess.Popen | None = None
+    read: set[Path] = set()
     while found.kills < times:
-        if not _until(web, project, draw.randrange(1, 120)):
-            break
+        if running is None:
+            running = project.start("crawl", "--workers", str(WORKERS))
+        if not _until(web, running, draw.randrange(1, MOST)):
+            if running.wait() == 0:
+                break
+            running = None
+            continue
+        if draw.random() < ALL:
+            _end(running)
+            running = None
+            found.leased += _leased(project)
+        elif not _bereave(running, draw, lambda: _count(found, project)):
+            continue
         found.kills += 1
-        found.leased += _leased(project)
-        found.torn += _torn(project)
+        found.torn += _torn(project, read)
         say(f"kill {found.kills}: {found.leased} leased so far")
-    with project.frontier() as address, Hurry(address) as hurry:
+    if running is not None:
+        _end(running)
+        found.leased += _leased(project)
+    with project.frontier() as address, Hurry(address, set()) as hurry:
         project.run("crawl", limit_s=280)
     _judge(web, project, found, begun, hurry.leaps)
     return found
 
 
-def _until(web: Web, project: Project, more: int) -> bool:
-    """Crawl until so many requests more have come in, and kill; False where the crawl ended before."""
+def _until(web: Web, running: subprocess.Popen, more: int) -> bool:
+    """Crawl until so many requests more have come in; False where the crawl ended before."""
     before = _requests(web)
-    process = project.start("crawl")
     deadline = time.monotonic() + PATIENCE_S
     while _requests(web) < before + more and time.monotonic() < deadline:
         time.sleep(0.005)
-        if process.poll() is not None:
+        if running.poll() is not None:
             return False
-    parent = psutil.Process(process.pid)
+    return True
+
+
+def _end(running: subprocess.Popen) -> None:
+    """Kill every process of a crawl."""
+    parent = psutil.Process(running.pid)
     every = [parent, *parent.children(recursive=True)]
     for one in every:
         one.kill()
-    process.wait()
+    running.wait()
     psutil.wait_procs(every, timeout=10)
+
+
+def _bereave(running: subprocess.Popen, draw: random.Random, look: Callable[[], None]) -> bool:
+    """Kill one worker, and `look` before anybody can have noticed; False where there is none."""
+    parent = psutil.Process(running.pid)
+    parent.suspend()
+    try:
+        workers = [one for one in parent.children() if _is_worker(one)]
+        if not workers:
+            return False
+        victim = draw.choice(workers)
+        victim.kill()
+        while victim.is_running() and victim.status() != psutil.STATUS_ZOMBIE:
+            time.sleep(0.001)
+        look()
+    finally:
+        parent.resume()
     return True
+
+
+def _is_worker(process: psutil.Process) -> bool:
+    living = process.status() != psutil.STATUS_ZOMBIE
+    return living and any("spawn_main" in word for word in process.cmdline())
+
+
+def _count(found: Killed, project: Project) -> None:
+    found.leased += _leased(project)
 
 
 def _requests(web: Web) -> int:
@@ -115,12 +168,17 @@ def _requests(web: Web) -> int:
 
 
 def _leased(project: Project) -> int:
+    """Leases that dead workers hold."""
+
     async def ask(address: str) -> int:
         link = await connect(address)
         try:
             frontier = Frontier(link, "main")
             await frontier.open()
-            return sum([len(await frontier.leases(worker)) for worker in await frontier.holders()])
+            gone = await lives.dead(
+                frontier, project.directory / ".thresher", "main", await frontier.holders()
+            )
+            return sum([len(await frontier.leases(worker)) for worker in gone])
         finally:
             await link.aclose()
 
@@ -128,19 +186,24 @@ def _leased(project: Project) -> int:
         return asyncio.run(ask(address))
 
 
-def _torn(project: Project) -> list[str]:
-    """What is sealed and cannot be read."""
-    try:
-        assert project.records is not None
-    except (ValueError, KeyError) as error:
-        return [str(error)]
-    return []
+def _torn(project: Project, read: set[Path]) -> list[str]:
+    """What is sealed and cannot be read, of what was not `read` before: what is sealed never changes."""
+    torn = []
+    for path in warc.sealed(project.directory / "data"):
+        if path not in read:
+            read.add(path)
+            try:
+                for _ in warc.read(path):
+                    pass
+            except (ValueError, KeyError) as error:
+                torn.append(str(error))
+    return torn
 
 
 def _judge(
     web: Web, project: Project, found: Killed, begun: dict[str, int], leaps: list[tuple[float, float]]
 ) -> None:
-    found.torn += _torn(project)
+    found.torn += _torn(project, set())
     data = project.directory / "data"
     found.torn += [f"{path} is open" for path in data.rglob("*") if ".open" in path.parts and path.is_file()]
     records = project.records

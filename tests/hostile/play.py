@@ -2,7 +2,6 @@
 
 import json
 import time
-from contextlib import nullcontext
 from pathlib import Path
 
 from tests.hostile.project import Hurry, Project
@@ -42,8 +41,8 @@ def play(
             urls = [web.url(row) + path for row in web.rows if row.scope == scope for path in row.seeds]
             if urls:
                 project.seed(urls, scope=scope)
-        moving = Hurry(address)
-        with moving if hurry else nullcontext():
+        moving = Hurry(address, web.there.stale, leap=hurry)
+        with moving:
             project.run("crawl", limit_s=limit_s)
         stats = next(one for one in project.run("status")["sources"] if one["name"] == "main")["frontier"]
     return Played(

@@ -30,9 +30,11 @@ class Hurry:
     """Moves the frontier's clock ahead whenever nothing is under way: what waits an hour waits some tenths of a second.
 
     Nothing is moved while a lease is open, so time-outs and delays under way are what they are. Every leap is noted.
+    The robots.txt of origins in `stale` are made a day older, and the set is emptied; where it does not `leap` that is all.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, stale: set[str], *, leap: bool = True) -> None:
+        self._stale, self._leap = stale, leap
         self._redis = Redis(unix_socket_path=address.removeprefix("unix://"))
         self.leaps: list[tuple[float, float]] = []
         """When, in seconds since the epoch, and by how many seconds."""
@@ -53,6 +55,10 @@ class Hurry:
         before: list[bytes | None] = []
         while not self._stop.wait(LOOK_S):
             keys = [key for key in self._redis.scan_iter("*count") if self._redis.hexists(key, "steady")]
+            for origin in list(self._stale):
+                self._expire([key[: -len(b"count")] + b"robots" for key in keys], origin)
+            if not self._leap:
+                continue
             open_ = sum(self._redis.hlen(key[: -len(b"count")] + b"leases") for key in keys)
             walls = [self._redis.hget(key, "wall") for key in keys]
             if walls == before:
@@ -66,6 +72,15 @@ class Hurry:
                 self.leaps.append((time.time(), leap / 1000))  # before it is done: who crawls is quick
             for key in keys if leap else ():
                 self._redis.hincrby(key, "steady", leap)
+
+    def _expire(self, keys: Sequence[bytes], origin: str) -> None:
+        for key in keys:
+            record = self._redis.hget(key, origin)
+            if record is not None:
+                self._redis.hset(
+                    key, origin, record[:4] + b"\0" * 6 + record[10:]
+                )  # see ROBOTS in robots.lua
+                self._stale.discard(origin)
 
 
 class Project:

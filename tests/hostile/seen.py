@@ -74,7 +74,8 @@ class Seen:
             robots = self._ends.get("/robots.txt")
             if robots is None or robots["outcome"] != "again":
                 return "none"
-            return f"failed:dead_{robots['reason']}" if robots["reason"] else "none"
+            fine = f"failed:dead_{robots['reason']}"
+            return fine if self.outcomes[fine] else "none"
         last = one["kind"] == "page" and one["outcome"] == "retry" and one["attempt"] >= 2
         return f"{'failed' if last else one['outcome']}:{one['reason']}"
 
@@ -83,12 +84,13 @@ class Seen:
         return second - first + sum(by for at, by in self._played.leaps if first < at <= second)
 
     def responses(self, path: str) -> list[warc.Record]:
-        """What the archive has of a path, revisits included."""
-        return [
+        """What the archive has of a path, revisits included, as they came."""
+        found = (
             record
             for record in self.records
             if record.type in {"response", "revisit"} and record.url == self.url + path
-        ]
+        )
+        return sorted(found, key=lambda record: record.get("WARC-Date") or "")
 
     def response(self, path: str) -> warc.Record:
         """The last response record of a path."""

@@ -7,7 +7,7 @@ from tests.hostile.kills import kill, rows
 from tests.hostile.web import Web
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-TIMES = 3
+TIMES = 6
 
 
 def test_a_crawl_that_is_killed_again_and_again_ends_as_any_other(tmp_path):

@@ -92,10 +92,15 @@ def read(path: Path) -> Iterator[Record]:
         )
 
 
+def sealed(directory: Path) -> list[Path]:
+    """Every sealed file under a project's storage."""
+    found = (directory / "warc").rglob("*.warc*")
+    return sorted(path for path in found if path.suffix in {".gz", ".zst"} and ".open" not in path.parts)
+
+
 def archived(directory: Path) -> list[Record]:
-    """Every record of every sealed file under a project's storage."""
-    files = sorted(path for path in (directory / "warc").rglob("*.warc*") if ".open" not in path.parts)
-    return [record for path in files if path.suffix in {".gz", ".zst"} for record in read(path)]
+    """Every record of them."""
+    return [record for path in sealed(directory) for record in read(path)]
 
 
 def sha1(data: bytes) -> str:

@@ -1,10 +1,10 @@
 """All rows of the hostile web."""
 
-from tests.hostile.rows import content, policy, rate, robots, urls, wire
+from tests.hostile.rows import changes, content, policy, rate, robots, scripts, urls, wire
 from tests.hostile.rows.row import Row as Row
 from tests.hostile.rows.row import There
 
-MODULES = (robots, policy, rate, wire, content, urls)
+MODULES = (robots, changes, policy, rate, wire, content, urls, scripts)
 
 
 def rows(there: There) -> list[Row]:

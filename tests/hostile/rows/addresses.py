@@ -98,6 +98,7 @@ def named(there: There) -> list[Row]:
         nowhere("NXDOMAIN", NXDOMAIN),
         nowhere("SERVFAIL", SERVFAIL),
         nowhere("silence", None),
+        nowhere("REFUSED", 5),
         nowhere("no address", []),
         nowhere("a name that is its own alias", ["=a-name-that-is-its-own-alias.test"]),
         Row(
@@ -110,6 +111,10 @@ def named(there: There) -> list[Row]:
         inward("a private net", ["10.0.0.1"]),
         inward("the metadata service", ["169.254.169.254"]),
         inward("mapped loopback of IPv6", ["::ffff:127.0.0.1"]),
+        inward("a net of a carrier", ["100.64.0.1"]),
+        inward("IPv6 of one's own net, ULA", ["fd12::1"]),
+        inward("a group of hosts, which is multicast", ["224.0.0.251"]),
+        inward("loopback by way of NAT64, RFC 6052", ["64:ff9b::7f00:1"]),
         inward("nowhere (0)", ["0.0.0.0"]),
         Row(
             number=35,

@@ -61,11 +61,11 @@ def lies() -> list[Row]:
     raw = zlib.compressobj(wbits=-15)
     deflated = raw.compress(LINK) + raw.flush()
 
-    def read(name, body, encoding, number=37, follows=True, **more):
+    def read(name, body, encoding, *headers, number=37, follows=True, **more):
         return Row(
             number=number,
             name=name,
-            answers={"/bad": encoded(body, encoding), "/behind": page("behind")},
+            answers={"/bad": encoded(body, encoding, *headers), "/behind": page("behind")},
             links=("/bad",),
             kept={"/bad": None},
             ended={"/bad": "fetched:*"},
@@ -87,6 +87,13 @@ def lies() -> list[Row]:
         read("gzip with a wrong checksum", squeezed[:-8] + b"\0" * 8, "gzip"),
         read("gzip without its end", squeezed[:-8], "gzip"),
         read("is gzip and does not say so", squeezed, "", follows=False),
+        read("says gzip twice", squeezed, "gzip", "Content-Encoding: identity"),
+        read(
+            "gzip with a name and a comment",
+            b"\x1f\x8b\x08\x18" + b"\0" * 6 + b"name\0comment\0" + squeezed[10:],
+            "gzip",
+        ),
+        read("an encoding of a time gone by", LINK, "compress", number=38, follows=False),
         read("X-GZIP in capitals", squeezed, "X-GZIP"),
         read("identity", LINK, "identity"),
         read("an encoding that nobody knows", LINK, "snappy", number=38, follows=False),

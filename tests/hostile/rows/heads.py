@@ -45,6 +45,10 @@ def headers() -> list[Row]:
     many = [b"X-Number-%d: %d" % (number, number) for number in range(10_000)]
     return [
         read(27, "a header of 60 KB", head(b"X-Long: " + b"y" * 60_000)),
+        read(27, "a name of a header of 10 KB", head(b"X-" + b"n" * 10_000 + b": 1")),
+        read(27, "the same header five hundred times", head(*[b"X-Same: 1"] * 500)),
+        read(28, "two blanks in the status line", head(first=b"HTTP/1.1  200  OK\r\n")),
+        read(28, "HTTP/2 by name alone", head(first=b"HTTP/2 200 OK\r\n")),
         read(27, "a header of 100 KB", head(b"X-Long: " + b"y" * 100_000)),
         read(27, "ten thousand headers", head(*many)),
         read(27, "a header without a colon", head(b"this is no header", b"X-Fine: yes")),

@@ -61,5 +61,19 @@ def rows(_: There) -> list[Row]:
             "tdm-reservation: 1",
             head='<meta name="tdm-reservation" content="1">',
         ),
+        obeyed(
+            "meta robots in the body, after other words",
+            "twelve",
+            head="</head><body><p>x</p><meta content='nofollow,noindex' name=robots>",
+        ),
+        obeyed("X-Robots-Tag in capitals and lists", "thirteen", "X-ROBOTS-TAG: NOARCHIVE , NOFOLLOW"),
+        passed_over(
+            "meta robots in a comment", "fourteen", head='<!-- <meta name="robots" content="nofollow"> -->'
+        ),
+        passed_over(
+            "meta robots in a template",
+            "fifteen",
+            head='<template><meta name="robots" content="nofollow"></template>',
+        ),
         per_link(),
     ]

@@ -65,6 +65,19 @@ def retry_after() -> list[Row]:
         row("of a number no clock has", "503 Busy", f"Retry-After: {10**30}", 3500),
         row("of nonsense", "503 Busy", "Retry-After: soon", 0.9),
         row("of a negative number", "429 Slow", "Retry-After: -5", 0.9),
+        row(
+            "of RFC 850's form",
+            "503 Busy",
+            f"Retry-After: {datetime.now(UTC) + timedelta(days=9):%A, %d-%b-%y %H:%M:%S} GMT",
+            3500,
+        ),
+        row(
+            "of asctime's form",
+            "429 Slow",
+            f"Retry-After: {datetime.now(UTC) + timedelta(days=9):%a %b %e %H:%M:%S %Y}",
+            3500,
+        ),
+        row("of a fraction", "503 Busy", "Retry-After: 2.5", 0.9),
         row("left out", "429 Slow", "X-Rate: 1", 0.9),
         ever,
     ]
@@ -140,6 +153,32 @@ def rows(there: There) -> list[Row]:
             asked={"/blocked": (1, 3)},
             kept={"/blocked": None},
             ended={"/blocked": "*:*block*"},
+        ),
+        Row(
+            number=15,
+            name="a block page with status 403",
+            answers={"/blocked": page(BLOCK_PAGE, "cf-mitigated: challenge", status="403 Forbidden")},
+            asked={"/blocked": (1, 3)},
+            ended={"/blocked": "*:*block*"},
+        ),
+        Row(
+            number=15,
+            name="a block page once, and then the page",
+            answers={"/blocked": in_turn(page(BLOCK_PAGE, status="503 Busy"), page("served"))},
+            asked={"/blocked": (2, 2)},
+            ended={"/blocked": "fetched:"},
+        ),
+        Row(
+            number=15,
+            name="a page about block pages",
+            answers={
+                "/about": page(
+                    "<h1>How CAPTCHA works</h1>"
+                    + "<p>A captcha asks whether you are human. Access denied, it may say.</p>" * 60
+                )
+            },
+            asked={"/about": (1, 1)},
+            ended={"/about": "fetched:"},
         ),
         *slow(),
         Row(

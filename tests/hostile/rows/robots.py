@@ -1,6 +1,10 @@
 """Rows 1 to 11: what a robots.txt may do."""
 
+import asyncio
+import gzip
 import itertools
+
+import brotli
 
 from tests.crawler.server import page, redirect
 from tests.hostile.host import Exchange
@@ -43,6 +47,18 @@ async def torn(exchange: Exchange):
     exchange.close()
 
 
+async def dripping(exchange: Exchange):
+    await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5000\r\n\r\n")
+    for _ in range(5_000):
+        await exchange.send(b"#")
+        await asyncio.sleep(0.2)
+
+
+async def halved(exchange: Exchange):
+    await exchange.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nUser-agent: *\n")
+    exchange.close()
+
+
 async def broken(exchange: Exchange):
     exchange.reset()
 
@@ -57,6 +73,13 @@ def html() -> list[Row]:
             robots=text(body),
         ),
         Row(number=1, name="robots is empty", robots=text("")),
+        Row(
+            number=1, name="robots is a picture", robots=page(b"GIF89a\0\n\0Disallow: /\n", kind="image/gif")
+        ),
+        Row(
+            number=1, name="robots is JSON", robots=page('{"error": "Disallow: /"}', kind="application/json")
+        ),
+        Row(number=1, name="robots 204", robots=b"HTTP/1.1 204 No Content\r\n\r\n"),
         Row(
             number=1,
             name="robots with rules and the type of HTML is obeyed",
@@ -77,6 +100,8 @@ def client_errors() -> list[Row]:
         "400 Bad",
         "451 No",
         "418 Tea",
+        "405 Not Allowed",
+        "421 Misdirected",
     )
     return [
         Row(
@@ -112,6 +137,14 @@ def too_many() -> list[Row]:
         ),
         Row(
             number=3,
+            name="robots 429 and no word of when",
+            robots=in_turn(text("", status="429 Slow"), rules),
+            answers={"/private": page("no")},
+            ended={"/private": REFUSED},
+            never=("/private",),
+        ),
+        Row(
+            number=3,
             name="robots 429 for ever",
             robots=text("", status="429 Slow"),
             good=False,
@@ -143,6 +176,8 @@ def unreachable() -> list[Row]:
         row("times out", silence, "failed:*"),
         row("is reset", broken, "failed:*"),
         row("breaks off", torn, "failed:*"),
+        row("drips", dripping, "failed:*"),
+        row("breaks off in chunks", halved, "failed:*"),
         Row(
             number=4,
             name="robots 503 once and then rules",
@@ -234,13 +269,27 @@ def hostile_text() -> list[Row]:
     rule = "User-agent: *\nDisallow: /private\n"
     long_line = "User-agent: *\nDisallow: /private\nDisallow: /" + "x" * 10_000_000
     late = rule + "# filler\n" * 60_000 + "Disallow: /late\n"
+    within = rule + "#" * (500 * 1024 - len(rule) - len("\nDisallow: /l")) + "\nDisallow: /lat\n"
+    squeezed = gzip.compress(rule.encode(), mtime=0)
     private = {"/private": page("no"), "/late": page("late")}
 
     def row(number, name, body, **more):
         more = {"ended": {"/private": REFUSED}, "never": ("/private",), **more}
-        return Row(number=number, name=f"robots {name}", robots=text(body), answers=private, **more)
+        answer = text(body, *more.pop("headers", ()))
+        return Row(number=number, name=f"robots {name}", robots=answer, answers=private, **more)
 
     return [
+        row(7, "whose 500 KiB end within a rule", within, asked={"/late": (1, 1)}),
+        row(8, "in gzip", squeezed, headers=("Content-Encoding: gzip",)),
+        row(8, "in brotli", brotli.compress(rule.encode()), headers=("Content-Encoding: br",)),
+        row(8, "that says gzip and is plain", rule, headers=("Content-Encoding: gzip",)),
+        row(
+            8,
+            "in gzip that swells",
+            gzip.compress(rule.encode() + b"#" * (60 << 20)),
+            headers=("Content-Encoding: gzip",),
+        ),
+        row(8, "with lines between the letters of its keys", "USER-AGENT:*\n\n\nDISALLOW:/private\n"),
         row(7, "longer than 500 KiB", late, asked={"/late": (1, 1)}),
         row(8, "with a BOM", b"\xef\xbb\xbf" + rule.encode()),
         row(8, "with CR alone", rule.replace("\n", "\r")),
@@ -289,6 +338,9 @@ def delays() -> list[Row]:
         row("abc", 0.01),
         row("1e400", 0.01, 3700),
         row("0", 0.01),
+        row("2,5", 0.01),
+        row("0.1", 0.01),
+        row("3s", 0.01),
         row("7", 7, 60, "User-agent: otherbot\nCrawl-delay: 1\nDisallow: /\n\n"),
     ]
 
@@ -350,6 +402,25 @@ def groups() -> list[Row]:
             ["/a/b"],
             ["/a%2Fb"],
         ),
+        row(
+            "paths in another case are other paths",
+            "User-agent: *\nDisallow: /Upper\n",
+            ["/upper"],
+            ["/Upper"],
+        ),
+        row(
+            "* is the group of whoever has none",
+            "User-agent: a\nUser-agent: *\nUser-agent: b\nDisallow: /a\n",
+            ["/b"],
+            ["/a"],
+        ),
+        row(
+            "an Allow for all and a Disallow of queries",
+            "User-agent: *\nAllow: /\nDisallow: /*?\n",
+            ["/a", "/b/"],
+            ["/a?x", "/b/?y=1"],
+        ),
+        row("a group of ours without rules goes before *", f"{ours}\nUser-agent: *\nDisallow: /\n", [], []),
         row("an empty Disallow allows", "User-agent: *\nDisallow:\n", ["/a"], []),
         row(
             "rules before any group, and unknown lines, mean nothing",

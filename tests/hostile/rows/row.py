@@ -27,6 +27,8 @@ class There:
     port: int = 0
     canary: int = 0
     """Port of the canary on 127.0.0.1."""
+    stale: set[str] = field(default_factory=set)
+    """Origins whose robots.txt is to be asked for again; empty again once they will be."""
 
     def host(self, number: int, variant: int = 1) -> str:
         """`address:port` of a row's host."""

@@ -13,13 +13,21 @@ def untrusted(name, tls, ended):
 
     def judge(seen):
         found = seen.ended("/")
-        assert found.startswith(("failed:tls", "fetched:")), found
+        assert found.startswith(("failed:", "fetched:")), found
         if found.startswith("fetched:"):
             verdict = seen.response("/").get("WARC-TLS-Verdict")
             assert verdict
             assert verdict != "trusted", "no word of it in the record"
 
     return Row(number=32, name=name, tls=tls, good=False, ended={"/": ended}, asked={"/": (0, 3)}, also=judge)
+
+
+async def outdated(_: Host, reader, writer):
+    """Speaks TLS 1.1 at most, and says so before it closes."""
+    await reader.read(1 << 16)
+    writer.write(b"\x15\x03\x02\x00\x02\x02\x46")  # RFC 8446, section 6: alert, fatal, protocol_version
+    await writer.drain()
+    await reader.read(1 << 16)
 
 
 async def stalled(_: Host, reader, __):
@@ -44,16 +52,18 @@ def tls() -> list[Row]:
         Row(number=32, name="TLS that is right", tls="good", answers={"/fine": page("fine")}),
         untrusted("TLS expired", "expired", "*:*tls_expired*"),
         untrusted("TLS self-signed", "self_signed", "*:*tls_self_signed*"),
+        untrusted("TLS not yet valid", "early", "*:*tls_expired*"),
+        untrusted("TLS of an authority that nobody knows", "unknown", "*:*tls*"),
         untrusted("TLS of somebody else", "wrong_host", "*:*tls_wrong_host*"),
-        Row(number=32, name="TLS 1.1", tls="old", good=False, ended={"/": "failed:tls*"}),
+        Row(number=32, name="TLS 1.1", tls="none", talk=outdated, good=False, ended={"/": "failed:*tls*"}),
+        Row(number=32, name="TLS 1.1, and no word of it", tls="old", good=False, ended={"/": "failed:*"}),
         Row(
             number=32,
             name="TLS that never shakes hands",
             tls="none",
             talk=stalled,
             good=False,
-            ended={"/": "failed:*"},
-            also=lambda seen: seen.reason("timeout_tls"),
+            ended={"/": "failed:*timeout_tls"},
         ),
         Row(number=32, name="TLS that closes", tls="none", talk=closed, good=False, ended={"/": "failed:*"}),
         Row(number=32, name="TLS that is none", tls="none", talk=plain, good=False, ended={"/": "failed:*"}),

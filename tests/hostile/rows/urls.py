@@ -15,6 +15,12 @@ def raw_redirect(*lines: bytes, status=b"302 Found") -> bytes:
     )
 
 
+async def endless_redirect(exchange: Exchange):
+    await exchange.send(b"HTTP/1.1 302 Found\r\nLocation: /to\r\nContent-Type: text/html\r\n\r\n")
+    for _ in range(1_000):
+        await exchange.send(b"x" * (1 << 14))
+
+
 def loops() -> list[Row]:
     async def with_cookie(exchange: Exchange):
         if exchange.header("cookie"):
@@ -53,6 +59,21 @@ def loops() -> list[Row]:
             fallback=lambda path: redirect(f"{path}x") if path.startswith("/grow") else None,
             links=("/grow",),
             asked={"/grow": (1, 1), "/grow" + "x" * 21: (0, 0)},
+        ),
+        Row(
+            number=43,
+            name="a redirect with a body without an end",
+            answers={"/bad": endless_redirect, "/to": page("there")},
+            links=("/bad",),
+            asked={"/bad": (1, 1), "/to": (1, 1)},
+            kept={"/bad": "length", "/to": None},
+        ),
+        Row(
+            number=43,
+            name="two ways to one page",
+            answers={"/one": redirect("/to"), "/two": redirect("/to#there"), "/to": page("there")},
+            links=("/one", "/two"),
+            asked={"/one": (1, 1), "/two": (1, 1), "/to": (1, 1)},
         ),
         *(
             Row(
