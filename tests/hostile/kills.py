@@ -136,9 +136,11 @@ def _until(web: Web, running: subprocess.Popen, more: int) -> bool:
 
 
 def _end(running: subprocess.Popen) -> None:
-    """Kill every process of a crawl."""
-    parent = psutil.Process(running.pid)
-    every = [parent, *parent.children(recursive=True)]
+    """Kill every process of a crawl; it may have ended by itself."""
+    every: list[psutil.Process] = []
+    with suppress(psutil.NoSuchProcess):
+        parent = psutil.Process(running.pid)
+        every = [parent, *parent.children(recursive=True)]
     for one in every:
         with suppress(psutil.NoSuchProcess):
             one.kill()
@@ -148,8 +150,11 @@ def _end(running: subprocess.Popen) -> None:
 
 def _bereave(running: subprocess.Popen, draw: random.Random, look: Callable[[], None]) -> bool:
     """Kill one worker, and `look` before anybody can have noticed; False where there is none."""
-    parent = psutil.Process(running.pid)
-    parent.suspend()
+    try:
+        parent = psutil.Process(running.pid)
+        parent.suspend()
+    except psutil.NoSuchProcess:
+        return False
     try:
         workers = [one for one in parent.children() if _is_worker(one)]
         if not workers:

@@ -326,7 +326,7 @@ def delays() -> list[Row]:
             number=10,
             name=f"Crawl-delay {value}{prefix and ' with other groups'}",
             robots=text(f"{prefix}User-agent: *\nCrawl-delay: {value}\nDisallow: /x\n"),
-            long=seconds > LONG_S,
+            long=(most or seconds) > LONG_S,
             also=apart(seconds, most),
         )
 
