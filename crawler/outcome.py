@@ -10,6 +10,7 @@
 | 408 425                         | RETRY `status_<nnn>`                                |                      |
 | 403                             | FETCHED `status_403`                                | FORBIDDEN            |
 | any other status                | FETCHED, with `status_<nnn>` where it is not 200     |                      |
+| no record can be made of it     | FAILED `no_record` (`crawler.settle`)               |                      |
 | a page that kills its reader    | FAILED `parser_crash` (`crawler.aside`)             |                      |
 | a page of a guard (any status)  | RETRY `block_page`                                  | BUSY                 |
 | a page that breaks off          | RETRY `truncated_disconnect`, the first time it is asked |                 |
@@ -99,6 +100,8 @@ BLOCKED = Judgement(outcome=Outcome.RETRY, reason="block_page", fault=Fault.BUSY
 """Something between us and the host answered that we are to stay away, or to prove that we are human."""
 
 
+UNFIT = Judgement(outcome=Outcome.FAILED, reason="no_record")
+"""Its exchange cannot be written as a record (`storage.validator`): a fault of ours, and the same every time."""
 CRASHED = Judgement(outcome=Outcome.FAILED, reason="parser_crash")
 """Whatever reads the page does not survive it."""
 

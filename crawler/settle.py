@@ -7,19 +7,24 @@
    thread of their own, one batch at a time; the event loop goes on.
 4. A worker that may have been given up settles nothing (`crawler.pulse`): another has sealed its file, perhaps
    without what was appended last.
-5. Whatever fails here ends the worker: what was not settled stays leased, and what was archived of it is found
+5. What would be no WARC (`storage.validator`) costs its page: it has failed, and is logged. Whatever else fails
+   here ends the worker: what was not settled stays leased, and what was archived of it is found
    again by `crawler.replay`.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 from uuid import UUID
 
-from core import Capture
+from core import Capture, CorruptData
 from crawler.gate import Gate
+from crawler.outcome import UNFIT
+from crawler.page import settled
 from crawler.pulse import Pulse
 from crawler.recent import Recent
 from crawler.render.keep import keep
@@ -33,6 +38,8 @@ from storage.dropped import Dropped
 from storage.notes import Notes
 from storage.revisit import Revisit
 
+T = TypeVar("T")
+LOGGER = logging.getLogger(__name__)
 INTERVAL_S = 0.1
 BATCH = 32
 KNOWN_AT_MOST = 100_000
@@ -114,9 +121,9 @@ class Settler:
         if not batch:
             return
         before = self._archive.appended
-        await self._in_thread(lambda: self._store(batch))
+        kept = await self._in_thread(lambda: self._store(batch))
         self._pulse.check()
-        await end(self._frontier, batch, self.known, archived=self._archive.appended - before)
+        await end(self._frontier, kept, self.known, archived=self._archive.appended - before)
         self._settled([finished.lease for finished in batch])
 
     async def _seal(self) -> None:
@@ -129,10 +136,15 @@ class Settler:
             size=growing.bytes, age_ms=self._clock_ms() - growing.since_ms, flow=self._gate.flow
         )
 
-    def _store(self, batch: Sequence[Finished]) -> None:
+    def _store(self, batch: Sequence[Finished]) -> list[Finished]:
         if self._before is not None:
             self._before()
-        for finished in batch:
+        kept = [self._stored(finished) for finished in batch]
+        self._archive.commit()
+        return kept
+
+    def _stored(self, finished: Finished) -> Finished:
+        try:
             for capture, record_id in finished.records:
                 if finished.dropped is not None:
                     self._archive.drop(capture, record_id, finished.dropped)
@@ -142,10 +154,14 @@ class Settler:
                 notes, revisit = finished.notes, finished.revisit
                 whole = finished.lease.interval_s > 0
                 self._archive.append(capture, record_id, notes=notes, revisit=revisit, whole=whole)
-        self._archive.commit()
+        except CorruptData:
+            LOGGER.exception("%s is not archived", finished.lease.url)
+            if isinstance(finished.answer, Settlement):
+                return replace(finished, answer=settled(finished.lease, UNFIT))
+        return finished
 
-    async def _in_thread(self, work: Callable[[], object]) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._thread, work)
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def __repr__(self) -> str:
         return f"<settler: {len(self._waiting)} waiting>"

@@ -33,7 +33,6 @@ DECIDING = (
     "numpy",
     "pyarrow",
     "resiliparse",
-    "selectolax",
     "tokenizers",
     "trafilatura",
 )

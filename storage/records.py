@@ -38,6 +38,8 @@ HEADERS_OF_PAYLOAD = ("transfer-encoding", "content-encoding", "content-type")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LF_LINE = re.compile(rb"[^\r\n]*\n")
 CRLF_HEAD_END = re.compile(rb"\r\n\r\n")
+STATUS_LINE = re.compile(rb"(?:HTTP/\d(?:\.\d+)?|ICY)[ \t]+(\d{1,3})(?!\d)", re.IGNORECASE)
+"""What browsers take for one and FastWARC does not: `http/1.1 200`, `ICY 200 OK`."""
 MIME = re.compile(r"\s*([\w.+-]+/[\w.+-]+)")
 BLANK = b"\r\n\0 "
 
@@ -219,11 +221,28 @@ def _http(record: WarcRecord, block: bytes, limit: int, kind: str) -> _Found:
     except OSError:
         status, headers, entity = None, (), b""
     if status is None and kind != "request":
-        return _Found(block[:limit], NO_HEAD if block else None)
+        odd = _odd_head(block)
+        if odd is None:
+            return _Found(block[:limit], NO_HEAD if block else None)
+        status, headers, entity = odd
     transfer, encodings, types = (_values(headers, name) for name in HEADERS_OF_PAYLOAD)
     entity, problem = transfer_decoded(entity, transfer, limit) if transfer else (entity, None)
     payload, undecoded = content_decoded(entity, encodings, limit)
     return _Found(payload, problem or undecoded, mime_of(types), status, headers)
+
+
+def _odd_head(block: bytes) -> tuple[int, tuple[tuple[str, str], ...], bytes] | None:
+    """Status, headers and entity of a response whose status line is odd; None where it has none."""
+    said, end = STATUS_LINE.match(block), HEAD_END.search(block)
+    if said is None or end is None:
+        return None
+    lines = (line.partition(b":") for line in block[: end.start()].splitlines()[1:])
+    headers = tuple(
+        (name.strip().decode("latin-1"), value.strip().decode("latin-1"))
+        for name, colon, value in lines
+        if colon
+    )
+    return int(said[1]), headers, block[end.end() :]
 
 
 def _values(headers: tuple[tuple[str, str], ...], name: str) -> str:

@@ -8,6 +8,9 @@ from typing import Literal
 from crawler.wire.limits import QUIET_S, SLOWEST, Limits
 from crawler.wire.message import Message
 
+LATE_S = 0.25
+"""Seconds by which a timer may be late before the loop counts as stalled; a loop at work is late by some milliseconds."""
+
 Trouble = Literal["disconnect", "first_byte", "time", "protocol", "broken"]
 """Why an exchange ended before its response did: `broken` is a body that is not framed as its head says."""
 
@@ -28,7 +31,8 @@ class Heard:
 class Watch:
     """The clock of one exchange: one timer, that looks now and then whether enough has come.
 
-    `expire` is called once, with `first_byte` or `time`; with None where it was `quiet` that was waited for.
+    `expire` is called once, with `first_byte` or `time`; with None where it was `quiet` that was waited for. A look that comes
+    late, because the event loop was busy with something else, is put off once by as much: what came meanwhile lies unread.
     """
 
     __slots__ = (
@@ -39,6 +43,7 @@ class Watch:
         "_loop",
         "_seen",
         "_silent",
+        "_spared",
         "_timer",
         "_until",
         "_window_at",
@@ -58,6 +63,7 @@ class Watch:
         self._until = self._begun + left_s
         self._first_at = self._silent = 0.0
         self._seen = 0
+        self._spared = False
         self.came = 0
         """Bytes."""
         self._timer = loop.call_at(self._next(), self._look)
@@ -92,6 +98,11 @@ class Watch:
 
     def _look(self) -> None:
         now = self._loop.time()
+        late = now - self._timer.when()
+        self._spared = late > LATE_S and not self._spared
+        if self._spared:
+            self._timer = self._loop.call_at(now + late, self._look)
+            return None
         if now >= self._until:
             return self._expire("time" if self.came else "first_byte")
         if not self.came:

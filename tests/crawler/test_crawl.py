@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from core import Unavailable
+from core import CorruptData, Unavailable
 from crawler import recover, run_worker
 from crawler.identity import record_id
 from crawler.wire import Client, networks
@@ -315,3 +315,20 @@ def test_what_a_dead_worker_archived_is_settled_with_its_links(crawl, site):
     assert stats.waiting == 2
     run_worker(crawl.config("next"))
     assert set(site.paths.values()) == set(pages(crawl).values()) == {1}
+
+
+def test_a_page_of_which_no_record_can_be_made_costs_itself_alone(crawl, site, monkeypatch, caplog):
+    whole = Archive.append
+
+    def append(self, capture, record_id, **more):
+        if capture.url.text.endswith("/odd"):
+            raise CorruptData("breaks the rule 'head': no")
+        return whole(self, capture, record_id, **more)
+
+    monkeypatch.setattr(Archive, "append", append)
+    site.answers |= {"/": links("/odd", "/fine"), "/odd": page("odd"), "/fine": page("fine")}
+    crawl.seed(f"{site.url}/")
+    run_worker(crawl.config("w"))
+    assert (crawl.stats.outcomes["fetched"], crawl.stats.outcomes["failed"]) == (2, 1)
+    assert crawl.stats.reasons == {"failed:no_record": 1}
+    assert "/odd is not archived" in caplog.text

@@ -22,7 +22,7 @@ from frontier.single import Single
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def client(address: str) -> Redis:
+def direct(address: str) -> Redis:
     return Redis.from_url(address)
 
 
@@ -65,16 +65,16 @@ def user(directory: Path) -> subprocess.Popen:
 
 def test_a_later_user_finds_what_an_earlier_one_left(tmp_path):
     with embedded(tmp_path / "new" / "state") as address:
-        client(address).set("k", "v")
+        direct(address).set("k", "v")
     assert not running(tmp_path / "new" / "state")
     with embedded(tmp_path / "new" / "state") as address:
-        assert client(address).get("k") == b"v"
+        assert direct(address).get("k") == b"v"
 
 
 def test_it_listens_on_a_private_socket_and_no_port(tmp_path):
     with embedded(tmp_path) as address:
         assert address.startswith("unix://")
-        assert client(address).config_get("port") == {"port": "0"}
+        assert direct(address).config_get("port") == {"port": "0"}
         path = Path(address.removeprefix("unix://"))
         assert path.parent.stat().st_mode & 0o777 == 0o700
     assert not path.exists()
@@ -86,7 +86,7 @@ def test_two_users_share_it_and_the_last_stops_it(tmp_path):
     with embedded(tmp_path) as mine:
         assert mine == address
         other.communicate()
-        assert client(mine).ping()
+        assert direct(mine).ping()
     assert not running(tmp_path)
 
 
@@ -95,53 +95,53 @@ def test_users_of_one_process_share_it_too(tmp_path):
         first = stack.enter_context(embedded(tmp_path))
         with embedded(tmp_path) as second:
             assert first == second
-        assert client(first).ping()
+        assert direct(first).ping()
     assert not running(tmp_path)
 
 
 def test_a_server_whose_users_were_killed_is_joined(tmp_path):
     other = user(tmp_path)
     address = other.stdout.readline().strip()
-    client(address).set("k", "v")
+    direct(address).set("k", "v")
     orphan = pid(tmp_path)
     other.kill()
     other.communicate()
     with embedded(tmp_path) as mine:
         assert pid(tmp_path) == orphan
-        assert client(mine).get("k") == b"v"
+        assert direct(mine).get("k") == b"v"
     assert not running(tmp_path)
 
 
 def test_a_killed_server_comes_back_with_everything_it_acknowledged(tmp_path):
     with embedded(tmp_path) as address:
         for i in range(500):
-            client(address).set(f"k{i}", i)
+            direct(address).set(f"k{i}", i)
         kill_server(tmp_path)
         with embedded(tmp_path) as again:
             assert again == address
-            assert client(again).dbsize() == 500
+            assert direct(again).dbsize() == 500
 
 
 def test_a_last_write_that_was_cut_is_dropped_and_the_rest_kept(tmp_path):
     with embedded(tmp_path) as address:
         for i in range(10):
-            client(address).set(f"k{i}", i)
+            direct(address).set(f"k{i}", i)
         kill_server(tmp_path)
         (log,) = (tmp_path / "appendonlydir").glob("*.incr.aof")
         os.truncate(log, log.stat().st_size - 5)
         with embedded(tmp_path) as again:
-            assert client(again).dbsize() == 9
+            assert direct(again).dbsize() == 9
 
 
 def test_a_server_that_lost_its_socket_is_replaced(tmp_path, monkeypatch):
     monkeypatch.setattr("frontier.server._DEAF_POLLS", 5)
     with embedded(tmp_path) as address:
-        client(address).set("k", "v")
+        direct(address).set("k", "v")
         lost = pid(tmp_path)
         Path(address.removeprefix("unix://")).unlink()
         with embedded(tmp_path) as again:
             assert pid(tmp_path) != lost
-            assert client(again).get("k") == b"v"
+            assert direct(again).get("k") == b"v"
     assert not running(tmp_path)
 
 
@@ -162,7 +162,7 @@ def test_a_directory_too_deep_for_a_socket_path_is_no_trouble(tmp_path, monkeypa
     deep.mkdir(parents=True)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(deep))
     with embedded(deep) as address:
-        assert client(address).ping()
+        assert direct(address).ping()
 
 
 def test_the_socket_is_found_by_users_with_another_environment(tmp_path, monkeypatch):
@@ -187,7 +187,7 @@ def test_a_directory_that_is_a_file_is_unavailable_in_one_line(tmp_path):
 
 def test_damaged_data_is_unavailable_in_one_line(tmp_path):
     with embedded(tmp_path) as address:
-        client(address).set("k", "v")
+        direct(address).set("k", "v")
     (manifest,) = (tmp_path / "appendonlydir").glob("*.manifest")
     manifest.write_text("nonsense\n")
     with (

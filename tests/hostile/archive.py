@@ -12,10 +12,18 @@ from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from storage.records import NO_HEAD, read
 from tests.hostile import warc
 from tests.hostile.host import Exchange
 from tests.hostile.seen import Played, final
 
+HOSTILE_ONLY = {
+    "errors redirects and robots are kept too",
+    "partial content is kept as such",
+    "content encodings are kept",
+    "payload digests are of the transfer decoded entity",
+}
+"""Checks that count what only the hostile web has."""
 Check = Callable[[Played], None]
 CHECKS: dict[str, Check] = {}
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z")
@@ -44,8 +52,9 @@ def by_wire(played: Played) -> dict[str, list[Exchange]]:
     found = defaultdict(list)
     for row in played.web.rows:
         if row.tls != "h2":
+            scheme, _, host = played.web.url(row).partition("://")
             for one in played.web.hosts[row.name].log:
-                found[played.web.url(row) + one.path].append(one)
+                found[f"{scheme}://{one.header('host') or host}{one.path}"].append(one)
     return found
 
 
@@ -226,7 +235,8 @@ def no_record_of_what_never_answered(played):
 @check
 def addresses_are_those_of_the_hosts(played):
     """As its URL says, or as DNS answers for its name."""
-    names = {name: said for name, said in played.web.names.items() if isinstance(said, list)}
+    names = {row.host: [played.web.hosts[row.name].address] for row in played.web.rows if row.host}
+    names |= {name: said for name, said in played.web.names.items() if isinstance(said, list)}
     for record in http(played, "request", "response", "revisit"):
         host = urlsplit(record.url).hostname or ""
         said = record.get("WARC-IP-Address")
@@ -318,6 +328,17 @@ def thresher_verifies_it(played):
     assert not [value for key, value in done.items() if key in {"problems", "faults", "damaged"} and value], (
         done
     )
+
+
+@check
+def thresher_reads_every_head(played):
+    statuses = {record.id: record.status for record in http(played, "response")}
+    for path in files(played):
+        with path.open("rb") as file:
+            for record in read(file, name=path.name):
+                if record.type == "response":
+                    assert record.problem != NO_HEAD, record.url
+                    assert record.status == statuses[f"<{record.record_id}>"], (record.url, record.status)
 
 
 @check

@@ -13,6 +13,7 @@ import brotli
 
 from tests.crawler.server import links, page, redirect, spelled
 from tests.hostile.host import ALLOW_ALL, Exchange
+from tests.hostile.rows.framing import then_close
 from tests.hostile.rows.robots import in_turn, text
 from tests.hostile.rows.row import GOOD, Row, There
 from tests.hostile.rows.sitemaps import index, urlset
@@ -95,7 +96,21 @@ def canonicalisation(there: There) -> list[Row]:
             "pages that are written in many ways",
             ["/one", *apart],
             links=("/one", *spelt, *same, *tilde),
-        )
+        ),
+        site(
+            101,
+            "a host that is written in many ways",
+            ["/one"],
+            host="written.test",
+            links=(
+                "/one",
+                f"http://WRITTEN.Test:{there.port}/one",
+                f"http://written.test:0{there.port}/one",
+                f"http://wr%69tten.test:{there.port}/one",
+                f"http://\uff57ritten.test:{there.port}/one",
+                f"http:/one\t#{there.port}",
+            ),
+        ),
     ]
 
 
@@ -149,6 +164,14 @@ def ways() -> list[Row]:
         way("meta-charset", f'<meta charset=koi8-r><a href="/{russian}">x</a>'.encode("koi8-r"), f"/{quote(russian)}", kind="text/html"),
         way("shift_jis", '<a href="/\u6f22">x</a>'.encode("shift_jis"), f"/{quote(chr(0x6F22))}", kind="text/html; charset=Shift_JIS"),
         way("utf-16", '<a href="/utf16-found">x</a>'.encode("utf-16"), "/utf16-found", kind="text/html"),
+        way("noscript", '<noscript><a href="/noscript-found">x</a></noscript>', "/noscript-found"),
+        way("svg", '<svg><a href="/svg-found"><text>x</text></a></svg>', "/svg-found"),
+        way("shadow", '<div><template shadowrootmode=open><a href="/shadow-found">x</a></template></div>', "/shadow-found"),
+        way("select", '<select><option>1<option>2</select><a href="/select-found">x</a>', "/select-found"),
+        way("many", "".join(f'<a href="/many-{n}">x</a>' for n in range(30)), "/many-0", [f"/many-{n}" for n in range(1, 30)]),
+        way("utf-16be", '<a href="/utf16be-found">x</a>'.encode("utf-16-be"), "/utf16be-found", kind="text/html; charset=utf-16be"),
+        way("untyped", '<!doctype html><a href="/untyped-found">x</a>', "/untyped-found", kind=""),
+        site(103, "a link on a page of 404", ["/lost"], answers={"/lost": page('<a href="/not-this">x</a>', status="404 Not Found")}),
         site(103, "a link in gzip", ["/gzip-page", "/in-gzip"], links=("/gzip-page",), answers={"/gzip-page": page(squeezed, "Content-Encoding: gzip")}),
         site(
             103,
@@ -216,7 +239,30 @@ def time() -> list[Row]:
         delayed("1", 1),
         delayed("1.5", 1.5, "Thresher"),
         delayed("0.01", MIN_DELAY),
+        Row(
+            number=104,
+            name="our own delay between redirects, errors and pages without a body",
+            answers={
+                "/r-1": redirect("/r-2"),
+                "/r-2": redirect("/r-3", status="302 Found"),
+                "/r-3": page("x", status="404 Not Found"),
+                "/e-1": b"HTTP/1.1 204 No Content\r\n\r\n",
+                "/e-2": page("gone", status="410 Gone"),
+            },
+            also=spaced(MIN_DELAY),
+        ),
+        Row(
+            number=104,
+            name="our own delay where each connection is closed",
+            answers={f"/d-{n}": then_close(page(spelled(n), "Connection: close")) for n in range(5)},
+            also=spaced(MIN_DELAY),
+        ),
         waits("429 and Retry-After in seconds", busy, 2),
+        waits(
+            "429 and Retry-After of zero",
+            in_turn(page("later", "Retry-After: 0", status="429 Slow"), page("here")),
+            MIN_DELAY,
+        ),
         waits("503 and Retry-After of a date", dated, 2.9),
     ]
 
@@ -232,6 +278,12 @@ def robots() -> list[Row]:
         forbids("rules for others", "User-agent: Googlebot\nDisallow: /\n", ["/yes"], []),
         forbids("rules of query and end", "User-agent: *\nDisallow: /*?print\nDisallow: /*.pdf$", ["/a.pdfx", "/b?x=1"], ["/a?print=1", "/x.pdf"]),
         site(105, "no rules", ["/yes"], robots=ALLOW_ALL),
+        forbids("rules behind a BOM, with CRLF", b"\xef\xbb\xbfUser-agent: *\r\nDisallow: /no\r\n", ["/yes"], ["/no"]),
+        forbids("a folder, and all but one page of it", "User-agent: *\nAllow: /f/one$\nDisallow: /f/\n", ["/f/one", "/f"], ["/f/", "/f/one/x", "/f/two"]),
+        forbids("rules of a parameter", "User-agent: *\nDisallow: /*sort=\nDisallow: /s?*&p=\n", ["/s?p=1", "/sorted"], ["/a?sort=1", "/b?x=1&sort=2", "/s?q=1&p=2"]),
+        forbids("rules of our name among others", "User-agent: one\nUser-agent: Thresher\nUser-agent: two\nDisallow: /no\n\nUser-agent: *\nDisallow: /yes\n", ["/yes"], ["/no"]),
+        forbids("rules in %-encoding", "User-agent: *\nDisallow: /caf%C3%A9\nDisallow: /%7Eme\n", ["/cafe"], ["/caf%C3%A9/x", "/~me/x"]),
+        exactly(Row(number=105, name="rules behind a redirect", robots=redirect("/r.txt"), answers={"/r.txt": text("User-agent: *\nDisallow: /no"), "/no": page("x"), "/yes": page("yes")}, links=("/no", "/yes"), asked={"/r.txt": (1, 1), "/yes": (1, 1), "/no": (0, 0)})),
         site(105, "rules that are long", ["/yes"], robots=text("# x\n" * 9_000 + "User-agent: *\nDisallow: /no"), answers={"/no": page("x")}, links=("/no", "/yes")),
     ]  # fmt: skip
 
@@ -243,6 +295,22 @@ def moved() -> list[Row]:
     loop = {"/l-1": redirect("/l-2"), "/l-2": redirect("/l-1")}
     return [
         site(106, "a chain of redirects", list(chain), links=("/hop-0", "/hop-3"), answers=chain),
+        exactly(
+            Row(
+                number=106,
+                name="a seed that redirects",
+                seeds=("/start",),
+                links=(),
+                answers={"/start": redirect("/")},
+                asked={"/start": (1, 1)},
+            )
+        ),
+        site(
+            106,
+            "redirects to one page, 301 to 308",
+            ["/s-301", "/s-302", "/s-303", "/s-307", "/s-308", "/to"],
+            answers={f"/s-{n}": redirect("/to", status=f"{n} Moved") for n in (301, 302, 303, 307, 308)},
+        ),
         site(106, "a loop of redirects", list(loop), answers=loop),
         site(106, "a redirect to what is known", ["/known", "/old"], answers={"/old": redirect("/known")}),
     ]

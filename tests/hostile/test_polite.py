@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.hostile.archive import CHECKS
+from tests.hostile.archive import CHECKS, HOSTILE_ONLY
 from tests.hostile.failing import FAILING_POLITE
 from tests.hostile.play import play
 from tests.hostile.polite import MIN_DELAY, MIN_IP_DELAY, rows
@@ -11,14 +11,6 @@ from tests.hostile.web import Web
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 NAMES = [row.name for row in rows(There())]
-HOSTILE_ONLY = {
-    "errors redirects and robots are kept too",
-    "partial content is kept as such",
-    "content encodings are kept",
-    "responses are byte for byte what was sent",
-    "payload digests are of the transfer decoded entity",
-}
-"""Checks that count what only the hostile web has; rows compare the bytes here too."""
 
 
 @pytest.fixture(scope="module")

@@ -223,3 +223,21 @@ def test_fastwarc_finds_every_digest_right(files, kind):
         assert all(record.verify_block_digest() for record in ArchiveIterator(file, parse_http=False))
     tool = Path(sys.executable).with_name("fastwarc")
     assert subprocess.run([tool, "check", path], check=False, capture_output=True).returncode == 0
+
+
+def test_a_page_that_comes_again_is_written_whole_whoever_had_its_payload(files):
+    made = archive(files)
+    made.append(page(1), UUID(int=1))
+    made.commit()
+    made.append(page(2), UUID(int=2), whole=True)
+    again = Revisit(
+        profile="identical-payload-digest",
+        refers_to=UUID(int=2).urn,
+        uri=page(2).url.wire,
+        date_ms=STARTED_MS + 2,
+    )
+    made.append(page(3), UUID(int=3), revisit=again, whole=True)
+    made.seal()
+    answers = [record for record in records(files) if record.type in {"response", "revisit"}]
+    assert types(answers) == ["response", "response", "revisit"]
+    assert answers[-1].revisit.refers_to == UUID(int=2).urn

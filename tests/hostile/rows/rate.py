@@ -8,7 +8,7 @@ from email.utils import format_datetime
 from tests.crawler.server import links, page, spelled
 from tests.hostile.host import Exchange, Host, reset
 from tests.hostile.rows.robots import in_turn
-from tests.hostile.rows.row import Row, There
+from tests.hostile.rows.row import LONG_S, Row, There
 
 BLOCK_PAGE = """<!doctype html><html><head><title>Just a moment...</title></head><body>
 <h1>Checking your browser before accessing this site</h1><p>Please enable JavaScript and cookies to continue</p>
@@ -42,6 +42,7 @@ def retry_after() -> list[Row]:
             answers={"/busy": in_turn(busy(status, header), page("served"))},
             ended={"/busy": "fetched:"},
             asked={"/busy": (2, most)},
+            long=seconds > LONG_S,
             also=rested("/busy", seconds),
         )
 
@@ -104,6 +105,7 @@ def forbidden_after(pages) -> Row:
         fallback=answer,
         links=tuple(f"/p-{number}" for number in range(100)),
         good=False,
+        long=True,
         also=paused,
     )
 

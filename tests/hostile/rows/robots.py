@@ -8,7 +8,7 @@ import brotli
 
 from tests.crawler.server import page, redirect
 from tests.hostile.host import Exchange
-from tests.hostile.rows.row import Row, There
+from tests.hostile.rows.row import LONG_S, Row, There
 
 TEXT = "text/plain"
 REFUSED = "refused:robots"
@@ -326,6 +326,7 @@ def delays() -> list[Row]:
             number=10,
             name=f"Crawl-delay {value}{prefix and ' with other groups'}",
             robots=text(f"{prefix}User-agent: *\nCrawl-delay: {value}\nDisallow: /x\n"),
+            long=seconds > LONG_S,
             also=apart(seconds, most),
         )
 
@@ -420,7 +421,12 @@ def groups() -> list[Row]:
             ["/a", "/b/"],
             ["/a?x", "/b/?y=1"],
         ),
-        row("a group of ours without rules goes before *", f"{ours}\nUser-agent: *\nDisallow: /\n", [], []),
+        row(
+            "a group of ours that allows all goes before *",
+            f"{ours}Disallow:\n\nUser-agent: *\nDisallow: /\n",
+            ["/a"],
+            [],
+        ),
         row("an empty Disallow allows", "User-agent: *\nDisallow:\n", ["/a"], []),
         row(
             "rules before any group, and unknown lines, mean nothing",

@@ -17,6 +17,7 @@ from tests.hostile.host import ALLOW_ALL, Answer, Talk
 
 ABSENT = "absent"
 """There is no response record."""
+LONG_S = 120
 GOOD = ("/good-1", "/good-2", "/good-3")
 
 
@@ -68,6 +69,8 @@ class Row:
     """Path to the fewest and the most requests."""
     never: tuple[str, ...] = ()
     """Beginnings of paths that nobody may ask for."""
+    long: bool = False
+    """Whether the host asks for more than minutes of the crawl's clock."""
     also: Callable[[Any], None] | None = None
     """What else must hold, of `seen.Seen`; raises `AssertionError`."""
 
