@@ -5,14 +5,14 @@
 3. Small payloads are never known: to leave one out saves nothing, and whoever reads the archive has it at hand.
 """
 
-from collections import OrderedDict
+from itertools import islice
 from uuid import UUID
 
 from core import Capture
 from storage.revisit import Revisit
 
 LIMIT = 100_000
-"""Some 40 MB."""
+"""Some 27 MB, with URLs of 60 characters."""
 SMALLEST = 1024
 """Bytes: less is written again."""
 
@@ -24,19 +24,19 @@ class Payloads:
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
-        self._known: OrderedDict[str, tuple[UUID, str, int]] = OrderedDict()
-        self._fresh: dict[str, tuple[UUID, str, int]] = {}
+        self._known: dict[str, bytes] = {}  # the newest last
+        self._fresh: dict[str, bytes] = {}
 
     def find(self, capture: Capture, digest: str) -> Revisit | None:
         """The committed record that had the payload of this digest; None for one that is to be written."""
         if not _is_worth_it(capture):
             return None
         key = _key(capture, digest)
-        known = self._known.get(key)
+        known = self._known.pop(key, None)
         if known is None:
             return None
-        self._known.move_to_end(key)
-        record_id, uri, date_ms = known
+        self._known[key] = known
+        record_id, uri, date_ms = _unpacked(known)
         return Revisit(
             profile="identical-payload-digest",
             refers_to=record_id.urn,
@@ -48,16 +48,20 @@ class Payloads:
     def appended(self, capture: Capture, digest: str, record_id: UUID) -> None:
         """Its response was written whole under this id."""
         if self._limit and _is_worth_it(capture):
-            self._fresh[_key(capture, digest)] = (record_id, capture.url.wire, capture.started_ms)
+            self._fresh[_key(capture, digest)] = _packed(record_id, capture.url.wire, capture.started_ms)
 
     def committed(self) -> None:
         """Everything appended is durable."""
         for key, record in self._fresh.items():
+            self._known.pop(key, None)
             self._known[key] = record
-            self._known.move_to_end(key)
         self._fresh.clear()
-        while len(self._known) > self._limit:
-            self._known.popitem(last=False)
+        over = len(self._known) - self._limit
+        if (
+            over > 0
+        ):  # an eighth at once: a dict whose first entries went one by one is walked from its beginning
+            for key in list(islice(self._known, over + self._limit // 8)):
+                del self._known[key]
 
     def __len__(self) -> int:
         return len(self._known)
@@ -68,6 +72,16 @@ class Payloads:
 
 def _is_worth_it(capture: Capture) -> bool:
     return capture.truncated is None and len(capture.payload) >= SMALLEST
+
+
+def _packed(record_id: UUID, uri: str, date_ms: int) -> bytes:
+    """One object, of a third of the size of these three."""
+    return record_id.bytes + date_ms.to_bytes(8, "big") + uri.encode(errors="surrogatepass")
+
+
+def _unpacked(packed: bytes) -> tuple[UUID, str, int]:
+    uri = packed[24:].decode(errors="surrogatepass")
+    return UUID(bytes=packed[:16]), uri, int.from_bytes(packed[16:24], "big")
 
 
 def _key(capture: Capture, digest: str) -> str:
