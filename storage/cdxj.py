@@ -9,7 +9,8 @@ the milliseconds behind the timestamp; `id`, the WARC-Record-ID; and, of a revis
 
 import gzip
 import json
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from json.encoder import encode_basestring_ascii as quoted
@@ -18,12 +19,15 @@ from typing import BinaryIO
 from urllib.parse import urlsplit
 
 from core import CorruptData, RecordRef, Url
+from storage.lines import Lines
 from storage.records import ArchivedRecord
 from storage.revisit import REVISIT, REVISIT_MIME, Revisit
 from storage.warc import EPOCH, target_uri
 
 LEVEL = 6
 """zlib's own default: an index is small beside its WARC file."""
+_GZIP = 31
+"""How zlib is told to write gzip, with the widest window."""
 LONGEST_VALIDATOR = 256
 """Characters of an ETag or a Last-Modified; a longer one is left out, for cut it is none."""
 _BARE = str.maketrans("", "", "-T:")
@@ -138,10 +142,13 @@ def line(row: Row) -> str:
     )
 
 
-def write(path: Path, lines: Iterable[str]) -> None:
-    """Write the lines, sorted by their bytes, as gzip. The same lines give the same bytes."""
-    text = "".join(f"{each}\n" for each in sorted(lines))
-    path.write_bytes(gzip.compress(text.encode(), LEVEL, mtime=0))
+def write(path: Path, lines: Lines) -> None:
+    """Write the lines, in the order of their bytes, as gzip. The same lines give the same bytes."""
+    packer = zlib.compressobj(LEVEL, wbits=_GZIP)
+    with path.open("wb") as file:
+        for line in lines:
+            file.write(packer.compress(f"{line}\n".encode()))
+        file.write(packer.flush())
 
 
 def read(file: BinaryIO, *, name: str) -> Iterator[Row]:

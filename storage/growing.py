@@ -3,6 +3,7 @@
 import hashlib
 from collections import Counter
 
+from storage.lines import Lines
 from storage.unfinished import Unfinished
 
 BUFFER = 1 << 20
@@ -30,7 +31,7 @@ class GrowingFile:
         self.size = self._written = 0
         self.sha256 = hashlib.sha256()
         self.counts: Counter[str] = Counter()
-        self.lines: list[str] = []
+        self.lines = Lines()
         self._buffer = bytearray()
 
     def add(self, record_type: str, data: bytes) -> None:

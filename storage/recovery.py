@@ -18,6 +18,7 @@ from core import InputError
 from storage import cdxj
 from storage.compression import stem
 from storage.files import sync
+from storage.lines import Lines
 from storage.manifest import Manifest, digest, manifest_name
 from storage.records import DAMAGED, read
 from storage.revisit import REVISIT
@@ -104,7 +105,7 @@ def _recovered(store: Store, crawl: str, writer: str, file_name: str, path: Path
     name = f"warc/{crawl}/{file_name}"
     spans: list[tuple[int, int]] = []
     counts: Counter[str] = Counter()
-    lines: list[str] = []
+    lines = Lines()
     survivors: list[Survivor] = []
     size = 0
     # InputError is raised where not even the first record is there.

@@ -9,6 +9,7 @@ from functools import partial
 from typing import BinaryIO
 
 from storage import cdxj
+from storage.lines import Lines
 from storage.manifest import Manifest, Output, fingerprint, manifest_name, put_output, seal, stored_digest
 from storage.records import read
 from storage.store import Store
@@ -19,10 +20,10 @@ GRACE_MS = 60_000
 ENDINGS = (".warc.gz", ".warc.zst", ".warc.lz4", ".warc")
 
 
-def contents(file: BinaryIO, name: str) -> tuple[Counter[str], list[str]]:
+def contents(file: BinaryIO, name: str) -> tuple[Counter[str], Lines]:
     """Records by type, and the index lines. Raises `InputError` for a file that is no WARC."""
     counts: Counter[str] = Counter()
-    lines = []
+    lines = Lines()
     for record in read(file, name=name):
         counts[record.type] += 1
         row = cdxj.row_of(record, record.ref)

@@ -18,6 +18,7 @@ from core import CorruptData
 from storage import cdxj, openfile, segments
 from storage.compression import compression_of, stem
 from storage.files import Files
+from storage.lines import Lines
 from storage.manifest import (
     JSON,
     Manifest,
@@ -113,7 +114,7 @@ def publish(
     file_name: str,
     whole: Path,
     *,
-    lines: list[str],
+    lines: Lines,
     counts: Counter[str],
     sha256: str,
 ) -> Manifest:

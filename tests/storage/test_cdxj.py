@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from core import CorruptData, RecordRef
 from storage import cdxj
+from storage.lines import Lines
 from tests.shared import shared
 from tests.storage import reading
 
@@ -31,8 +32,8 @@ def test_a_line_is_this():
 
 def test_lines_are_sorted_whatever_their_order(tmp_path):
     lines = [cdxj.line(row(f"http://{host}.example/", date)) for host in "bac" for date in (2000, 1000)]
-    cdxj.write(tmp_path / "one", lines)
-    cdxj.write(tmp_path / "two", reversed(lines))
+    cdxj.write(tmp_path / "one", Lines(lines))
+    cdxj.write(tmp_path / "two", Lines(reversed(lines)))
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert gzip.decompress((tmp_path / "one").read_bytes()).decode() == "".join(
         f"{each}\n" for each in sorted(lines)
@@ -47,7 +48,7 @@ def test_lines_are_sorted_whatever_their_order(tmp_path):
 def test_any_url_round_trips(tmp_path_factory, found):
     path = tmp_path_factory.mktemp("cdxj") / "x.cdxj.gz"
     rows = [row(f"http://example.org/{url}", date, status=status) for url, date, status in found]
-    cdxj.write(path, map(cdxj.line, rows))
+    cdxj.write(path, Lines(map(cdxj.line, rows)))
     assert sorted(map(cdxj.line, reading.rows(path))) == sorted(map(cdxj.line, rows))
     assert sorted(map(repr, reading.rows(path))) == sorted(map(repr, rows))
 
