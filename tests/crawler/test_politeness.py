@@ -197,7 +197,7 @@ def test_what_robots_rules_forbid_costs_no_delay(crawl, site):
 def test_a_site_that_refuses_again_and_again_is_left_alone(crawl, site):
     times = noting(site, lambda path: page("no", status="403 Forbidden"))
     crawl.seed(*(f"{site.url}/{spelled(n)}" for n in range(100)))
-    run_worker(crawl.config("w", min_delay_s=0.01, max_time_s=4.0))
+    run_worker(crawl.config("w", min_delay_s=0.01, max_time_s=10.0))
     assert len(times) == 9
     assert crawl.stats.held == 1
 
