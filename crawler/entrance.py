@@ -3,16 +3,27 @@
 Many hosts share an address, and the address is what our requests cost. So it has a delay of its own, shorter than
 that of a host, and the frontier keeps the line (`Frontier.enter`). What is asked here within some milliseconds is asked
 there in one call.
+
+The delay of an address is meant between requests, and a connection that has to be made first, or a loop that is busy,
+comes between entering and asking. So the frontier is told where that took longer than `LATE_S`: the delay begins anew.
 """
 
 import asyncio
+import time
+from collections.abc import Coroutine
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
+from core import ThresherError
 from crawler.wire import Enter, at_once
 from frontier import Frontier, Lease
 
 GATHER_S = 0.003
+LATE_S = 0.002
+"""Between what the frontier is asked and the request, its answer included."""
+REMEMBERED = 10_000
+"""Addresses that were entered and not asked; nobody came out of them, or not yet."""
 
 
 class Entrance:
@@ -24,10 +35,23 @@ class Entrance:
         self._asked: list[tuple[Lease, str]] = []
         self._answers: list[asyncio.Future[int]] = []
         self._asking: set[asyncio.Task[None]] = set()
+        self._entered: dict[str, float] = {}
+        self._late: set[str] = set()
 
     def of(self, lease: Lease) -> Enter:
         """Return what is to be asked before an exchange under a lease."""
         return partial(self._enter, lease) if self._delay_ms else at_once
+
+    def asked(self, address: str) -> None:
+        """A request is about to be sent to an address."""
+        if not self._delay_ms:
+            return
+        entered = self._entered.pop(address, None)
+        if entered is not None and time.monotonic() - entered <= LATE_S:
+            return
+        self._late.add(address)
+        if len(self._late) == 1:
+            self._begin(self._tell())
 
     async def elsewhere(self, lease: Lease, host: str) -> int:
         """Milliseconds after which a host may be asked that the lease is not of.
@@ -52,15 +76,24 @@ class Entrance:
         self._asked.append((lease, address))
         self._answers.append(answer)
         if len(self._asked) == 1:
-            task = asyncio.create_task(self._ask())
-            self._asking.add(task)
-            task.add_done_callback(self._asking.discard)
+            self._begin(self._ask())
         return await answer
+
+    def _begin(self, call: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(call)
+        self._asking.add(task)
+        task.add_done_callback(self._asking.discard)
+
+    async def _tell(self) -> None:
+        late, self._late = self._late, set()
+        with suppress(ThresherError):  # who asks the frontier next hears of it
+            await self._frontier.asked(late)
 
     async def _ask(self) -> None:
         await asyncio.sleep(GATHER_S)
         asked, self._asked = self._asked, []
         answers, self._answers = self._answers, []
+        begun = time.monotonic()
         try:
             waits = await self._frontier.enter_all(asked, self._delay_ms)
         except Exception as error:  # noqa: BLE001 - whatever it is, those who wait raise it
@@ -68,7 +101,11 @@ class Entrance:
                 if not answer.done():
                     answer.set_exception(error)
             return
-        for answer, wait in zip(answers, waits, strict=True):
+        if len(self._entered) > REMEMBERED:
+            self._entered.clear()
+        for (_, address), answer, wait in zip(asked, answers, waits, strict=True):
+            if not wait:
+                self._entered[address] = begun
             if not answer.done():  # who asked is gone
                 answer.set_result(wait)
 

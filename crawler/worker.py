@@ -140,6 +140,7 @@ async def _run(config: WorkerConfig) -> bool:
         pulse = Pulse(beat, worker=config.worker, ttl_s=config.ttl_s)
         await pulse.begin()
         beating = asyncio.create_task(pulse.run())
+        entrance = Entrance(frontier, round(config.min_ip_delay_s * 1000), round(config.min_delay_s * 1000))
         client = Client(
             user_agent=name,
             max_body=config.max_body,
@@ -150,9 +151,10 @@ async def _run(config: WorkerConfig) -> bool:
             proxy=config.proxy,
             cookies=config.cookies,
             auth=config.auth,
+            asked=entrance.asked,
         )
         try:
-            enough = await _crawl(config, frontier, archive, client, pulse)
+            enough = await _crawl(config, frontier, archive, client, entrance, pulse)
         finally:
             beating.cancel()
             await client.close()
@@ -165,7 +167,12 @@ async def _run(config: WorkerConfig) -> bool:
 
 
 async def _crawl(
-    config: WorkerConfig, frontier: Frontier, archive: Archive, client: Client, pulse: Pulse
+    config: WorkerConfig,
+    frontier: Frontier,
+    archive: Archive,
+    client: Client,
+    entrance: Entrance,
+    pulse: Pulse,
 ) -> bool:
     gate = Gate(frontier.flow)
     loop = Loop(
@@ -196,7 +203,6 @@ async def _crawl(
     _obey_signals(loop)
     settling = asyncio.create_task(settler.run())
     settling.add_done_callback(lambda _: loop.stop())
-    entrance = Entrance(frontier, round(config.min_ip_delay_s * 1000), round(config.min_delay_s * 1000))
     renderer = _renderer(config, frontier, client, entrance)
     steward = Steward(
         crawl=config.crawl,

@@ -9,7 +9,7 @@ import asyncio
 import re
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 from typing import Any, Self, TypeVar, cast
 
@@ -136,6 +136,13 @@ class Frontier:
                 parts.call(parts.of_address(address), "enter", address, delay_ms, lease.slot_ms)
                 for lease, address in asked
             ]
+        )
+
+    async def asked(self, addresses: Collection[str]) -> None:
+        """Say that these addresses are asked only now, later than they were entered: their delays begin anew."""
+        parts = self._partitions
+        await self._link.call(
+            [parts.call(parts.of_address(address), "asked", address) for address in addresses]
         )
 
     async def postpone(self, lease: Lease, wait_ms: int) -> bool:

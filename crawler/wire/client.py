@@ -66,8 +66,12 @@ class Client:
         proxy: str = "",
         cookies: bool = False,
         auth: Mapping[str, Mapping[str, Any]] | None = None,
+        asked: Callable[[str], None] | None = None,
     ) -> None:
-        """`InputError` where a name server, the proxy or what is told to a domain is written wrong."""
+        """`asked` is told each address when a request is about to be sent to it.
+
+        `InputError` where a name server, the proxy or what is told to a domain is written wrong.
+        """
         self._limits, self._clock_ms, self._allow = (
             Limits(max_body=max_body, timeout_s=timeout_s),
             clock_ms,
@@ -75,6 +79,7 @@ class Client:
         )
         self._common = common(user_agent)
         self._credentials = credentials(auth or {})
+        self._asked = asked
         self._cookies = Cookies(lambda: clock_ms() / 1000) if cookies else None
         self._proxy = proxies.parse(proxy) if proxy else None
         self._trust, self._record = Trust(tls), not verify_tls
@@ -220,6 +225,8 @@ class Client:
         self, exchange: _Exchange, connection: Connection, address: str, dialled: Dialled | None = None
     ) -> Capture | Heard:
         """Have the exchange; what was heard where no response came of it."""
+        if self._asked is not None:
+            self._asked(meant(address))
         started_ms, begun = self._clock_ms(), time.monotonic()
         try:
             heard = await connection.converse(exchange.asked, exchange.limits, exchange.left_s)

@@ -19,3 +19,13 @@ verb('enter', function(keys, args)
   call('HSET', c.prefix .. 'ips', args[1], pack('>I6I6', last, line))
   return wait
 end)
+
+-- args: an address that is asked only now, later than it was entered: its delay begins anew.
+verb('asked', function(keys, args)
+  local c = open(keys)
+  local text = call('HGET', c.prefix .. 'ips', args[1])
+  local last, line = 0, 0
+  if text then last, line = unpack_('>I6I6', text) end
+  call('HSET', c.prefix .. 'ips', args[1], pack('>I6I6', max(last, c.soon), line))
+  return 0
+end)

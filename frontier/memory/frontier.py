@@ -1,6 +1,6 @@
 """`MemoryFrontier`: the frontier's verbs on plain dictionaries of one process."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Self
 
 from core import InputError
@@ -22,7 +22,7 @@ from frontier.lease import (
 from frontier.memory.circuit import LONGEST_HOLD_MS, OWN, RETRY_MS, died_of, rest
 from frontier.memory.crawl import Crawl
 from frontier.memory.gate import Gate
-from frontier.memory.line import enter
+from frontier.memory.line import asked, enter
 from frontier.memory.living import Living
 from frontier.memory.settling import settle
 from frontier.robots import RobotsRecord, Rule
@@ -84,6 +84,11 @@ class MemoryFrontier:
     async def enter_all(self, asked: Sequence[tuple[Lease, str]], delay_ms: int) -> list[int]:
         """As `Frontier.enter_all`."""
         return [await self.enter(lease, address, delay_ms) for lease, address in asked]
+
+    async def asked(self, addresses: Collection[str]) -> None:
+        """As `Frontier.asked`."""
+        for address in addresses:
+            asked(self._crawl.addresses, address, self._clock())
 
     async def postpone(self, lease: Lease, wait_ms: int) -> bool:
         """As `Frontier.postpone`."""

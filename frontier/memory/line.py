@@ -1,4 +1,4 @@
-"""`enter`: who may ask an IP address now, and the line of those who wait. Pure, but for the addresses' own state.
+"""`enter` and `asked`: who may ask an IP address now, and the line of those who wait. Pure, but for the addresses' own state.
 
 1. Two that are let in are at least the delay apart.
 2. Who is told to wait has a place in the line, one delay behind the one before. When its time has come it goes before
@@ -18,3 +18,9 @@ def enter(addresses: dict[str, tuple[int, int]], address: str, delay: int, slot:
     end = max(end, last, now - delay) + delay
     addresses[address] = last, end
     return end - now
+
+
+def asked(addresses: dict[str, tuple[int, int]], address: str, now: int) -> None:
+    """It is asked only now, later than it was entered: its delay begins anew."""
+    last, end = addresses.get(address, (0, 0))
+    addresses[address] = max(last, now + 1), end

@@ -2,6 +2,7 @@
 
 import inspect
 import time
+from dataclasses import replace
 from itertools import count, pairwise
 
 import pytest
@@ -315,6 +316,19 @@ async def test_two_that_are_let_in_to_one_address_are_a_delay_apart(worker, foun
     assert await worker.frontier.enter(b, "192.0.2.2", SECOND) == 0
     assert await worker.frontier.enter(b, "192.0.2.1", SECOND) == SECOND + 1
     assert await worker.frontier.enter(c, "192.0.2.1", SECOND) == 2 * SECOND + 1
+
+
+async def test_the_delay_of_an_address_begins_anew_where_it_is_asked_later_than_it_was_entered(worker, found):
+    await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
+    a, b, c = await worker.pages()
+    assert await worker.frontier.enter(a, "192.0.2.1", SECOND) == 0
+    assert await worker.frontier.enter(b, "192.0.2.1", SECOND) == SECOND + 1  # has a place in the line
+    await worker.crawl.skip(600)
+    await worker.frontier.asked({"192.0.2.1", "192.0.2.9"})
+    assert await worker.frontier.enter(c, "192.0.2.9", SECOND) == SECOND + 1  # asked, and never entered
+    assert await worker.frontier.enter(replace(b, slot_ms=1), "192.0.2.1", SECOND) == SECOND + 1
+    await worker.crawl.skip(SECOND + 1)
+    assert await worker.frontier.enter(replace(b, slot_ms=1), "192.0.2.1", SECOND) == 0
 
 
 async def test_who_waits_for_an_address_comes_before_who_is_new(worker, found):

@@ -240,6 +240,8 @@ class Machine(RuleBasedStateMachine):
             if wait:
                 self.pair("postpone", pair, lambda lease: lease, wait)
                 return
+            if end.released:
+                self.pair("asked", pair, lambda _: {end.address})
         if end.released:
             asked = end.outcome is not Outcome.REFUSED
             self.pair(

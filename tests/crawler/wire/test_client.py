@@ -231,6 +231,21 @@ async def test_an_address_is_checked_when_it_is_connected_to_and_not_by_name(cli
         assert ip_address(found.peer).is_loopback
 
 
+@pytest.mark.parametrize("headers", [(), ("Connection: close",)])
+async def test_each_request_is_told_before_it_is_sent_over_a_kept_connection_and_a_new_one(client, headers):
+    happened = []
+
+    async def answer(reader, writer):
+        happened.append("request")
+        writer.write(page("x", *headers))
+        await writer.drain()
+
+    async with Server({"/": answer}).serve() as server, client(asked=happened.append) as asking:
+        for _ in range(3):
+            assert isinstance(await asking.get(canonical(f"{server.url}/")), Capture)
+    assert happened == ["127.0.0.1", "request"] * 3
+
+
 async def test_what_the_network_says_has_a_reason(client):
     async with client() as asking:
         assert (await asking.get(canonical("http://127.0.0.1:1/"))).reason == "refused"

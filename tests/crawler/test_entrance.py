@@ -1,0 +1,71 @@
+"""Who asks an address says so where that is later than the frontier was told."""
+
+import asyncio
+
+from core import Unavailable
+from crawler import entrance
+from crawler.entrance import Entrance
+from tests.crawler.leases import lease
+
+ADDRESS = "192.0.2.1"
+
+
+class Recorder:
+    """Lets everybody in, and remembers who is said to have been late."""
+
+    def __init__(self):
+        self.late = []
+
+    async def enter_all(self, asked, delay_ms):
+        return [0 for _ in asked]
+
+    async def asked(self, addresses):
+        self.late += addresses
+
+
+async def entered(delay_ms=100):
+    frontier = Recorder()
+    way = Entrance(frontier, delay_ms)
+    assert await way.of(lease("http://a.test/"))(ADDRESS) == 0
+    return way, frontier
+
+
+async def told(frontier):
+    await asyncio.sleep(0.01)
+    return frontier.late
+
+
+async def test_who_asks_at_once_says_nothing(monkeypatch):
+    monkeypatch.setattr(entrance, "LATE_S", 60.0)
+    way, frontier = await entered()
+    way.asked(ADDRESS)
+    assert await told(frontier) == []
+
+
+async def test_who_asks_late_or_again_says_so(monkeypatch):
+    monkeypatch.setattr(entrance, "LATE_S", 60.0)
+    way, frontier = await entered()
+    way.asked(ADDRESS)
+    way.asked(ADDRESS)  # once more, over another connection
+    assert await told(frontier) == [ADDRESS]
+    monkeypatch.setattr(entrance, "LATE_S", 0.0)
+    way, frontier = await entered()
+    way.asked(ADDRESS)
+    assert await told(frontier) == [ADDRESS]
+
+
+async def test_without_a_delay_nobody_is_told():
+    way, frontier = await entered(0)
+    way.asked(ADDRESS)
+    assert await told(frontier) == []
+
+
+async def test_a_frontier_that_is_away_is_told_by_who_asks_next():
+    way, frontier = await entered()
+
+    async def away(_):
+        raise Unavailable("Redis does not answer")
+
+    frontier.asked = away
+    way.asked(ADDRESS)
+    assert await told(frontier) == []
