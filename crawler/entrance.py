@@ -31,7 +31,9 @@ class Entrance:
 
     def __init__(self, frontier: Frontier, delay_ms: int, host_delay_ms: int = 0) -> None:
         """With a delay of 0 addresses have no line, and nothing is asked; so it is with hosts that are asked without a lease."""
-        self._frontier, self._delay_ms, self._host_delay_ms = frontier, delay_ms, host_delay_ms
+        self._frontier, self._delay_ms = frontier, delay_ms
+        self.host_delay_ms = host_delay_ms
+        """Between two requests to one host."""
         self._asked: list[tuple[Lease, str]] = []
         self._answers: list[asyncio.Future[int]] = []
         self._asking: set[asyncio.Task[None]] = set()
@@ -59,7 +61,7 @@ class Entrance:
         Those who come so are a delay apart. The host is held until a delay behind that, and the wait is a delay at least:
         so what ended before it was held is a delay away as well. Only what is under way there is not known.
         """
-        delay = self._host_delay_ms
+        delay = self.host_delay_ms
         if not delay:
             return 0
         (turn,) = await self._frontier.enter_all([(replace(lease, slot_ms=0), f"host {host}")], delay)
@@ -68,8 +70,8 @@ class Entrance:
 
     async def left(self, host: str) -> None:
         """An exchange without a lease is over."""
-        if self._host_delay_ms:
-            await self._frontier.hold(host, self._host_delay_ms)
+        if self.host_delay_ms:
+            await self._frontier.hold(host, self.host_delay_ms)
 
     async def _enter(self, lease: Lease, address: str) -> int:
         answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()

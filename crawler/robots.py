@@ -95,15 +95,8 @@ class Event:
 async def ask(client: Client, lease: Lease, entrance: Entrance) -> Event | Wait:
     """Fetch the robots.txt of a lease, redirects included; `Wait` where nothing was asked yet."""
     captures: list[Capture] = []
-    url, patience_ms, host = lease.url, PATIENCE_MS, lease.url.host
+    url, patience_ms = lease.url, PATIENCE_MS
     while True:
-        if url.host != host:
-            host = url.host
-            wait = await entrance.elsewhere(lease, host) if host != lease.url.host else 0
-            if wait > patience_ms:
-                return Event(captures=tuple(captures), answer=AskAgain(after_ms=wait, failed=False))
-            patience_ms -= wait
-            await asyncio.sleep(wait / 1000)
         found = await client.get(url, entrance.of(lease), max_body=LONGEST)
         if isinstance(found, Wait):
             if not captures:
@@ -114,8 +107,8 @@ async def ask(client: Client, lease: Lease, entrance: Entrance) -> Event | Wait:
             await asyncio.sleep(found.ms / 1000)
             lease = replace(lease, slot_ms=max(lease.slot_ms, 1))  # it has a place in the line now
             continue
-        if host != lease.url.host:
-            await entrance.left(host)
+        if url.host != lease.url.host:
+            await entrance.left(url.host)
         if isinstance(found, Failure):
             return Event(captures=tuple(captures), answer=of_failure(found, lease))
         captures.append(found)
@@ -123,6 +116,15 @@ async def ask(client: Client, lease: Lease, entrance: Entrance) -> Event | Wait:
         if further is None or len(captures) > HOPS:
             return Event(captures=tuple(captures), answer=_of_capture(found, lease))
         url = further
+        if url.host == lease.url.host:
+            # The lease holds the host, and lasts for this as well.
+            await asyncio.sleep(entrance.host_delay_ms / 1000)
+            continue
+        wait = await entrance.elsewhere(lease, url.host)
+        if wait > patience_ms:
+            return Event(captures=tuple(captures), answer=AskAgain(after_ms=wait, failed=False))
+        patience_ms -= wait
+        await asyncio.sleep(wait / 1000)
 
 
 def redirect(status: int, location: str | None, base: str) -> Url | None:

@@ -185,6 +185,20 @@ def test_a_port_that_is_closed_does_not_bury_another_of_its_host(crawl, site):
     assert stats.dead == 0
 
 
+def test_a_robots_txt_that_redirects_costs_a_delay_for_each_request(crawl, site):
+    times = noting(site, lambda path: page("here"))
+
+    async def moved(_, writer):
+        times.append(time.monotonic())
+        writer.write(b"HTTP/1.1 301 Moved\r\nLocation: /rules.txt\r\nContent-Length: 0\r\n\r\n")
+
+    site.answers["/robots.txt"] = moved
+    crawl.seed(f"{site.url}/0")
+    run_worker(crawl.config("w", min_delay_s=0.3))
+    assert len(times) == 3  # robots.txt, where it is, the page
+    assert all(two - one >= 0.3 for one, two in pairwise(times))
+
+
 def test_what_robots_rules_forbid_costs_no_delay(crawl, site):
     site.answers["/robots.txt"] = page("User-agent: *\nDisallow: /x", kind="text/plain")
     site.fallback = few(0)
