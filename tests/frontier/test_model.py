@@ -241,7 +241,7 @@ class Machine(RuleBasedStateMachine):
                 self.pair("postpone", pair, lambda lease: lease, wait)
                 return
             if end.released:
-                self.pair("asked", pair, lambda _: {end.address})
+                self.both("asked", {end.address})
         if end.released:
             asked = end.outcome is not Outcome.REFUSED
             self.pair(
