@@ -45,7 +45,7 @@ STALE_MS = 7 * KEPT_MS
 """How long after they were read rules hold that cannot be had again."""
 UNREACHABLE_MS = 3_600_000
 PATIENCE_MS = 30_000
-"""How long the redirects of a robots.txt wait for the turns of their addresses, in all."""
+"""How long the redirects of a robots.txt wait for the turns of hosts and addresses, in all, beside two delays for each."""
 BLOCKED = b"address_blocked"
 """Body of the record of an origin that the address guard keeps us from."""
 
@@ -95,7 +95,8 @@ class Event:
 async def ask(client: Client, lease: Lease, entrance: Entrance) -> Event | Wait:
     """Fetch the robots.txt of a lease, redirects included; `Wait` where nothing was asked yet."""
     captures: list[Capture] = []
-    url, patience_ms = lease.url, PATIENCE_MS
+    # A turn elsewhere takes two delays where nobody else waits for it: those are never too many.
+    url, patience_ms = lease.url, PATIENCE_MS + 2 * HOPS * entrance.host_delay_ms
     while True:
         found = await client.get(url, entrance.of(lease), max_body=LONGEST)
         if isinstance(found, Wait):

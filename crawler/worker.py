@@ -182,7 +182,7 @@ async def _crawl(
         worker=config.worker,
         concurrency=config.concurrency,
         lease_ms=round(config.timeout_s * 1000) * (TOTAL * HOPS + _renderings(config))
-        + round(config.min_delay_s * 1000) * HOPS
+        + round(config.min_delay_s * 1000) * 2 * HOPS
         + PATIENCE_MS
         + SETTLING_MS,
         min_delay_ms=round(config.min_delay_s * 1000),
