@@ -17,6 +17,10 @@ class Document:
     title: str
     date: str
     """Publication date as found on the page (ISO 8601), or empty."""
+    author: str = ""
+    """Who the page says has written it, names with `; ` between them, or empty."""
+    canonical_url: str = ""
+    """Address that the page calls its own (`rel=canonical`, `og:url`), absolute, or empty."""
     language: str
     """ISO 639 code that the text was recognised as, or empty."""
     declared_language: str
@@ -29,10 +33,19 @@ class Document:
     tdm_policy: str = ""
     """Address of the policy for text and data mining, as written, or empty."""
     mime: str
+    """What the bytes are (WHATWG MIME sniffing)."""
+    declared_mime: str = ""
+    """What the server or the input called them, without parameters, or empty."""
     charset: str
-    """Encoding the bytes were decoded with (WHATWG name)."""
+    """Encoding the bytes were decoded with (WHATWG name); empty for what is no text."""
+    charset_source: str = ""
+    """Who said so: `bom`, `header`, `meta` or `detected`; empty where there is no charset."""
+    truncated: str = ""
+    """Why the payload is not whole (WARC-Truncated, or what Common Crawl's index says), or empty."""
     extractor: str
     """`name@version` of what made the text."""
+    route: str = ""
+    """Which way through the extractor the page went, such as `article` or `listing`."""
     source: str
     """Name of the crawl or ingest."""
     external_id: str

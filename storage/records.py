@@ -7,9 +7,10 @@
 """
 
 import io
+import json
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import BinaryIO, NamedTuple
 
@@ -73,6 +74,8 @@ class ArchivedRecord:
     """Reason code of what is wrong with the record, or None."""
     resource_type: str = ""
     """WARC-Resource-Type: what a page wanted it for, where it is a part of one (`script`, `xhr`, ...)."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """WARC-JSON-Metadata: what the input said of a record that was brought in (`storage.inputs.entry.Fact`), texts alone."""
     revisit: Revisit | None = None
     """What a revisit record refers to, where it says it in the words of the standard; None of any other record."""
 
@@ -179,7 +182,22 @@ def _record(member: Member, file: str, limit: int) -> ArchivedRecord:
         ),
         problem=problem or found.problem,
         resource_type=_value(head, "WARC-Resource-Type"),
+        facts=_facts(_value(head, "WARC-JSON-Metadata")),
         revisit=_revisit(head) if kind == REVISIT else None,
+    )
+
+
+def _facts(written: str) -> dict[str, str]:
+    if not written:
+        return {}
+    try:
+        said = json.loads(written)
+    except (ValueError, RecursionError):
+        return {}
+    return (
+        {name: value for name, value in said.items() if isinstance(value, str)}
+        if isinstance(said, dict)
+        else {}
     )
 
 

@@ -55,7 +55,20 @@ DOCUMENTS = pa.schema(
         _column("record_offset", pa.int64()),
         _column("record_length", pa.int64()),
         _column("record_digest", pa.string()),
-        *(_column(name, pa.string()) for name in ("robots", "tdm_reservation", "tdm_policy")),
+        *(
+            _column(name, pa.string())
+            for name in (
+                "robots",
+                "tdm_reservation",
+                "tdm_policy",
+                "author",
+                "canonical_url",
+                "declared_mime",
+                "charset_source",
+                "truncated",
+                "route",
+            )
+        ),
     ]
 )
 """One `Document` a row."""

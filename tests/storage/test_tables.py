@@ -60,7 +60,8 @@ def test_documents_have_these_columns_and_no_nulls():
     assert table.column_names == [
         "id", "url", "text", "title", "date", "language", "declared_language", "license", "mime", "charset",
         "extractor", "source", "external_id", "fetched_at_ms", "record_file", "record_offset", "record_length",
-        "record_digest", "robots", "tdm_reservation", "tdm_policy",
+        "record_digest", "robots", "tdm_reservation", "tdm_policy", "author", "canonical_url",
+        "declared_mime", "charset_source", "truncated", "route",
     ]  # fmt: skip
     assert table.to_pylist()[0]["record_offset"] == 1
     assert not any(field.nullable for field in table.schema)

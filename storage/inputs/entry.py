@@ -1,0 +1,50 @@
+"""`Entry`: one record of an input, whatever it was made with, as it will lie in the archive.
+
+1. A reader gives one `Entry` or one `Unusable` for each record of its input, in their order, and counts both: `place` says
+   where to go on.
+2. It streams: memory is bounded by the longest record, and a record by `LONGEST`.
+3. A record that cannot be read is an `Unusable`; an input that is not what it says is an `InputError` that names the file
+   and the line.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import BinaryIO, Literal, TypeAlias
+
+LONGEST = 64 << 20
+"""Bytes of a payload."""
+
+Fact = Literal["id", "title", "author", "date", "language", "license", "from"]
+"""What an input may say of a record beside its text: its own id; what a page would say of itself; `from`: name of the
+input's file, as a person finds it again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One record that can be archived."""
+
+    place: int
+    """Number of the record in its input, from 0."""
+    uri: str
+    """Its URL; where it has none, `file:NAME#line=N` (RFC 5147), which no other record of the input has."""
+    mime: str
+    """Of the payload: `text/plain; charset=utf-8`, `text/html; charset=utf-8`, `text/x-wiki; charset=utf-8`, ..."""
+    payload: bytes
+    date_ms: int = 0
+    """When it was fetched, milliseconds since the epoch, UTC; 0 where the input does not say."""
+    facts: Mapping[Fact, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unusable:
+    """One record that is passed over, and counted."""
+
+    place: int
+    reason: str
+    """Reason code, such as `no_text`, `broken_json`, `too_long`."""
+    detail: str
+    """Where and what, for people: `line 7: Expecting value`."""
+
+
+Reader: TypeAlias = "Callable[[BinaryIO, str, int], Iterator[Entry | Unusable]]"
+"""`reader(file, name, first)`: the records from number `first` on; `name` is what errors and URIs call the file."""
