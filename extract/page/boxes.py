@@ -70,7 +70,7 @@ class Block:
         self.text = text
         """White space collapsed, lines that the page breaks kept; as it stands in a <pre>."""
         self.length = length
-        self.link = link if link < length else length
+        self.link = min(length, link)
         """Characters of it that are links."""
         self.commas = text.count(",") + (0 if text.isascii() else len(_COMMAS.findall(text)))
 
@@ -384,8 +384,8 @@ class Reader:
 
 def _name(box: Box, attributes: Mapping[str, str]) -> None:
     class_, id_ = attributes.get("class"), attributes.get("id")
-    if class_ or id_:
-        box.weight, unlikely, comments, box.sure = signs(class_ or "", id_ or "")
+    if (class_ or id_) and (said := signs(class_ or "", id_ or "")) is not None:
+        box.weight, unlikely, comments, box.sure = said
         if box.tag not in NEVER_UNLIKELY:
             box.unlikely, box.comments = unlikely, comments
     if "role" in attributes and attributes["role"] in UNLIKELY_ROLES:
@@ -393,9 +393,8 @@ def _name(box: Box, attributes: Mapping[str, str]) -> None:
 
 
 def _is_hidden(attributes: Mapping[str, str]) -> bool:
-    return (
+    return "hidden" in attributes or (
         ("style" in attributes and _HIDDEN.search(attributes["style"]) is not None)
-        or "hidden" in attributes
         or ("aria-hidden" in attributes and attributes["aria-hidden"] == "true")
     )
 
