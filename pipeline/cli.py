@@ -89,7 +89,9 @@ def init(
 
 @app.command()
 def seed(
-    file: Annotated[str, typer.Argument(help="File of URLs (list, CSV, sitemap; .gz, .zst), one URL, or -.")],
+    file: Annotated[
+        str, typer.Argument(help="File of URLs (list, CSV, sitemap, WAT; .gz, .zst), one URL, or -.")
+    ],
     crawl: CrawlOption = "main",
     scope: ScopeOption = "domain",
     depth: DepthOption = None,
@@ -98,6 +100,9 @@ def seed(
         str,
         typer.Option("--revisit", help="Visit again after a time such as 12h or 7d; each visit adapts it."),
     ] = "",
+    links: Annotated[
+        bool, typer.Option("--links", help="Of a WAT file, the links of its pages too.")
+    ] = False,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
@@ -117,7 +122,7 @@ def seed(
     revisit_s = milliseconds(revisit) // 1000 if revisit else 0
     plan = Plan(crawl=_name(crawl), scope=scope, max_depth=depth, priority=priority, revisit_s=revisit_s)
     refusals = Refusals()
-    seeded = run_seed(Project.at(project), file, plan, refusals.show)
+    seeded = run_seed(Project.at(project), file, plan, refusals.show, links=links)
     refusals.end()
     say(as_json, asdict(seeded), said.seeded_line(seeded, crawl))
 
