@@ -6,30 +6,43 @@ A WARC needs no Manifest to be read, so nothing is lost with one: records are co
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from storage import cdxj
+from storage.compression import stem
 from storage.lines import Lines
 from storage.manifest import Manifest, Output, fingerprint, manifest_name, put_output, seal, stored_digest
+from storage.provenance import recipe_said
 from storage.records import read
 from storage.store import Store
 from storage.unfinished import INDEX_SUFFIX, RECIPE, STEP, STEP_NAME
 
 GRACE_MS = 60_000
 """A file is sealed seconds after it was published; one that is older and has no seal has lost it."""
-ENDINGS = (".warc.gz", ".warc.zst", ".warc.lz4", ".warc")
 
 
-def contents(file: BinaryIO, name: str) -> tuple[Counter[str], Lines]:
-    """Records by type, and the index lines. Raises `InputError` for a file that is no WARC."""
-    counts: Counter[str] = Counter()
-    lines = Lines()
+class Contents(NamedTuple):
+    """What an archive file holds."""
+
+    counts: Counter[str]
+    """Records by type."""
+    lines: Lines
+    """Of its index."""
+    problems: Counter[str]
+    """Records by what is wrong with them."""
+
+
+def contents(file: BinaryIO, name: str) -> Contents:
+    """Read it from end to end. Raises `InputError` for a file that is no WARC."""
+    found = Contents(counts=Counter(), lines=Lines(), problems=Counter())
     for record in read(file, name=name):
-        counts[record.type] += 1
+        found.counts[record.type] += 1
+        if record.problem is not None:
+            found.problems[record.problem] += 1
         row = cdxj.row_of(record, record.ref)
         if row is not None:
-            lines.append(cdxj.line(row))
-    return counts, lines
+            found.lines.append(cdxj.line(row))
+    return found
 
 
 def unsealed(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
@@ -47,12 +60,14 @@ def unsealed(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
 def reseal(store: Store, name: str) -> Manifest:
     """Seal the archive file of that name. Raises `InputError` where it is no WARC."""
     part = _part(name)
-    source, _, stem = part.partition("/")
+    source, _, own = part.partition("/")
     with store.open(name) as file:
-        counts, lines = contents(file, name)
+        counts, lines, _ = contents(file, name)
+        recipe = recipe_said(file, source)
     index = put_output(store, f"warc/{part}{INDEX_SUFFIX}", len(lines), partial(cdxj.write, lines=lines))
     warc = Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=counts.total())
-    recipe = RECIPE if stem.startswith(f"{source}-") else {"ingested": name.rpartition("/")[2]}
+    if recipe is None:
+        recipe = RECIPE if own.startswith(f"{source}-") else {"ingested": name.rpartition("/")[2]}
     manifest = Manifest(
         step=STEP,
         part=part,
@@ -69,5 +84,5 @@ def reseal(store: Store, name: str) -> Manifest:
 
 def _part(name: str) -> str:
     """`source/stem` of an archive file; empty for an index."""
-    ending = next((ending for ending in ENDINGS if name.endswith(ending)), "")
-    return name.removeprefix("warc/").removesuffix(ending) if ending else ""
+    part = stem(name)
+    return part.removeprefix("warc/") if part != name else ""
