@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from extract.wikitext.names import link
+from extract.wikitext.quotes import unquoted
 from extract.wikitext.templates import Call, shown
 
 DEEPEST = 100
@@ -53,7 +54,7 @@ def resolved(text: str) -> str:
             templates += mark[0] == "{"
         elif mark == "]]" and len(stack) > 1 and not top.braces:
             stack.pop()
-            stack[-1].parts[-1].append(link(["".join(part) for part in top.parts]))
+            stack[-1].parts[-1].append(_alone(link(["".join(part) for part in top.parts])))
         elif mark[0] == "}" and templates:
             while not stack[-1].braces:
                 _leave_open(stack)
@@ -80,7 +81,7 @@ def _close(stack: list[_Open], braces: int) -> int:
     while braces > 1 and stack[-1].braces:
         inner = stack.pop()
         taken = 3 if min(inner.braces, braces) > 2 else 2
-        text = _default(inner) if taken == 3 else shown(_call(inner))
+        text = _default(inner) if taken == 3 else _alone(shown(_call(inner)))
         braces -= taken
         left = inner.braces - taken
         if left > 1:
@@ -91,6 +92,11 @@ def _close(stack: list[_Open], braces: int) -> int:
     if braces:
         stack[-1].add("}" * braces)
     return done
+
+
+def _alone(text: str) -> str:
+    """What a link or template shows, whose emphasis is no part of the quotes that are around it."""
+    return unquoted(text) if text.startswith("''") or text.endswith("''") else text
 
 
 def _default(parameter: _Open) -> str:

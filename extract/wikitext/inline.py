@@ -4,6 +4,7 @@ import re
 from html import unescape
 
 from extract.wikitext.marks import BREAK, GONE
+from extract.wikitext.quotes import unquoted
 
 PARAGRAPHS = frozenset(
     (
@@ -40,8 +41,6 @@ _EXTERNAL = re.compile(
 )
 _VARIANT = re.compile(r"-\{([^{}]*+)\}-")
 _SWITCH = re.compile(r"__(\w{3,40}?)__")
-_QUOTES = re.compile(r"'{2,}+")
-_BOLD_LINE = re.compile(r"^.*'''.*$", re.MULTILINE)
 _BETWEEN = rf"[\s{GONE},;:，；、/]*+"
 _EMPTY = re.compile(rf"[(（\[]({_BETWEEN})[)）\]]")
 _EMPTY_FIRST = re.compile(rf"([(（])({_BETWEEN})")
@@ -59,14 +58,10 @@ def plain(text: str, *, markdown: bool) -> str:
     text = _BLANKS.sub(" ", text.replace("&nbsp;", " ").replace("\xa0", " "))
     if "-{" in text:
         text = _VARIANT.sub(lambda found: _variant(found[1]), text)
+    text = unquoted(text)
     if "<" in text:
         text = _untagged(_with_breaks(text), markdown=markdown)
     text = _EXTERNAL.sub(lambda found: found[1].strip() or GONE, text)
-    if "'''" in text:
-        text = _BOLD_LINE.sub(lambda found: _with_apostrophe(found[0]), text)
-    text = _QUOTES.sub(
-        lambda found: {2: "", 3: "", 4: "'", 5: ""}.get(n := len(found[0]), "'" * (n - 5)), text
-    )
     if "__" in text:
         text = _SWITCH.sub(lambda found: found[0] if _is_word(found[1]) else GONE, text)
     if GONE in text:
@@ -91,32 +86,6 @@ def _variant(written: str) -> str:
     first = rest.split(";", 1)[0]
     _, colon, form = first.partition(":")
     return form.strip() if colon and ";" in rest else rest
-
-
-def _with_apostrophe(line: str) -> str:
-    """The line with `l'''Odyssée''` read as an apostrophe and italics, as MediaWiki does (Parser::doQuotes).
-
-    It does so where neither bold nor italic marks come in pairs, at the first `'''` that follows a word of one letter, else
-    a longer word, else a blank.
-    """
-    runs = list(_QUOTES.finditer(line))
-    sizes = [min(len(run[0]), 5) for run in runs]  # four are an apostrophe and three
-    bold = [run for run, size in zip(runs, sizes, strict=True) if len(run[0]) == size == 3]
-    if (
-        sum(size != 2 for size in sizes) % 2 == 0
-        or sum(size in (2, 5) for size in sizes) % 2 == 0
-        or not bold
-    ):
-        return line
-    where = min(bold, key=lambda run: _rank(line[max(0, run.start() - 2) : run.start()]))
-    return f"{line[: where.start()]}'{line[where.end() :]}"
-
-
-def _rank(before: str) -> int:
-    """Of the two characters in front of `'''`."""
-    if before.endswith(" "):
-        return 2
-    return 0 if before[:-1] == " " else 1
 
 
 def _is_word(name: str) -> bool:
