@@ -242,22 +242,38 @@ def rescrape(
 @app.command()
 def ingest(
     name: Annotated[str, typer.Argument(help="Name of the source to make.")],
-    warc: Annotated[list[Path], typer.Argument(help="WARC files (.warc, .warc.gz, .warc.zst, .warc.lz4).")],
+    inputs: Annotated[
+        list[str], typer.Argument(metavar="INPUT...", help="Files, directories, or s3://BUCKET/PREFIX.")
+    ],
+    text_column: Annotated[str, typer.Option(help="Column of a table that holds the text.")] = "",
+    html_column: Annotated[str, typer.Option(help="Column that holds the HTML of a page.")] = "",
+    url_column: Annotated[str, typer.Option(help="Column that holds its URL.")] = "",
+    id_column: Annotated[str, typer.Option(help="Column that holds the input's own id.")] = "",
+    by_line: Annotated[
+        bool, typer.Option("--by-line", help="A plain text has a document a line, and is not one itself.")
+    ] = False,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring in WARC files made elsewhere.
+    """Bring in what was made elsewhere: archives, tables, texts.
+
+    WARC, WAT, WET, ARC and WACZ; JSON lines, CSV, Parquet and Arrow; plain text, HTML, PDF; tar files of them.
+    Plain, or compressed with gzip or Zstandard.
 
     \b
     Example:
       thresher ingest cc CC-MAIN-*.warc.gz
+      thresher ingest books texts/ more.jsonl.zst --text-column body
     """
-    from pipeline.ingest import ingest as run_ingest
+    from pipeline.brought import run_ingest
+    from pipeline.ingest import Ways
     from pipeline.project import Project
+    from storage.inputs.columns import Columns
 
-    found = run_ingest(Project.at(project).store, _name(name), warc)
-    line = f"{name}: {found.added} files added, {found.known} known; {found.responses:,} responses in them"
-    say(as_json, asdict(found), line)
+    columns = Columns(text=text_column, html=html_column, url=url_column, id=id_column)
+    run_ingest(
+        Project.at(project).store, _name(name), inputs, Ways(columns=columns, by_line=by_line), as_json
+    )
 
 
 @app.command()
