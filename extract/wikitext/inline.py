@@ -68,7 +68,8 @@ def plain(text: str, *, markdown: bool) -> str:
         text = _EMPTY.sub(lambda found: GONE if GONE in found[1] else found[0], text)
         text = _EMPTY_FIRST.sub(lambda found: found[1] if GONE in found[2] else found[0], text)
         text = _COMMA_LAST.sub("", _EMPTY_LAST.sub(GONE, text))
-        text = _GONE_BEHIND.sub("", _GONE_BEFORE.sub("", _GONE_LINE.sub("", text))).replace(GONE, "")
+        text = _GONE_BEHIND.sub("", _GONE_BEFORE.sub("", _GONE_LINE.sub("", text)))
+        text = text.replace(f"|{GONE}", "| ").replace(GONE, "")  # a cell may hold nothing else
     return text
 
 

@@ -8,7 +8,7 @@ from extract.wikitext.marks import BREAK
 _LAYOUT = re.compile(
     r"\b(?:infobox|navbox|sidebar|metadata|noprint|ambox|toc|vertical-navbox|sisterproject)", re.IGNORECASE
 )
-_ATTRIBUTES = re.compile(r"""(?:\s*+[a-z-]{2,20}\s*+=\s*+(?:"[^"]*+"|[\w#%.]++))++\s*+""", re.IGNORECASE)
+_ATTRIBUTES = re.compile(r"""(?:\s*+[a-z-]{2,20}\s*+=\s*+(?:"[^"]*+"|[\w#%.:;-]++))++\s*+""", re.IGNORECASE)
 _ITEM = re.compile(r"^[*#:;]++[ \t]*+")
 
 

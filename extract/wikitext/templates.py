@@ -168,6 +168,7 @@ _ROWS: tuple[tuple[str, Rule], ...] = (
         ),
         _argument("1", "text", "content", "s", "t"),
     ),
+    ("ipa api", _last),
     ("resize font_color fontcolor color colour background_color", _last),
     ("lang langue native_name язык lengua idioma lingua taal język transl transliteration tlit", _language),
     ("nihongo nihongo2 nihongo3", _argument("1", "2", "3")),

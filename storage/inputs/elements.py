@@ -17,8 +17,7 @@ from xml.parsers import expat
 
 from core import InputError
 from storage.inputs.entry import LONGEST, Unusable
-from storage.inputs.unpacked import Damaged, unpacked
-from storage.members import CUT_OFF
+from storage.members import CUT_OFF, PIECE
 
 LONGEST_HEAD = 1 << 20
 """Bytes in front of the first element: a dump of the English Wikipedia has 4 KB."""
@@ -54,53 +53,39 @@ def elements(
 ) -> tuple[bytes, Iterator[Element | Unusable]]:
     """What stands in front of the first element, and the elements: `begin` is how each begins (`<page>`).
 
-    Behind the last whole element comes an `Unusable` where the root element does not end (`cut_off`, or what is wrong
-    with the compression), or where something follows it. Raises `InputError` where none begins in a MiB.
+    Behind the last whole element comes an `Unusable` where the root element does not end (`cut_off`), or where something
+    follows it. Raises `InputError` where none begins in a MiB.
     """
-    chunks, end = unpacked(file), f"</{root}".encode()
-    buffer, trouble = bytearray(), ""
+    buffer, end = bytearray(), f"</{root}".encode()
     while (first := buffer.find(begin)) < 0 and end not in buffer:
         if len(buffer) > LONGEST_HEAD:
             raise InputError(f"{name} is no dump: nothing begins with {begin.decode()} in its first MiB")
-        try:
-            buffer += next(chunks, b"") or _cut()
-        except Damaged as damage:
-            trouble = str(damage)
+        if not (piece := file.read(PIECE)):
             break
-    last = buffer.find(end)
-    at = min((place for place in (first, last) if place >= 0), default=len(buffer))
+        buffer += piece
+    at = min((place for place in (first, buffer.find(end)) if place >= 0), default=len(buffer))
     head = bytes(buffer[:at])
     del buffer[:at]
-    return head, _elements(chunks, buffer, len(head), trouble, begin, end, limit)
-
-
-def _cut() -> bytes:
-    raise Damaged(CUT_OFF)
+    return head, _elements(iter(lambda: file.read(PIECE), b""), buffer, len(head), begin, end, limit)
 
 
 def _elements(
-    chunks: Iterator[bytes],
-    buffer: bytearray,
-    offset: int,
-    trouble: str,
-    begin: bytes,
-    end: bytes,
-    limit: int,
+    pieces: Iterator[bytes], buffer: bytearray, offset: int, begin: bytes, end: bytes, limit: int
 ) -> Iterator[Element | Unusable]:
     number, searched, long = 0, 1, 0  # `long`: bytes of an element that is too long, and already let go
+    is_cut = False
     while not buffer.startswith(end) or long:
         after = buffer.find(begin, searched)
         last = buffer.find(end, searched, after if after >= 0 else len(buffer))
-        if (stop := last if last >= 0 else after) < 0 and not trouble:
+        if (stop := last if last >= 0 else after) < 0 and not is_cut:
             searched = max(1, len(buffer) - max(len(begin), len(end)) + 1)
             if len(buffer) > limit:
                 long += searched
                 del buffer[:searched]
                 searched = 0
-            try:
-                buffer += next(chunks, b"") or _cut()
-            except Damaged as damage:
-                trouble = str(damage)
+            piece = next(pieces, b"")
+            buffer += piece
+            is_cut = not piece
             continue
         stop = len(buffer) if stop < 0 else stop
         if stop + long:
@@ -110,27 +95,24 @@ def _elements(
         offset += stop + long
         del buffer[:stop]
         searched, long = 1, 0
-        if trouble and not buffer:
-            yield Unusable(place=number, reason=trouble, detail=f"the file ends at byte {offset} unpacked")
+        if is_cut and not buffer:
+            yield Unusable(place=number, reason=CUT_OFF, detail=f"it ends at byte {offset} unpacked")
             return
-    yield from _beyond(chunks, buffer, end, number, offset)
+    beyond = _beyond(pieces, buffer)
+    if beyond is not None:
+        yield Unusable(place=number, reason=beyond, detail=f"at byte {offset} unpacked")
 
 
-def _beyond(
-    chunks: Iterator[bytes], buffer: bytearray, end: bytes, number: int, offset: int
-) -> Iterator[Unusable]:
-    """What follows the end of the root element: blanks, or else an `Unusable`."""
-    try:
-        while b">" not in buffer:
-            buffer += next(chunks, b"") or _cut()
-        rest = buffer[buffer.index(b">") + 1 :]
-        while not rest.strip():
-            if not (rest := bytearray(next(chunks, b""))):
-                return
-        why = BEYOND
-    except Damaged as damage:
-        why = str(damage)
-    yield Unusable(place=number, reason=why, detail=f"behind {end.decode()}> at byte {offset} unpacked")
+def _beyond(pieces: Iterator[bytes], buffer: bytearray) -> str | None:
+    """What is wrong behind the beginning of the root element's end: nothing, where it ends and blanks follow."""
+    while b">" not in buffer:
+        if not (piece := next(pieces, b"")):
+            return CUT_OFF
+        buffer += piece
+    rest: bytes | bytearray = buffer[buffer.index(b">") + 1 :]
+    while rest and not rest.strip():
+        rest = next(pieces, b"")
+    return BEYOND if rest else None
 
 
 def parse(xml: bytes, start: Start | None = None, text: Text | None = None) -> str | None:

@@ -35,7 +35,7 @@ HOST = re.compile(
     r"|(?:meta\.)?mathoverflow\.net)",
     re.IGNORECASE,
 )
-"""A site of the network in the name of a folder or file: `unix.stackexchange.com/Posts.xml`."""
+"""A site of the network, as folders and files of its dump are called: `unix.stackexchange.com/Posts.xml`."""
 LANGUAGES = re.compile(r"(?:meta\.)?(es|ja|pt|ru)\.(?:meta\.)?stackoverflow\.com")
 LICENSES = (
     ("2018-05-02", "4.0"),
@@ -106,7 +106,7 @@ def is_dump(head: bytes) -> bool:
 def read(
     file: BinaryIO, name: str, first: int = 0, *, host: str = "", limit: int = LONGEST
 ) -> Iterator[Entry | Unusable]:
-    """The questions of a Posts.xml, plain or in gzip, bzip2 or Zstandard, from number `first` on.
+    """The questions of a Posts.xml, from number `first` on.
 
     `host` is the site's, where `name` does not have it in it. `limit` is of a row, and of a question with its answers.
     Raises `InputError` where it is no such file, or nothing says of which site.
@@ -115,8 +115,8 @@ def read(
     site = host or (found[0].lower() if found else "")
     if not site:
         raise InputError(
-            f"{name} does not say of which site it is: put it into a folder named like the site, such as"
-            " unix.stackexchange.com/"
+            f"{name} does not say of which site it is: give --site HOST, or put it into a folder"
+            " named like the site, such as unix.stackexchange.com/"
         )
     head, rows = elements(file, name, root="posts", begin=b"<row ", limit=limit)
     if not is_dump(head):

@@ -16,7 +16,8 @@ from urllib.parse import quote, urlsplit
 
 from core import InputError
 from storage.inputs.elements import BROKEN_XML, TOO_LONG, Element, elements, parse, parse_head
-from storage.inputs.entry import LONGEST, Entry, Fact, Unusable
+from storage.inputs.entry import LONGEST, Entry, Unusable
+from storage.warc import Fact
 
 MIME = "text/x-wiki; charset=utf-8"
 ARTICLES = frozenset({0})
@@ -98,7 +99,7 @@ def read(
     namespaces: Container[int] = ARTICLES,
     limit: int = LONGEST,
 ) -> Iterator[Entry | Unusable]:
-    """The pages of a dump, plain or in gzip, bzip2 or Zstandard, from number `first` on.
+    """The pages of a dump, from number `first` on.
 
     `limit` is of a page as it stands in the dump. Raises `InputError` where it is no dump, or does not say of which wiki.
     """

@@ -2,16 +2,35 @@
 
 import bz2
 import gzip
+import io
+from functools import partial
 from html import escape
 
 import zstandard
 
+from storage.inputs.entry import Unusable
+from storage.inputs.kinds import Kind, items
+
+ENDS = ("broken_xml", "cut_off", "broken_compression")
 PACKED = {
     "plain": bytes,
     "gzip": lambda data: gzip.compress(data, mtime=0),
     "bzip2": bz2.compress,
     "zstd": zstandard.ZstdCompressor(write_checksum=True).compress,
 }
+
+
+def read(reader, data, name, first=0, **options):
+    """What is brought in of a file, packed or not."""
+    kind = Kind(name="dump@1", read=partial(reader, **options))
+    return list(items(io.BytesIO(data), name, kind, first))
+
+
+def without_end(found):
+    """What is in front of the damage."""
+    while found and isinstance(found[-1], Unusable) and found[-1].reason in ENDS:
+        found = found[:-1]
+    return found
 
 
 def head(base="https://en.wikipedia.org/wiki/Main_Page", language="en", version="0.11"):
