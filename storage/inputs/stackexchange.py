@@ -4,7 +4,7 @@
    Rows that are no question and no answer, and answers whose question the file lacks, are `Unusable`.
 2. Rows are joined in an SQLite database that is deleted by the system when the reader ends, however it ends: a question's
    answers may follow years behind it. Memory is the database's cache and one question; the disk (`TMPDIR`) holds the posts,
-   packed, about a quarter of the file.
+   packed, in less than half of what the file has.
 3. The order: what is wrong with single rows as they come, then questions by number, each answer without a question in the
    place of its question, then how the file ended. The file is read from its beginning, whatever `first` is; the questions in
    front of it are not made.
