@@ -29,8 +29,10 @@ SHARE_ALIKE = re.compile(
 )
 """Hosts that have that licence: Wikinews and Wikidata have others."""
 MANY_LANGUAGES = re.compile(
-    r"(?:www|commons|meta|species|incubator|outreach|wikimania|beta|sources)\.|wikisource\.org"
+    r"(?:commons|meta|species|incubator|outreach|wikimania|foundation)\.wikimedia\.org"
+    r"|www\.(?:wikidata|wikifunctions|mediawiki)\.org|beta\.wikiversity\.org|(?:www\.|mul\.)?wikisource\.org"
 )
+"""Hosts whose pages are in other languages than the one that their dumps declare."""
 UNESCAPED = ";@$!*(),/~:"
 """What MediaWiki's wfUrlencode leaves as it is in a title, beside letters, digits and `-_.`."""
 WIKITEXT = "wikitext"
@@ -175,7 +177,7 @@ def _wiki(head: bytes, name: str) -> _Wiki:
     return _Wiki(
         prefix=_prefix(main_page),
         facts={
-            "language": "" if MANY_LANGUAGES.match(host) else "".join(language),
+            "language": "" if MANY_LANGUAGES.fullmatch(host) else "".join(language),
             "license": LICENSE if SHARE_ALIKE.fullmatch(host) else "",
             "from": name,
         },

@@ -70,6 +70,8 @@ def test_what_stands_in_a_title_is_written_as_mediawiki_writes_it():
         ("https://de.wikipedia.org/wiki/Wikipedia:Hauptseite", "https://de.wikipedia.org/wiki/A", True, "x"),
         ("https://fr.wikisource.org/wiki/A/B", "https://fr.wikisource.org/wiki/A", True, "x"),
         ("https://commons.wikimedia.org/wiki/Main_Page", "https://commons.wikimedia.org/wiki/A", True, ""),
+        ("https://www.wikidata.org/wiki/Main", "https://www.wikidata.org/wiki/A", False, ""),
+        ("https://www.example.org/wiki/Main", "https://www.example.org/wiki/A", False, "x"),
         ("https://en.wikinews.org/wiki/Main_Page", "https://en.wikinews.org/wiki/A", False, "x"),
         ("http://wiki.example.org/index.php/Main", "http://wiki.example.org/index.php/A", False, "x"),
         (
