@@ -29,7 +29,7 @@ from extract import Skip
 from extract.wikitext import extract
 from storage.inputs.entry import Entry
 from storage.inputs.kinds import items, kind_of, kinds
-from tests.storage.inputs.dumps import head, page, revision
+from tests.storage.dumps import head, page, revision
 
 TEXT = (
     "the of a and in to lamp tower keeper harbour sea storm boat was were by from stone light hour book night town "
@@ -74,7 +74,7 @@ def main() -> None:
             extracting += began - now
             count, size = count + 1, size + len(entry.payload)
             texts += not isinstance(found, Skip)
-            characters += 0 if isinstance(found, Skip) else len(found)
+            characters += 0 if isinstance(found, Skip) else len(found.text)
             if len(kept) < args.peer_pages:
                 kept.append(entry.payload)
         rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10

@@ -12,6 +12,7 @@
 
 import re
 
+from extract.extracted import Extracted
 from extract.skip import Skip
 from extract.wikitext.aside import back, set_aside
 from extract.wikitext.blocks import blocks
@@ -19,15 +20,16 @@ from extract.wikitext.braces import resolved
 from extract.wikitext.inline import finished, plain
 from extract.wikitext.names import is_redirect
 
-__all__ = ["LONGEST", "extract"]
+__all__ = ["EXTRACTOR", "LONGEST", "extract"]
 
+EXTRACTOR = "wikitext@1"
 LONGEST = 8 << 20
 """Bytes: four times what MediaWiki takes ($wgMaxArticleSize, 2 MiB)."""
 CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 """Left out: no text has them, and some serve as marks here (`marks`)."""
 
 
-def extract(payload: bytes, *, markdown: bool = False) -> str | Skip:
+def extract(payload: bytes, *, markdown: bool = False) -> Extracted | Skip:
     """The text of a page whose wikitext is `payload`, UTF-8; paragraphs and other blocks are apart by a blank line.
 
     Plain: headings are lines, items begin with `- ` or `1. `, rows are lines with ` | ` between cells, code and TeX stand as
@@ -45,4 +47,5 @@ def extract(payload: bytes, *, markdown: bool = False) -> str | Skip:
         return Skip(reason="no_text")
     text, kept = set_aside(text, markdown=markdown)
     text = blocks(plain(resolved(text), markdown=markdown), markdown=markdown)
-    return back(finished(text), kept).strip() or Skip(reason="no_text")
+    text = back(finished(text), kept).strip()
+    return Extracted(text=text, extractor=EXTRACTOR, route="wikitext") if text else Skip(reason="no_text")

@@ -44,6 +44,8 @@ LICENSES = (
 )
 """Day from which a version of CC BY-SA holds (https://stackoverflow.com/help/licensing)."""
 VERSION = re.compile(r"CC BY-SA (\d\.\d)")
+LONGEST_TITLE = 300
+"""Characters: twice what a question may have."""
 QUESTION, ANSWER = "1", "2"
 CACHE_KIB = 16 << 10
 """Of the database's pages in memory."""
@@ -233,11 +235,11 @@ def _entry(posts: tuple[_Post, ...], dump: _Dump, place: int) -> Entry:
         date_ms=max(_milliseconds(post.edited) for post in posts),
         facts={
             "id": str(question.id),
-            "title": question.title,
-            "date": question.created[:10] if _milliseconds(question.created) else "",
-            "language": language[1] if language else "",
             "license": license_,
             "from": dump.name,
+            **({"title": question.title[:LONGEST_TITLE]} if question.title else {}),
+            **({"date": question.created[:10]} if _milliseconds(question.created) else {}),
+            **({"language": language[1]} if language else {}),
         },
     )
 

@@ -33,11 +33,17 @@ MANY_LANGUAGES = re.compile(
     r"|www\.(?:wikidata|wikifunctions|mediawiki)\.org|beta\.wikiversity\.org|(?:www\.|mul\.)?wikisource\.org"
 )
 """Hosts whose pages are in other languages than the one that their dumps declare."""
+LONGEST_TITLE = 512
+"""Bytes: twice what MediaWiki takes, which counts them without the namespace."""
+LONGEST_PREFIX = 1000
+"""Characters of a URL in front of the title."""
 UNESCAPED = ";@$!*(),/~:"
 """What MediaWiki's wfUrlencode leaves as it is in a title, beside letters, digits and `-_.`."""
 WIKITEXT = "wikitext"
 
 _ROOT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?<mediawiki[\s>]")
+_NUMBER = re.compile(r"\d{1,18}", re.ASCII)
+_LANGUAGE = re.compile(r"[A-Za-z0-9-]{1,35}")  # RFC 5646, section 4.4.1
 _REVISION = ("page", "revision")
 
 
@@ -131,19 +137,25 @@ def _record(page: Element, wiki: _Wiki, namespaces: Container[int]) -> Entry | U
         mime=MIME,
         payload=text.encode(),
         date_ms=date_ms,
-        facts={
-            "id": found.id,
-            "title": found.title,
-            "date": found.timestamp[:10] if date_ms else "",
-            **wiki.facts,
-        },
+        facts=_said(
+            {
+                "id": found.id if _NUMBER.fullmatch(found.id) else "",
+                "title": found.title,
+                "date": found.timestamp[:10] if date_ms else "",
+                **wiki.facts,
+            }
+        ),
     )
 
 
+def _said(facts: Mapping[Fact, str]) -> dict[Fact, str]:
+    return {fact: said for fact, said in facts.items() if said}
+
+
 def _unusable(page: _Page, text: str, namespaces: Container[int]) -> str | None:
-    if not page.title:
+    if not 0 < len(page.title.encode()) <= LONGEST_TITLE:
         return "no_title"
-    if not page.namespace.isdecimal() or int(page.namespace) not in namespaces:
+    if not _NUMBER.fullmatch(page.namespace) or int(page.namespace) not in namespaces:
         return "other_namespace"
     if page.is_redirect:
         return "redirect"
@@ -172,12 +184,14 @@ def _wiki(head: bytes, name: str) -> _Wiki:
     parse_head(head, name, start, hear)
     main_page = "".join(base).strip()
     host = _host(main_page)
-    if not host:
+    if not host or len(main_page) > LONGEST_PREFIX:
         raise InputError(f"{name} does not say of which wiki it is: no <base> with a URL in its <siteinfo>")
     return _Wiki(
         prefix=_prefix(main_page),
         facts={
-            "language": "" if MANY_LANGUAGES.fullmatch(host) else "".join(language),
+            "language": ""
+            if MANY_LANGUAGES.fullmatch(host)
+            else next(filter(_LANGUAGE.fullmatch, language), ""),
             "license": LICENSE if SHARE_ALIKE.fullmatch(host) else "",
             "from": name,
         },

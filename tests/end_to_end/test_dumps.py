@@ -4,7 +4,7 @@ import bz2
 import json
 
 from storage.records import read
-from tests.storage.inputs.dumps import page, posts, revision, row, wiki
+from tests.storage.dumps import page, posts, revision, row, wiki
 
 WIKI = wiki(
     page("Harbour light", revision("A '''harbour light''' shows the way in."), id_=12),

@@ -10,8 +10,8 @@ from core import InputError
 from storage.inputs import wikipedia
 from storage.inputs.elements import parse_head
 from storage.inputs.entry import Entry, Unusable
-from tests.storage.inputs import dumps
-from tests.storage.inputs.dumps import PACKED, head, page, revision, wiki
+from tests.storage import dumps
+from tests.storage.dumps import PACKED, head, page, revision, wiki
 
 PAGES = [
     page("Harbour light", revision("A '''harbour light''' shows < & > \U0001f6a2."), id_=12),
@@ -92,8 +92,8 @@ def test_what_stands_in_a_title_is_written_as_mediawiki_writes_it():
 def test_the_wiki_is_the_one_that_the_head_names(base, uri, license_, language):
     (article,) = read(wiki(page("A", revision("text")), base=base, language="x"))
     assert article.uri == uri
-    assert bool(article.facts["license"]) is license_
-    assert article.facts["language"] == language
+    assert ("license" in article.facts) is license_
+    assert article.facts.get("language", "") == language
 
 
 @pytest.mark.parametrize("version", ["0.3", "0.10", "0.11"])
@@ -157,6 +157,16 @@ def test_a_page_without_an_end_costs_itself():
         page("C", revision("c")),
     ]
     assert reasons(read(wiki(*pages))) == [None, "broken_xml", None]
+
+
+def test_what_no_page_has_is_not_taken_for_a_fact():
+    long = "9" * 5000
+    assert reasons(read(wiki(page("A", revision("a"), ns=long), page("B" * 600, revision("b"))))) == [
+        "other_namespace",
+        "no_title",
+    ]
+    (article,) = read(wiki(page("A", revision("a", timestamp="yesterday"), id_=long), language="x y"))
+    assert (article.date_ms, set(article.facts)) == (0, {"title", "license", "from"})
 
 
 def test_entities_are_not_expanded_and_nothing_is_fetched():
