@@ -246,14 +246,14 @@ def _entry(posts: tuple[_Post, ...], dump: _Dump, place: int) -> Entry:
 
 def _page(posts: tuple[_Post, ...], license_: str) -> str:
     title, tags = escape(posts[0].title), escape(posts[0].tags)
-    sections = "".join(
-        f'<section class="{"answer" if number else "question"}">\n{_unpacked(post)}</section>\n'
+    articles = "".join(
+        f'<article class="{"answer" if number else "question"}">\n{_unpacked(post)}</article>\n'
         for number, post in enumerate(posts)
     )
     return (
         f'<!DOCTYPE html>\n<html><head><meta charset="utf-8"><title>{title}</title>\n'
         f'<meta name="keywords" content="{tags}"><link rel="license" href="{license_}"></head>\n'
-        f"<body><article>\n<h1>{title}</h1>\n{sections}</article></body></html>\n"
+        f"<body><main>\n<h1>{title}</h1>\n{articles}</main></body></html>\n"
     )
 
 

@@ -48,12 +48,12 @@ def test_a_question_stands_in_front_of_its_answers_the_accepted_one_first_then_b
         '<!DOCTYPE html>\n<html><head><meta charset="utf-8"><title>How to &lt;moor&gt; &amp; go?</title>\n'
         '<meta name="keywords" content="rope, harbour-2">'
         '<link rel="license" href="https://creativecommons.org/licenses/by-sa/4.0"></head>\n'
-        "<body><article>\n<h1>How to &lt;moor&gt; &amp; go?</h1>\n"
-        '<section class="question">\n<p>How?</p></section>\n'
-        '<section class="answer">\n<p>Accepted &amp; low</p></section>\n'
-        '<section class="answer">\n<p>Forty</p></section>\n'
-        '<section class="answer">\n<p>Twelve</p></section>\n'
-        "</article></body></html>\n"
+        "<body><main>\n<h1>How to &lt;moor&gt; &amp; go?</h1>\n"
+        '<article class="question">\n<p>How?</p></article>\n'
+        '<article class="answer">\n<p>Accepted &amp; low</p></article>\n'
+        '<article class="answer">\n<p>Forty</p></article>\n'
+        '<article class="answer">\n<p>Twelve</p></article>\n'
+        "</main></body></html>\n"
     )
 
 
@@ -139,7 +139,7 @@ def test_what_is_in_front_of_a_cut_is_read_whereever_it_is(packed):
             assert NAME in str(error)  # noqa: PT017 - a cut in the head may be told or not
             continue
         assert dumps.without_end(found) != found or end > len(data) - 20
-        seen.add(sum(item.payload.count(b"<section") for item in found if not isinstance(item, Unusable)))
+        seen.add(sum(item.payload.count(b"<article") for item in found if not isinstance(item, Unusable)))
     if packed == "plain":
         assert seen == set(range(8))
 
@@ -161,7 +161,7 @@ def test_a_broken_row_costs_itself():
 def test_a_question_that_is_there_twice_is_taken_once():
     found = read(posts(row(1, Title="A"), row(1, Title="B"), row(2, 2, ParentId=1)))
     assert summary(found) == ["same_id", "1"]
-    assert found[1].payload.count(b"<section") == 2
+    assert found[1].payload.count(b"<article") == 2
 
 
 def test_what_is_beyond_the_limit_is_passed_over():
@@ -179,7 +179,7 @@ def test_answers_find_their_question_in_any_order_of_rows():
     random.Random(4).shuffle(rows)
     assert read(posts(*rows)) == straight
     assert len(straight) == 100
-    assert all(item.payload.count(b"<section") == 3 for item in straight)
+    assert all(item.payload.count(b"<article") == 3 for item in straight)
 
 
 @pytest.mark.parametrize("data", [b"", b"<html>", b"<users><row /></users>", b"\x89PNG", b"<posts>\0<row "])
