@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from extract.wikitext.names import link
 from extract.wikitext.quotes import unquoted
-from extract.wikitext.templates import Call, shown
+from extract.wikitext.show import Call
+from extract.wikitext.templates import shown
 
 DEEPEST = 100
 """Of templates and links within one another, as MediaWiki has it for templates ($wgMaxTemplateDepth)."""
