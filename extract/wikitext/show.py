@@ -18,7 +18,6 @@ class Call:
     named: Mapping[str, str]
 
     def argument(self, *names: str) -> str:
-    """The first of the arguments of those names that is not blank."""
         """The first of the arguments that is there and not blank: `1` and so on are those without a name."""
         for name in names:
             at = int(name) - 1 if name.isdecimal() else -1
@@ -55,6 +54,7 @@ SMALLER = frozenset(("in", "ft", "yd", "oz", "lb"))
 
 
 def argument(*names: str) -> Rule:
+    """The first of the arguments of those names that is not blank."""
     return lambda call: call.argument(*names)
 
 
@@ -80,6 +80,7 @@ def as_list(call: Call) -> str:
 
 def framed(before: str = "", after: str = "", *names: str) -> Rule:
     """The argument with something before and behind it; nothing without it."""
+
     def rule(call: Call) -> str:
         value = call.argument(*(names or ("1",)))
         return f"{before}{value}{after}" if value else GONE
@@ -165,7 +166,9 @@ def date(call: Call) -> str:
 
 
 def _day(year: str = "", month: str = "", day: str = "") -> str:
-    named = MONTHS[int(month) - 1] if month.isdecimal() and 1 <= int(month[:4]) <= 12 else month
+    named = (
+        MONTHS[int(month) - 1] if month.isdecimal() and len(month) < 3 and 1 <= int(month) <= 12 else month
+    )
     return " ".join(filter(None, (day.lstrip("0"), named, year)))
 
 

@@ -141,3 +141,8 @@ def test_a_word_behind_a_template_that_is_not_closed_is_not_lost():
 
 def test_controls_in_a_page_are_no_marks():
     assert plain("a\x000\x00b\x01()\x02c<nowiki>x</nowiki>") == "a0b()cx"
+
+
+@pytest.mark.parametrize("month", ["00015", "0001" + "9" * 5000, "13", "0", "²", "٣", "May"])
+def test_a_month_is_a_name_or_what_was_written(month):
+    assert plain(f"{{{{as of|1901|{month}}}}}").startswith("As of ")
