@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from extract import Skip
 from extract.extracted import Extracted
 from extract.wikitext import LONGEST, extract
+from extract.wikitext.templates import SHOWN
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "wikitext"
 PAGES = sorted(path.stem for path in GOLDEN.glob("*.wiki"))
@@ -87,6 +88,15 @@ def test_nothing_raises_and_the_same_bytes_give_the_same_text(text, markdown):
     assert found == plain(text, markdown=markdown)
     assert found == found.strip()
     assert not set("\0\x01\x02\r") & set(found)
+
+
+@given(
+    st.sampled_from(sorted(SHOWN)),
+    st.lists(st.text(max_size=6) | st.sampled_from(["to", "12", "9" * 5000]), max_size=6),
+)
+def test_a_template_takes_any_arguments(name, arguments):
+    shown = plain(f"{{{{{name}|{'|'.join(arguments)}}}}}")
+    assert len(shown) <= sum(map(len, arguments)) + 40 * (len(arguments) + 1)
 
 
 @given(st.binary(max_size=200))
