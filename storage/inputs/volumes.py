@@ -167,7 +167,9 @@ class _Volume:
         with path.open("wb") as file:
             date_ms = rest.next.date_ms if isinstance(rest.next, Entry) else 0
             file.write(self._opening(date_ms))
-            while rest.next is not None and records < size.records and file.tell() < size.bytes:
+            while rest.next is not None and (
+                not records or (records < size.records and file.tell() < size.bytes)
+            ):
                 item = rest.take()
                 self.end = item.place + 1
                 found = self._member(item)
