@@ -9,12 +9,12 @@ from html import unescape
 
 ENOUGH = 500
 """Characters of text below which nothing is said of its language."""
-WINDOW = 1_000
-"""Characters looked at in one place."""
+WINDOW = 400
+"""Characters looked at in one place: enough to be sure of a language, and recognition takes time in proportion."""
 WINDOWS = 5
 LOOKED_AT = 256 << 10
 """Characters of a page that are looked at."""
-SLICE = 6_000
+SLICE = 3_000
 """Characters of markup around a window: text is a sixth of most pages."""
 
 _UNSEEN = re.compile(
