@@ -1,7 +1,8 @@
 """The records of a big XML file, one small document each, without a tree of the whole.
 
 Dumps are one root element that holds millions of elements of one name. `<` stands in no XML text or attribute but as
-markup, so where the next one begins can be found without parsing, and each is parsed alone.
+markup, so where the next one begins can be found without parsing, and each is parsed alone. (In comments and CDATA it may
+stand; dumps have neither, and what looks like an element there is taken for one.)
 
 1. An element that is not well-formed costs itself. What is cut off is not well-formed, and an `Unusable` of its own
    says that the file ends there.
