@@ -1,0 +1,78 @@
+"""Words that the end of a line parted, and words that have a hyphen of their own.
+
+At the end of a line nobody can see which of the two a hyphen is, so the rest of the document is asked:
+
+1. A soft hyphen was put there to part a word.
+2. Where the line goes on with something else than a small letter, or the word has a number, or another hyphen, the
+   hyphen stays.
+3. The word that stands elsewhere without a hyphen loses it; the one that stands elsewhere with it keeps it.
+4. Two parts that are both words of the document (`well-`, `known`) are a compound, and keep it; else one of them is
+   a syllable, and they are one word.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from extract.pdf.pdfium import HYPHEN
+
+SOFT = "\u00ad"
+LONGEST = 40
+"""Characters of a word; what is longer has no ends of lines in it that anybody knows."""
+FEWEST = 2
+"""Letters of a part that can be a word by itself."""
+
+_WORD = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*")
+_ENDS = re.compile(rf"([^\W_]+(?:[-\u2010'\u2019][^\W_]+)*)([-\u2010{SOFT}{HYPHEN}])$")
+_BEGINS = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lexicon:
+    """Words that stand within lines of a document, in small letters."""
+
+    words: frozenset[str]
+
+
+def lexicon(lines: Iterable[str]) -> Lexicon:
+    """The words of a document; parts at the ends of lines are none."""
+    words: set[str] = set()
+    parted = False
+    for line in lines:
+        found = _WORD.findall(line.lower())
+        if parted:
+            found = found[1:]
+        parted = _ENDS.search(line) is not None
+        words.update(found[:-1] if parted else found)
+    return Lexicon(words=frozenset(words))
+
+
+def is_parted(line: str) -> bool:
+    """Whether a line ends in a hyphen behind a word."""
+    return _ENDS.search(line) is not None
+
+
+def joined(line: str, following: str, lexicon: Lexicon) -> str | None:
+    """The line as it goes on with the next one; None where it does not end in a word with a hyphen."""
+    ends = _ENDS.search(line)
+    if ends is None:
+        return None
+    word, hyphen = ends[1], ends[2]
+    stem = line[: ends.start(2)]
+    begins = _BEGINS.match(following)
+    if begins is None:
+        return f"{stem}- {following}" if not following[:1].isalnum() else f"{stem}-{following}"
+    whole = f"{stem}{following}"
+    if hyphen == SOFT:
+        return whole
+    if not begins[0][0].islower() or not word.isalpha():
+        return f"{stem}-{following}"
+    first, second = word.lower(), begins[0].lower()
+    if len(first) + len(second) > LONGEST or f"{first}{second}" in lexicon.words:
+        return whole
+    if f"{first}-{second}" in lexicon.words:
+        return f"{stem}-{following}"
+    are_words = (
+        min(len(first), len(second)) >= FEWEST and first in lexicon.words and second in lexicon.words
+    )
+    return f"{stem}-{following}" if are_words else whole

@@ -1,0 +1,183 @@
+"""Lines of a page in the order in which they are read: columns one after another, rows of a table row by row.
+
+1. A page is cut where white space runs across it, and the bands are put together again from the top as long as some
+   upright white space runs through all of them: that is what parts columns.
+2. What upright space parts are columns if there are lines of text on both sides; cells of a table, numbers and labels of
+   a form are read row by row.
+3. Columns are read from the left; from the right where most of the text is written right to left. Each is looked at in
+   the same way, for it may have columns of its own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from extract.pdf.lines import height, is_right_to_left, rows
+from extract.pdf.page import Line
+
+GUTTER = 0.55
+"""Heights of a line that columns are apart at least."""
+FEWEST_LINES = 3
+"""Of a column."""
+FEWEST_WORDS = 2.5
+"""A line of a column on average; cells of tables have fewer."""
+WIDE = 8.0
+"""Heights of a line that a line of a column has on average where words are not parted by spaces."""
+DEEPEST = 8
+"""Columns in columns."""
+
+Gap = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Lines one below the other."""
+
+    lines: tuple[Line, ...]
+    is_table: bool = False
+    """Each line is a row, read across."""
+
+
+def ordered(lines: Sequence[Line]) -> list[Block]:
+    """The page from its first line to its last."""
+    return _blocks(list(lines), DEEPEST) if lines else []
+
+
+def _blocks(lines: list[Line], depth: int) -> list[Block]:
+    found: list[Block] = []
+    gutter = GUTTER * height(lines)
+    for band, gaps in _bands(lines, gutter):
+        columns = _columns(band, gaps) if gaps and depth > 0 else []
+        if len(columns) > 1:
+            for column in columns:
+                found += _blocks(column, depth - 1)
+        else:
+            found += _across(band)
+    return _merged(found)
+
+
+def _bands(lines: list[Line], gutter: float) -> list[tuple[list[Line], list[Gap]]]:
+    """Bands from the top, each with the upright white spaces that run through it between text on both sides."""
+    left, right = min(line.left for line in lines), max(line.right for line in lines)
+    found: list[tuple[list[Line], list[Gap]]] = []
+    band: list[Line] = []
+    free: list[Gap] = []
+    for row in _slices(lines):
+        beside = _free(row, left, right, gutter)
+        both = _common(free, beside, gutter) if band else beside
+        inner = _between(both, [*band, *row])
+        if band and not inner and (_between(free, band) or _between(beside, row)):
+            found.append((band, _between(free, band)))
+            band, free = row, beside
+        else:
+            band, free = [*band, *row], both
+    found.append((band, _between(free, band)))
+    return found
+
+
+def _slices(lines: list[Line]) -> list[list[Line]]:
+    """Lines that white space across the page parts from the others, from the top."""
+    found: list[list[Line]] = []
+    end = 0.0
+    for line in sorted(lines, key=lambda line: (line.top, line.left)):
+        # Boxes of letters have room above and below, so lines overlap a little.
+        room = 0.25 * (line.bottom - line.top)
+        if found and line.top + room < end:
+            found[-1].append(line)
+            end = max(end, line.bottom - room)
+        else:
+            found.append([line])
+            end = line.bottom - room
+    return found
+
+
+def _free(lines: list[Line], left: float, right: float, gutter: float) -> list[Gap]:
+    """Where no line stands, from `left` to `right`, margins included."""
+    found: list[Gap] = []
+    at = left
+    for line in sorted(lines, key=lambda line: line.left):
+        if line.left - at >= gutter:
+            found.append((at, line.left))
+        at = max(at, line.right)
+    if right - at >= gutter:
+        found.append((at, right))
+    return found
+
+
+def _common(some: list[Gap], others: list[Gap], gutter: float) -> list[Gap]:
+    """Both in order, so one walk through both."""
+    found: list[Gap] = []
+    i = j = 0
+    while i < len(some) and j < len(others):
+        begin, end = max(some[i][0], others[j][0]), min(some[i][1], others[j][1])
+        if end - begin >= gutter:
+            found.append((begin, end))
+        if some[i][1] < others[j][1]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+def _between(gaps: list[Gap], lines: list[Line]) -> list[Gap]:
+    """Those that have text on both sides."""
+    first, last = min(line.right for line in lines), max(line.left for line in lines)
+    return [(begin, end) for begin, end in gaps if begin >= first - 0.1 and end <= last + 0.1]
+
+
+def _columns(lines: list[Line], gaps: list[Gap]) -> list[list[Line]]:
+    """The lines of each column in the order of reading; none where what the gaps part are no columns."""
+    bounds = [(begin + end) / 2 for begin, end in gaps]
+    columns: list[list[Line]] = [[] for _ in range(len(bounds) + 1)]
+    for line in lines:
+        middle = (line.left + line.right) / 2
+        columns[sum(bound < middle for bound in bounds)].append(line)
+    columns = [column for column in columns if column]
+    if not all(map(_is_text, columns)):
+        return []
+    return columns[::-1] if is_right_to_left(" ".join(line.text for line in lines)) else columns
+
+
+def _is_text(column: list[Line]) -> bool:
+    if len(rows(column)) < FEWEST_LINES:
+        return False
+    words = sum(line.text.count(" ") + 1 for line in column) / len(column)
+    width = sum(line.right - line.left for line in column) / len(column)
+    return words >= FEWEST_WORDS or (words < 1.5 and width >= WIDE * height(column))
+
+
+def _across(lines: list[Line]) -> list[Block]:
+    """Rows from the top. Those with cells are a table's."""
+    found: list[Block] = []
+    for row in rows(lines):
+        if len(row) == 1:
+            found.append(Block(lines=(row[0],)))
+            continue
+        cells = sorted(row, key=lambda line: line.left)
+        if is_right_to_left(" ".join(line.text for line in cells)):
+            cells.reverse()
+        whole = Line(
+            min(cell.left for cell in cells),
+            min(cell.top for cell in cells),
+            max(cell.right for cell in cells),
+            max(cell.bottom for cell in cells),
+            "  ".join(cell.text for cell in cells),
+        )
+        found.append(Block(lines=(whole,), is_table=True))
+    return found
+
+
+def _merged(blocks: list[Block]) -> list[Block]:
+    """Neighbours of a kind, one below the other, as one."""
+    found: list[Block] = []
+    gathered: list[Line] = []
+    for block in blocks:
+        if gathered and found[-1].is_table == block.is_table and block.lines[0].top >= gathered[-1].top:
+            gathered += block.lines
+            continue
+        if found:
+            found[-1] = Block(lines=tuple(gathered), is_table=found[-1].is_table)
+        found.append(block)
+        gathered = list(block.lines)
+    if found:
+        found[-1] = Block(lines=tuple(gathered), is_table=found[-1].is_table)
+    return found
