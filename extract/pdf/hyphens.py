@@ -22,6 +22,7 @@ LONGEST = 40
 FEWEST = 2
 """Letters of a part that can be a word by itself."""
 
+_HYPHENS = frozenset(f"-\u2010{SOFT}{HYPHEN}")
 _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*")
 _ENDS = re.compile(rf"([^\W_]+(?:[-\u2010'\u2019][^\W_]+)*)([-\u2010{SOFT}{HYPHEN}])$")
 _BEGINS = re.compile(r"[^\W\d_]+")
@@ -42,19 +43,19 @@ def lexicon(lines: Iterable[str]) -> Lexicon:
         found = _WORD.findall(line.lower())
         if parted:
             found = found[1:]
-        parted = _ENDS.search(line) is not None
+        parted = is_parted(line)
         words.update(found[:-1] if parted else found)
     return Lexicon(words=frozenset(words))
 
 
 def is_parted(line: str) -> bool:
     """Whether a line ends in a hyphen behind a word."""
-    return _ENDS.search(line) is not None
+    return line[-1:] in _HYPHENS and _ENDS.search(line, max(0, len(line) - 2 * LONGEST)) is not None
 
 
 def joined(line: str, following: str, lexicon: Lexicon) -> str | None:
     """The line as it goes on with the next one; None where it does not end in a word with a hyphen."""
-    ends = _ENDS.search(line)
+    ends = _ENDS.search(line, max(0, len(line) - 2 * LONGEST)) if line[-1:] in _HYPHENS else None
     if ends is None:
         return None
     word, hyphen = ends[1], ends[2]

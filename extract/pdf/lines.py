@@ -6,6 +6,7 @@
    may be another column or cell: `order` decides.
 """
 
+import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,6 +21,9 @@ OVERLAP = 0.5
 """Of the lower one's height, that words of a line have in common: indices and exponents stand higher or lower."""
 TOUCHING = 0.12
 """Heights between letters of one word that the program wrote apart."""
+
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_LETTER = re.compile(r"[^\W\d_]")
 
 
 def lines(words: Sequence[Word]) -> tuple[tuple[Line, ...], tuple[str, ...]]:
@@ -150,8 +154,10 @@ def _sum(one: Line, other: Line, between: str) -> Line:
 
 def is_right_to_left(text: str) -> bool:
     """Whether most of its letters are Hebrew, Arabic, Syriac, Thaana or N'Ko (Unicode, blocks U+0590 to U+08FF)."""
-    those = sum("\u0590" <= c <= "\u08ff" or "\ufb1d" <= c <= "\ufdff" or "\ufe70" <= c <= "\ufefc" for c in text)
-    return those > 0 and 2 * those > sum(c.isalpha() for c in text)
+    if text.isascii():
+        return False
+    those = len(_RIGHT_TO_LEFT.findall(text))
+    return those > 0 and 2 * those > len(_LETTER.findall(text))
 
 
 def height(pieces: Sequence[Line]) -> float:

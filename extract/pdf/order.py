@@ -10,6 +10,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from extract.pdf.lines import height, is_right_to_left, rows
 from extract.pdf.page import Line
@@ -44,15 +45,18 @@ def ordered(lines: Sequence[Line]) -> list[Block]:
 
 def _blocks(lines: list[Line], depth: int) -> list[Block]:
     found: list[Block] = []
+    across: list[Block] = []
     gutter = GUTTER * height(lines)
     for band, gaps in _bands(lines, gutter):
         columns = _columns(band, gaps) if gaps and depth > 0 else []
-        if len(columns) > 1:
+        if columns:
+            found += _merged(across)
+            across = []
             for column in columns:
                 found += _blocks(column, depth - 1)
         else:
-            found += _across(band)
-    return _merged(found)
+            across += _across(band)
+    return found + _merged(across)
 
 
 def _bands(lines: list[Line], gutter: float) -> list[tuple[list[Line], list[Gap]]]:
@@ -132,7 +136,7 @@ def _columns(lines: list[Line], gaps: list[Gap]) -> list[list[Line]]:
         middle = (line.left + line.right) / 2
         columns[sum(bound < middle for bound in bounds)].append(line)
     columns = [column for column in columns if column]
-    if not all(map(_is_text, columns)):
+    if len(columns) < 2 or not all(map(_is_text, columns)):
         return []
     return columns[::-1] if is_right_to_left(" ".join(line.text for line in lines)) else columns
 
@@ -166,18 +170,9 @@ def _across(lines: list[Line]) -> list[Block]:
     return found
 
 
-def _merged(blocks: list[Block]) -> list[Block]:
-    """Neighbours of a kind, one below the other, as one."""
-    found: list[Block] = []
-    gathered: list[Line] = []
-    for block in blocks:
-        if gathered and found[-1].is_table == block.is_table and block.lines[0].top >= gathered[-1].top:
-            gathered += block.lines
-            continue
-        if found:
-            found[-1] = Block(lines=tuple(gathered), is_table=found[-1].is_table)
-        found.append(block)
-        gathered = list(block.lines)
-    if found:
-        found[-1] = Block(lines=tuple(gathered), is_table=found[-1].is_table)
-    return found
+def _merged(rows: list[Block]) -> list[Block]:
+    """Neighbours of a kind as one."""
+    return [
+        Block(lines=tuple(line for row in same for line in row.lines), is_table=is_table)
+        for is_table, same in groupby(rows, key=lambda row: row.is_table)
+    ]

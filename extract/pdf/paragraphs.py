@@ -20,16 +20,22 @@ from extract.pdf.page import Line
 
 LEADING = 1.35
 """Of the usual distance between lines: beyond it is a new paragraph."""
+LEAST_STEP = 1.2
+"""Heights of a line: what is closer is of one paragraph, as the lines of a heading are."""
 INDENT = 0.7
 """Heights of a line."""
 OTHER_SIZE = 1.25
 """Times as high: letters of a heading."""
 ROOM = 0.6
 """Heights of a line that must be left for a word beside the word itself: right margins are ragged."""
+TAIL = 12
+"""Characters at the end of a line that say how it ends."""
 
 _ENDED = re.compile(r"[.!?:;…。！？：؟۔।]['\"”’»)\]]*$")
 _BROKEN_OFF = re.compile(r"[^\W\d_,]$|,$|\w-$")
 _ITEM = re.compile(r"(?:[•●○■▪◦‣·*–—-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
+_LED = re.compile(r"(?: ?[.…·]){3,}\s*[\divxl]+$")
+"""A line of a table of contents."""
 _WIDE = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 
 
@@ -58,7 +64,7 @@ def continued(paragraphs: Sequence[str], lexicon: Lexicon) -> list[str]:
 def _goes_on(before: str, after: str) -> bool:
     if "\n" in before or len(before) < 40 or not after[:1].islower():
         return False
-    return _BROKEN_OFF.search(before) is not None or is_parted(before)
+    return _BROKEN_OFF.search(before[-2:]) is not None or is_parted(before)
 
 
 def _of_block(lines: Sequence[Line], lexicon: Lexicon) -> list[str]:
@@ -77,7 +83,7 @@ def _of_block(lines: Sequence[Line], lexicon: Lexicon) -> list[str]:
         elif is_parted(above.text):
             found[-1] = _continued(found[-1], line.text, lexicon)
         elif _ITEM.match(line.text) or _had_room(above, line, left if from_right else right, from_right=from_right):
-            if _ENDED.search(above.text) and not _ITEM.match(line.text):
+            if _ENDED.search(above.text[-TAIL:]) and not _ITEM.match(line.text):
                 found.append(line.text)
             else:
                 found[-1] = f"{found[-1]}\n{line.text}"
@@ -90,13 +96,13 @@ def _begins(above: Line, line: Line, usual: float, edge: float, *, from_right: b
     """Whether a paragraph begins with a line."""
     high, low = line.bottom - line.top, above.bottom - above.top
     step = line.top - above.top
-    if step <= 0 or step > max(LEADING * usual, 0.9 * max(high, low)) or step > 2.2 * max(high, low):
+    if step <= 0 or step > max(LEADING * usual, LEAST_STEP * max(high, low)) or step > 2.2 * max(high, low):
         return True
     if max(high, low) > OTHER_SIZE * min(high, low) > 0:
         return True
     inwards = (above.right - line.right) if from_right else (line.left - above.left)
     at_edge = abs((above.right if from_right else above.left) - edge) <= INDENT * high
-    return INDENT * high < inwards < 5 * high and at_edge and _ENDED.search(above.text) is not None
+    return INDENT * high < inwards < 5 * high and at_edge and _ENDED.search(above.text[-TAIL:]) is not None
 
 
 def _had_room(above: Line, line: Line, edge: float, *, from_right: bool) -> bool:
@@ -104,6 +110,8 @@ def _had_room(above: Line, line: Line, edge: float, *, from_right: bool) -> bool
     first = line.text.split(" ", 1)[0]
     width = (line.right - line.left) * len(first) / max(1, len(line.text))
     left_over = above.left - edge if from_right else edge - above.right
+    if _LED.search(above.text[-TAIL:]):
+        return True
     return left_over > width + ROOM * (line.bottom - line.top)
 
 

@@ -30,8 +30,6 @@ MOST_CHARACTERS = 200_000
 """On a page."""
 MOST_NOTES = 1_000
 """On a page, that are looked at to see whether any shows text."""
-DEEPEST_FORM = 12
-"""Forms in forms that are looked into for text objects and pictures."""
 DPI = 200
 MOST_PIXELS = 16_000_000
 """Of a picture; a page that would have more is drawn coarser. A4 at 200 dpi has 3.9 million."""
@@ -73,7 +71,7 @@ class Sheet:
         """Degrees clockwise that the page is turned before it is shown."""
 
     def content(self) -> Content:
-        """Count what is on the page. Bounded by `MOST_OBJECTS` and `DEEPEST_FORM`."""
+        """Count what is on the page. Bounded by `MOST_OBJECTS`."""
         return _content(self._page, max(1.0, self.width * self.height))
 
     def words(self) -> tuple[Word, ...] | None:
@@ -218,12 +216,12 @@ def _content(page: Any, area: float) -> Content:
     objects = text_objects = 0
     pictured, beyond = 0.0, False
     identity = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
-    pending = [(page, pdfium.FPDFPage_CountObjects, pdfium.FPDFPage_GetObject, identity, 0)]
+    pending = [(page, pdfium.FPDFPage_CountObjects, pdfium.FPDFPage_GetObject, identity)]
     while pending:
-        holder, count_of, get, matrix, depth = pending.pop()
+        holder, count_of, get, matrix = pending.pop()
         count = count_of(holder)
         objects += max(0, count)
-        if objects > MOST_OBJECTS or depth > DEEPEST_FORM:
+        if objects > MOST_OBJECTS:
             beyond = True
             break
         for place in range(count):
@@ -240,7 +238,6 @@ def _content(page: Any, area: float) -> Content:
                         pdfium.FPDFFormObj_CountObjects,
                         pdfium.FPDFFormObj_GetObject,
                         _within(one, matrix),
-                        depth + 1,
                     )
                 )
     return Content(
