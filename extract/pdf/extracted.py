@@ -18,7 +18,9 @@ class Extracted:
     date: str
     """ISO 8601 day of its creation."""
     declared_language: str
-    """Of the document catalog, as written."""
+    """Of the document catalog, else of its XMP, as written."""
+    license: str
+    """Address of a Creative Commons licence, of its XMP."""
     pages: int
     """In the document, as it counts them."""
     scanned: int = 0

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from extract.pdf.pdfium import HYPHEN
+from extract.pdf.page import HYPHEN
 
 SOFT = "\u00ad"
 LONGEST = 40
@@ -58,22 +58,21 @@ def joined(line: str, following: str, lexicon: Lexicon) -> str | None:
     ends = _ENDS.search(line, max(0, len(line) - 2 * LONGEST)) if line[-1:] in _HYPHENS else None
     if ends is None:
         return None
-    word, hyphen = ends[1], ends[2]
-    stem = line[: ends.start(2)]
+    stem, word, hyphen = line[: ends.start(2)], ends[1], ends[2]
     begins = _BEGINS.match(following)
     if begins is None:
-        return f"{stem}- {following}" if not following[:1].isalnum() else f"{stem}-{following}"
-    whole = f"{stem}{following}"
-    if hyphen == SOFT:
-        return whole
-    if not begins[0][0].islower() or not word.isalpha():
-        return f"{stem}-{following}"
-    first, second = word.lower(), begins[0].lower()
+        return f"{stem}-{following}" if following[:1].isalnum() else f"{stem}- {following}"
+    keeps = hyphen != SOFT and _keeps(word, begins[0], lexicon)
+    return f"{stem}-{following}" if keeps else f"{stem}{following}"
+
+
+def _keeps(word: str, rest: str, lexicon: Lexicon) -> bool:
+    """Whether the hyphen between the two is the word's own."""
+    if not rest[0].islower() or not word.isalpha():
+        return True
+    first, second = word.lower(), rest.lower()
     if len(first) + len(second) > LONGEST or f"{first}{second}" in lexicon.words:
-        return whole
+        return False
     if f"{first}-{second}" in lexicon.words:
-        return f"{stem}-{following}"
-    are_words = (
-        min(len(first), len(second)) >= FEWEST and first in lexicon.words and second in lexicon.words
-    )
-    return f"{stem}-{following}" if are_words else whole
+        return True
+    return min(len(first), len(second)) >= FEWEST and {first, second} <= lexicon.words

@@ -2,12 +2,13 @@
 
 1. A page is cut where white space runs across it, and the bands are put together again from the top as long as some
    upright white space runs through all of them: that is what parts columns.
-2. What upright space parts are columns if there are lines of text on both sides; cells of a table, numbers and labels of
-   a form are read row by row.
+2. What upright space parts are columns if there are lines of text on both sides, or lines that do not stand beside each
+   other; cells of a table, numbers and labels of a form do, and are read row by row.
 3. Columns are read from the left; from the right where most of the text is written right to left. Each is looked at in
    the same way, for it may have columns of its own.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -23,6 +24,10 @@ FEWEST_WORDS = 2.5
 """A line of a column on average; cells of tables have fewer."""
 WIDE = 8.0
 """Heights of a line that a line of a column has on average where words are not parted by spaces."""
+ALIGNED = 0.15
+"""Heights of a line by which cells of a row stand higher or lower."""
+SAME_ROWS = 0.6
+"""Share of the rows of one column that stand beside rows of the other in a table."""
 DEEPEST = 8
 """Columns in columns."""
 
@@ -135,15 +140,37 @@ def _columns(lines: list[Line], gaps: list[Gap]) -> list[list[Line]]:
     for line in lines:
         middle = (line.left + line.right) / 2
         columns[sum(bound < middle for bound in bounds)].append(line)
-    columns = [column for column in columns if column]
-    if len(columns) < 2 or not all(map(_is_text, columns)):
+    found: list[list[Line]] = []
+    for column in filter(None, columns):
+        if found and not _are_apart(found[-1], column):
+            found[-1] += column
+        else:
+            found.append(column)
+    if len(found) < 2:
         return []
-    return columns[::-1] if is_right_to_left(" ".join(line.text for line in lines)) else columns
+    return found[::-1] if is_right_to_left(" ".join(line.text for line in lines)) else found
+
+
+def _are_apart(one: list[Line], other: list[Line]) -> bool:
+    """Whether two columns are each read by itself: text beside text, or what does not stand in the same rows."""
+    left, right = rows(one), rows(other)
+    if min(len(left), len(right)) < FEWEST_LINES:
+        return False
+    return (_is_text(one) and _is_text(other)) or not _is_aligned(left, right)
+
+
+def _is_aligned(left: list[list[Line]], right: list[list[Line]]) -> bool:
+    few, many = sorted((left, right), key=len)
+    bottoms = sorted(row[0].bottom for row in many)
+    slack = ALIGNED * height([row[0] for row in few])
+    same = 0
+    for row in few:
+        place = bisect_left(bottoms, row[0].bottom - slack)
+        same += place < len(bottoms) and bottoms[place] <= row[0].bottom + slack
+    return same > SAME_ROWS * len(few)
 
 
 def _is_text(column: list[Line]) -> bool:
-    if len(rows(column)) < FEWEST_LINES:
-        return False
     words = sum(line.text.count(" ") + 1 for line in column) / len(column)
     width = sum(line.right - line.left for line in column) / len(column)
     return words >= FEWEST_WORDS or (words < 1.5 and width >= WIDE * height(column))

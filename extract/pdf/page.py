@@ -5,6 +5,9 @@ from typing import Literal, NamedTuple
 
 Kind = Literal["text", "blank", "scanned", "garbled", "beyond", "lost"]
 
+HYPHEN = "\ufffe"
+"""What PDFium writes for a hyphen at the end of a line."""
+
 
 class Word(NamedTuple):
     """Characters without a space between them, in the order of the page's program. Lengths are in points (1/72 inch)."""

@@ -82,7 +82,9 @@ def _of_block(lines: Sequence[Line], lexicon: Lexicon) -> list[str]:
             found.append(line.text)
         elif is_parted(above.text):
             found[-1] = _continued(found[-1], line.text, lexicon)
-        elif _ITEM.match(line.text) or _had_room(above, line, left if from_right else right, from_right=from_right):
+        elif _ITEM.match(line.text) or _had_room(
+            above, line, left if from_right else right, from_right=from_right
+        ):
             if _ENDED.search(above.text[-TAIL:]) and not _ITEM.match(line.text):
                 found.append(line.text)
             else:

@@ -18,7 +18,7 @@ from typing import Any
 import pypdfium2.raw as pdfium
 
 from extract.pdf.extracted import Raster
-from extract.pdf.page import Word
+from extract.pdf.page import HYPHEN, Word
 
 MOST_OBJECTS = 200_000
 """On a page, those of its forms included; the most of 1,002 real pages are some 30,000."""
@@ -36,8 +36,6 @@ MOST_PIXELS = 16_000_000
 LONGEST_FACT = 4_096
 """Bytes of a title or a date."""
 
-HYPHEN = "\ufffe"
-"""What PDFium writes for a hyphen at the end of a line."""
 _WORD = re.compile(rf"[^\s\x00{HYPHEN}]+{HYPHEN}?|{HYPHEN}")
 _HALF = re.compile("[\ud800-\udfff]")
 _UPRIGHT = 3
@@ -216,7 +214,9 @@ def _content(page: Any, area: float) -> Content:
     objects = text_objects = 0
     pictured, beyond = 0.0, False
     identity = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
-    pending = [(page, pdfium.FPDFPage_CountObjects, pdfium.FPDFPage_GetObject, identity)]
+    pending: list[tuple[Any, Any, Any, tuple[float, ...]]] = [
+        (page, pdfium.FPDFPage_CountObjects, pdfium.FPDFPage_GetObject, identity)
+    ]
     while pending:
         holder, count_of, get, matrix = pending.pop()
         count = count_of(holder)

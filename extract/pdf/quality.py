@@ -24,7 +24,9 @@ FEWEST_VOWELS = 0.25
 """Share of the Latin letters. Of 310 languages in Latin script the fewest are 0.33; letters moved by three, as the
 commonest fonts without a map have them, have 0.13 in most."""
 
-_UNREADABLE = re.compile("[\ue000-\uf8ff\ufffd\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\U000f0000-\U0010ffff]|\\(cid:\\d+\\)")
+_UNREADABLE = re.compile(
+    "[\ue000-\uf8ff\ufffd\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\U000f0000-\U0010ffff]|\\(cid:\\d+\\)"
+)
 _LEFT_OUT = re.compile("[\u00ad\ufeff\u200b\u2060\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
 _SPACES = re.compile("[^\\S\n]+")
 _LEADERS = re.compile(r"(?: ?[.…·]){5,}")

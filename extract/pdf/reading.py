@@ -15,10 +15,10 @@ from dataclasses import replace
 from extract.pdf import furniture, says
 from extract.pdf.bombs import is_bomb
 from extract.pdf.extracted import Extracted, Ocr
-from extract.pdf.hyphens import HYPHEN, Lexicon, lexicon
+from extract.pdf.hyphens import Lexicon, lexicon
 from extract.pdf.lines import lines
 from extract.pdf.order import ordered
-from extract.pdf.page import Kind, Page
+from extract.pdf.page import HYPHEN, Kind, Page
 from extract.pdf.paragraphs import continued, paragraphs
 from extract.pdf.pdfium import MOST_STEPS, Book, Sheet, opened
 from extract.pdf.quality import is_garbled, normal
@@ -60,30 +60,35 @@ def extract(payload: bytes, *, ocr: Ocr | None = None, truncated: bool = False) 
         return Skip(reason="not_pdf")
     if len(payload) > LONGEST:
         return Skip(reason="too_large")
-    cut = truncated or is_cut(payload)
     if is_bomb(payload):
         return Skip(reason="too_complex")
     with opened(payload) as book:
-        if isinstance(book, str):
-            return Skip(reason="truncated_pdf" if cut and book == "broken_pdf" else book)
-        if not book.pages:
-            return Skip(reason="truncated_pdf" if cut else "broken_pdf")
-        pages = list(_pages(book, ocr))
-        facts = (says.title(book), says.author(book), says.date(book), says.language(book))
-        count = book.pages
+        why = book if isinstance(book, str) else "broken_pdf"
+        found = (
+            Skip(reason=why) if isinstance(book, str) or not book.pages else _extracted(book, payload, ocr)
+        )
+    if isinstance(found, Skip) and found.reason == "broken_pdf" and (truncated or is_cut(payload)):
+        return Skip(reason="truncated_pdf")
+    return found
+
+
+def _extracted(book: Book, payload: bytes, ocr: Ocr | None) -> Extracted | Skip:
+    pages = list(_pages(book, ocr))
     text = _text(pages)
     kinds = Counter(page.kind for page in pages)
-    kinds["beyond"] += count - len(pages)
+    kinds["beyond"] += book.pages - len(pages)
     if not text:
-        return Skip(reason=_why(kinds, cut=cut))
-    title, author, date, language = facts
+        reasons = [(kinds[kind], reason) for kind, reason in _REASONS.items() if kinds[kind]]
+        return Skip(reason=max(reasons, key=lambda counted: counted[0])[1] if reasons else "no_text")
+    packet = says.packet(payload)
     return Extracted(
         text=text,
-        title=title,
-        author=author,
-        date=date,
-        declared_language=language,
-        pages=count,
+        title=says.title(book, packet),
+        author=says.author(book, packet),
+        date=says.date(book, packet),
+        declared_language=says.language(book, packet),
+        license=says.license_(packet),
+        pages=book.pages,
         scanned=kinds["scanned"],
         garbled=kinds["garbled"],
         beyond=kinds["beyond"],
@@ -95,14 +100,6 @@ def extract(payload: bytes, *, ocr: Ocr | None = None, truncated: bool = False) 
 def is_cut(payload: bytes) -> bool:
     """Whether a document has no end: some server or archive cut it off."""
     return TRAILER not in payload[-TRAILER_WITHIN:]
-
-
-def _why(kinds: Counter[Kind], *, cut: bool) -> str:
-    reasons = [(kinds[kind], reason) for kind, reason in _REASONS.items() if kinds[kind]]
-    if not reasons:
-        return "no_text"
-    _, reason = max(reasons, key=lambda counted: counted[0])
-    return "truncated_pdf" if cut and reason == "broken_pdf" else reason
 
 
 def _pages(book: Book, ocr: Ocr | None) -> Iterator[Page]:
