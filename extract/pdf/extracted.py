@@ -33,6 +33,8 @@ class Extracted:
     """Pages left out: they cannot be read, as behind the end of a truncated file."""
     ocr: int = 0
     """Pages whose text was read from their picture."""
+    cut: bool = False
+    """The document has no end: some server or archive cut it off."""
 
     @property
     def route(self) -> Route:

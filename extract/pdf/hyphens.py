@@ -53,17 +53,16 @@ def is_parted(line: str) -> bool:
     return line[-1:] in _HYPHENS and _ENDS.search(line, max(0, len(line) - 2 * LONGEST)) is not None
 
 
-def joined(line: str, following: str, lexicon: Lexicon) -> str | None:
-    """The line as it goes on with the next one; None where it does not end in a word with a hyphen."""
+def joint(line: str, following: str, lexicon: Lexicon) -> str | None:
+    """The line as it stands before the next one, nothing between them; None where it does not end in a word with a hyphen."""
     ends = _ENDS.search(line, max(0, len(line) - 2 * LONGEST)) if line[-1:] in _HYPHENS else None
     if ends is None:
         return None
     stem, word, hyphen = line[: ends.start(2)], ends[1], ends[2]
     begins = _BEGINS.match(following)
     if begins is None:
-        return f"{stem}-{following}" if following[:1].isalnum() else f"{stem}- {following}"
-    keeps = hyphen != SOFT and _keeps(word, begins[0], lexicon)
-    return f"{stem}-{following}" if keeps else f"{stem}{following}"
+        return f"{stem}-" if following[:1].isalnum() else f"{stem}- "
+    return f"{stem}-" if hyphen != SOFT and _keeps(word, begins[0], lexicon) else stem
 
 
 def _keeps(word: str, rest: str, lexicon: Lexicon) -> bool:

@@ -28,11 +28,12 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 def lines(words: Sequence[Word]) -> tuple[tuple[Line, ...], tuple[str, ...]]:
     """The lines of the page in its main direction, and the text written in other directions, a text a direction."""
-    directions = Counter[int]()
-    for word in words:
-        directions[word.angle] += len(word.text)
-    if not directions:
+    if not words:
         return (), ()
+    directions = Counter(word.angle for word in words)
+    if len(directions) > 1:
+        for word in words:
+            directions[word.angle] += len(word.text) - 1
     main = min(directions, key=lambda angle: (-directions[angle], angle))
     kept = _joined(_pieces(_turned(words, main)))
     others = sorted(angle for angle in directions if angle != main)
@@ -45,28 +46,17 @@ def lines(words: Sequence[Word]) -> tuple[tuple[Line, ...], tuple[str, ...]]:
     return tuple(kept), aside
 
 
-def _turned(words: Iterable[Word], angle: int) -> list[Word]:
-    """The words of one direction as someone sees them who reads it; y downwards."""
+def _turned(words: Sequence[Word], angle: int) -> Iterable[Word]:
+    """The words of one direction as someone sees them who reads it."""
+    of_it = (word for word in words if word.angle == angle)
     if angle == 90:
-        # Written upwards: what was up is to the right.
-        return [
-            w._replace(left=w.bottom, right=w.top, top=w.left, bottom=w.right)
-            for w in words
-            if w.angle == angle
-        ]
+        # Written upwards: what was up is to the right, what was to the right is below.
+        return (w._replace(left=-w.bottom, right=-w.top, top=w.left, bottom=w.right) for w in of_it)
     if angle == 180:
-        return [
-            w._replace(left=-w.right, right=-w.left, top=w.bottom, bottom=w.top)
-            for w in words
-            if w.angle == angle
-        ]
+        return (w._replace(left=-w.right, right=-w.left, top=-w.bottom, bottom=-w.top) for w in of_it)
     if angle == 270:
-        return [
-            w._replace(left=-w.top, right=-w.bottom, top=-w.right, bottom=-w.left)
-            for w in words
-            if w.angle == angle
-        ]
-    return [w._replace(top=-w.top, bottom=-w.bottom) for w in words if w.angle == angle]
+        return (w._replace(left=w.top, right=w.bottom, top=-w.right, bottom=-w.left) for w in of_it)
+    return of_it
 
 
 def _pieces(words: Iterable[Word]) -> list[Line]:

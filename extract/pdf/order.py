@@ -24,6 +24,8 @@ FEWEST_WORDS = 2.5
 """A line of a column on average; cells of tables have fewer."""
 WIDE = 8.0
 """Heights of a line that a line of a column has on average where words are not parted by spaces."""
+MOST_GAPS = 64
+"""Upright white spaces of a row that are looked at, the widest."""
 ALIGNED = 0.15
 """Heights of a line by which cells of a row stand higher or lower."""
 SAME_ROWS = 0.6
@@ -70,17 +72,26 @@ def _bands(lines: list[Line], gutter: float) -> list[tuple[list[Line], list[Gap]
     found: list[tuple[list[Line], list[Gap]]] = []
     band: list[Line] = []
     free: list[Gap] = []
+    inside: Gap = (0.0, 0.0)
     for row in _slices(lines):
-        beside = _free(row, left, right, gutter)
-        both = _common(free, beside, gutter) if band else beside
-        inner = _between(both, [*band, *row])
-        if band and not inner and (_between(free, band) or _between(beside, row)):
-            found.append((band, _between(free, band)))
-            band, free = row, beside
+        beside, within = _free(row, left, right, gutter), _inside(row)
+        both, common = beside, within
+        if band:
+            both = _common(free, beside, gutter)
+            common = (min(inside[0], within[0]), max(inside[1], within[1]))
+        if band and not _between(both, common) and (_between(free, inside) or _between(beside, within)):
+            found.append((band, _between(free, inside)))
+            band, free, inside = row, beside, within
         else:
-            band, free = [*band, *row], both
-    found.append((band, _between(free, band)))
+            band += row
+            free, inside = both, common
+    found.append((band, _between(free, inside)))
     return found
+
+
+def _inside(lines: list[Line]) -> Gap:
+    """From where the first of them ends to where the last of them begins: a space there has text on both sides."""
+    return min(line.right for line in lines), max(line.left for line in lines)
 
 
 def _slices(lines: list[Line]) -> list[list[Line]]:
@@ -109,6 +120,9 @@ def _free(lines: list[Line], left: float, right: float, gutter: float) -> list[G
         at = max(at, line.right)
     if right - at >= gutter:
         found.append((at, right))
+    if len(found) > MOST_GAPS:
+        widest = sorted(found, key=lambda gap: gap[0] - gap[1])[:MOST_GAPS]
+        return sorted(widest)
     return found
 
 
@@ -127,10 +141,9 @@ def _common(some: list[Gap], others: list[Gap], gutter: float) -> list[Gap]:
     return found
 
 
-def _between(gaps: list[Gap], lines: list[Line]) -> list[Gap]:
-    """Those that have text on both sides."""
-    first, last = min(line.right for line in lines), max(line.left for line in lines)
-    return [(begin, end) for begin, end in gaps if begin >= first - 0.1 and end <= last + 0.1]
+def _between(gaps: list[Gap], inside: Gap) -> list[Gap]:
+    first, last = inside
+    return [gap for gap in gaps if gap[0] >= first - 0.1 and gap[1] <= last + 0.1]
 
 
 def _columns(lines: list[Line], gaps: list[Gap]) -> list[list[Line]]:

@@ -10,7 +10,7 @@ HYPHEN = "\ufffe"
 
 
 class Word(NamedTuple):
-    """Characters without a space between them, in the order of the page's program. Lengths are in points (1/72 inch)."""
+    """Characters without a space between them. Lengths are in points (1/72 inch), from the page's own origin."""
 
     left: float
     top: float

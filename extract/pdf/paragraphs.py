@@ -13,7 +13,7 @@ import statistics
 from collections.abc import Sequence
 from itertools import pairwise
 
-from extract.pdf.hyphens import Lexicon, is_parted, joined
+from extract.pdf.hyphens import Lexicon, is_parted, joint
 from extract.pdf.lines import is_right_to_left
 from extract.pdf.order import Block
 from extract.pdf.page import Line
@@ -28,6 +28,8 @@ OTHER_SIZE = 1.25
 """Times as high: letters of a heading."""
 ROOM = 0.6
 """Heights of a line that must be left for a word beside the word itself: right margins are ragged."""
+LEAST = 40
+"""Characters of a paragraph that may go on behind the end of its page or column."""
 TAIL = 12
 """Characters at the end of a line that say how it ends."""
 
@@ -52,17 +54,18 @@ def paragraphs(blocks: Sequence[Block], lexicon: Lexicon) -> list[str]:
 
 def continued(paragraphs: Sequence[str], lexicon: Lexicon) -> list[str]:
     """The same, those put together that a page or a column broke."""
-    found: list[str] = []
+    found: list[list[str]] = []
     for paragraph in paragraphs:
-        if found and _goes_on(found[-1], paragraph):
-            found[-1] = _continued(found[-1], paragraph, lexicon)
+        if found and _goes_on(found[-1][-1], paragraph):
+            found[-1][-1] = _linked(found[-1][-1], paragraph, lexicon)
+            found[-1].append(paragraph)
         else:
-            found.append(paragraph)
-    return found
+            found.append([paragraph])
+    return ["".join(parts) for parts in found]
 
 
 def _goes_on(before: str, after: str) -> bool:
-    if "\n" in before or len(before) < 40 or not after[:1].islower():
+    if "\n" in before or len(before) < LEAST or not after[:1].islower():
         return False
     return _BROKEN_OFF.search(before[-2:]) is not None or is_parted(before)
 
@@ -72,26 +75,22 @@ def _of_block(lines: Sequence[Line], lexicon: Lexicon) -> list[str]:
     steps = [below.top - above.top for above, below in pairwise(lines) if below.top > above.top]
     usual = statistics.median_low(steps) if steps else 0.0
     from_right = is_right_to_left(" ".join(line.text for line in lines))
-    found: list[str] = []
-    for place, line in enumerate(lines):
-        if not place:
-            found.append(line.text)
-            continue
-        above = lines[place - 1]
-        if _begins(above, line, usual, right if from_right else left, from_right=from_right):
-            found.append(line.text)
-        elif is_parted(above.text):
-            found[-1] = _continued(found[-1], line.text, lexicon)
-        elif _ITEM.match(line.text) or _had_room(
-            above, line, left if from_right else right, from_right=from_right
-        ):
-            if _ENDED.search(above.text[-TAIL:]) and not _ITEM.match(line.text):
-                found.append(line.text)
-            else:
-                found[-1] = f"{found[-1]}\n{line.text}"
+    begin, end = (right, left) if from_right else (left, right)
+    # Each line is a part of its paragraph, so that a long paragraph is not written anew for each.
+    found: list[list[str]] = [[lines[0].text]]
+    for above, line in pairwise(lines):
+        parts = found[-1]
+        ends = _ITEM.match(line.text) is not None or _had_room(above, line, end, from_right=from_right)
+        if _begins(above, line, usual, begin, from_right=from_right):
+            found.append([line.text])
+        elif is_parted(above.text) or not ends:
+            parts[-1] = _linked(parts[-1], line.text, lexicon)
+            parts.append(line.text)
+        elif _ENDED.search(above.text[-TAIL:]) and not _ITEM.match(line.text):
+            found.append([line.text])
         else:
-            found[-1] = _continued(found[-1], line.text, lexicon)
-    return found
+            parts += ["\n", line.text]
+    return ["".join(parts) for parts in found]
 
 
 def _begins(above: Line, line: Line, usual: float, edge: float, *, from_right: bool) -> bool:
@@ -117,10 +116,10 @@ def _had_room(above: Line, line: Line, edge: float, *, from_right: bool) -> bool
     return left_over > width + ROOM * (line.bottom - line.top)
 
 
-def _continued(before: str, after: str, lexicon: Lexicon) -> str:
-    whole = joined(before, after, lexicon)
-    if whole is not None:
-        return whole
-    if before and after and _WIDE.match(before[-1]) and _WIDE.match(after[0]):
-        return before + after
-    return f"{before} {after}"
+def _linked(before: str, after: str, lexicon: Lexicon) -> str:
+    """A line, and what stands between it and the one that it goes on with."""
+    parted = joint(before, after, lexicon)
+    if parted is not None:
+        return parted
+    is_wide = _WIDE.match(before[-1:]) and _WIDE.match(after[:1])
+    return before if is_wide else f"{before} "

@@ -171,19 +171,16 @@ def _words(text_page: Any, count: int) -> Iterator[Word]:
         begin, end = match.start(), match.end() - 1
         if not box(text_page, begin, first) or not box(text_page, end, last):
             continue
-        # Angles count clockwise there.
-        turned = -math.degrees(angle_of(text_page, begin))
-        upright = round(turned / 90) * 90
-        angle = round(upright if abs(turned - upright) <= _UPRIGHT else turned) % 360
-        yield Word(
-            min(first.left, last.left),
-            max(first.top, last.top, first.bottom, last.bottom),
-            max(first.right, last.right),
-            min(first.bottom, last.bottom, first.top, last.top),
-            _whole(match[0]),
-            angle,
-            is_unmapped(text_page, begin) == 1,
-        )
+        left, right, low, high = first.left, last.right, first.bottom, first.top
+        angle = 0
+        if not (low == last.bottom < high == last.top and left < last.left):
+            # Not plainly upright, or one character alone. Angles count clockwise there.
+            turned = -math.degrees(angle_of(text_page, begin))
+            upright = round(turned / 90) * 90
+            angle = round(upright if abs(turned - upright) <= _UPRIGHT else turned) % 360
+            left, right = min(left, last.left), max(first.right, right)
+            low, high = min(low, last.bottom, high, last.top), max(low, last.bottom, high, last.top)
+        yield Word(left, -high, right, -low, _whole(match[0]), angle, is_unmapped(text_page, begin) == 1)
 
 
 def _text(text_page: Any, count: int) -> str:

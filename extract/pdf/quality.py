@@ -53,7 +53,7 @@ _VOWELS = frozenset("aeiouyæøœıəɛɔ")
 
 def is_garbled(text: str, *, unmapped: float) -> bool:
     """Whether the text of a page is not what is seen on it. `unmapped` is the share of words that a font says nothing of."""
-    characters = sum(not c.isspace() for c in text)
+    characters = len("".join(text.split()))
     if not characters:
         return False
     unreadable = sum(len(found[0]) for found in _UNREADABLE.finditer(text))

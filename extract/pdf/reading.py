@@ -15,7 +15,7 @@ from dataclasses import replace
 from extract.pdf import furniture, says
 from extract.pdf.bombs import is_bomb
 from extract.pdf.extracted import Extracted, Ocr
-from extract.pdf.hyphens import Lexicon, lexicon
+from extract.pdf.hyphens import lexicon
 from extract.pdf.lines import lines
 from extract.pdf.order import ordered
 from extract.pdf.page import HYPHEN, Kind, Page
@@ -94,6 +94,7 @@ def _extracted(book: Book, payload: bytes, ocr: Ocr | None) -> Extracted | Skip:
         beyond=kinds["beyond"],
         lost=kinds["lost"],
         ocr=sum(bool(page.text) for page in pages),
+        cut=is_cut(payload),
     )
 
 
@@ -151,16 +152,8 @@ def _text(pages: Sequence[Page]) -> str:
     words = lexicon(line.text for page in texts for line in page.lines)
     found: list[str] = []
     for page, kept in zip(texts, furniture.without(texts), strict=True):
-        if page.text:
-            found.append(page.text.strip())
-            continue
-        found += _continued(found, paragraphs(ordered(kept), words), words)
+        found += [page.text.strip()] if page.text else paragraphs(ordered(kept), words)
         found += page.aside
-    whole = "\n\n".join(filter(None, (normal(paragraph.replace(HYPHEN, "-")).strip() for paragraph in found)))
+    whole = (normal(paragraph.replace(HYPHEN, "-")).strip() for paragraph in continued(found, words))
     # Half a surrogate pair has no bytes.
-    return whole.encode(errors="replace").decode()
-
-
-def _continued(before: list[str], after: list[str], words: Lexicon) -> list[str]:
-    """What comes behind, the last paragraph before it taken back where it goes on."""
-    return continued([*([before.pop()] if before else []), *after], words)
+    return "\n\n".join(filter(None, whole)).encode(errors="replace").decode()

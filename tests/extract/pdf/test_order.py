@@ -118,10 +118,10 @@ def test_columns_of_right_to_left_text_are_read_from_the_right():
 
 def test_a_word_written_in_parts_is_one_word_and_parts_of_a_line_are_one_line():
     words = [
-        Word(10, -10, 30, -20, "wri", 0, False),
-        Word(30.2, -10, 50, -20, "tten", 0, False),
-        Word(10, -30, 40, -40, "below", 0, False),
-        Word(53, -10, 70, -20, "apart", 0, False),
+        Word(10, 10, 30, 20, "wri", 0, False),
+        Word(30.2, 10, 50, 20, "tten", 0, False),
+        Word(10, 30, 40, 40, "below", 0, False),
+        Word(53, 10, 70, 20, "apart", 0, False),
     ]
     found, aside = lines([words[0], words[2], words[1], words[3]])
     assert [line.text for line in found] == ["written apart", "below"]
