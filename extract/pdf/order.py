@@ -24,13 +24,13 @@ FEWEST_WORDS = 2.5
 """A line of a column on average; cells of tables have fewer."""
 WIDE = 8.0
 """Heights of a line that a line of a column has on average where words are not parted by spaces."""
-MOST_GAPS = 64
-"""Upright white spaces of a row that are looked at, the widest."""
+MOST_GAPS = 16
+"""Upright white spaces through a row or a band that are looked at, the widest."""
 ALIGNED = 0.15
 """Heights of a line by which cells of a row stand higher or lower."""
 SAME_ROWS = 0.6
 """Share of the rows of one column that stand beside rows of the other in a table."""
-DEEPEST = 8
+DEEPEST = 4
 """Columns in columns."""
 
 Gap = tuple[float, float]
@@ -120,10 +120,13 @@ def _free(lines: list[Line], left: float, right: float, gutter: float) -> list[G
         at = max(at, line.right)
     if right - at >= gutter:
         found.append((at, right))
-    if len(found) > MOST_GAPS:
-        widest = sorted(found, key=lambda gap: gap[0] - gap[1])[:MOST_GAPS]
-        return sorted(widest)
-    return found
+    return _widest(found)
+
+
+def _widest(gaps: list[Gap]) -> list[Gap]:
+    if len(gaps) <= MOST_GAPS:
+        return gaps
+    return sorted(sorted(gaps, key=lambda gap: gap[0] - gap[1])[:MOST_GAPS])
 
 
 def _common(some: list[Gap], others: list[Gap], gutter: float) -> list[Gap]:
@@ -138,7 +141,7 @@ def _common(some: list[Gap], others: list[Gap], gutter: float) -> list[Gap]:
             i += 1
         else:
             j += 1
-    return found
+    return _widest(found)
 
 
 def _between(gaps: list[Gap], inside: Gap) -> list[Gap]:
