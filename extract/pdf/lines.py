@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from extract.pdf.page import Line, Word
 
 WIDEST_SPACE = 1.2
-"""Heights of a word between words that follow each other; justified lines have some 0.8 at most."""
-NARROW_SPACE = 0.6
+"""Heights of a word between words that follow each other; those of justified lines are less."""
+NARROW_SPACE = 0.5
 """Heights of a word between pieces that were written apart: less than between columns."""
 OVERLAP = 0.5
 """Of the lower one's height, that words of a line have in common: indices and exponents stand higher or lower."""
@@ -105,7 +105,7 @@ def _joined(pieces: list[Line]) -> list[Line]:
         row.sort(key=lambda piece: piece.left)
         current = row[0]
         for piece in row[1:]:
-            height = max(piece.bottom - piece.top, current.bottom - current.top)
+            height = min(piece.bottom - piece.top, current.bottom - current.top)
             gap = piece.left - current.right
             if -0.3 * height <= gap <= NARROW_SPACE * height:
                 current = _sum(current, piece, "" if gap < TOUCHING * height else " ")

@@ -18,6 +18,8 @@ from extract.pdf.page import Line
 
 GUTTER = 0.55
 """Heights of a line that columns are apart at least."""
+ENTERED = 4.0
+"""Gutters by which a line of a column may be set out or in."""
 FEWEST_LINES = 3
 """Of a column."""
 FEWEST_WORDS = 2.5
@@ -79,14 +81,27 @@ def _bands(lines: list[Line], gutter: float) -> list[tuple[list[Line], list[Gap]
         if band:
             both = _common(free, beside, gutter)
             common = (min(inside[0], within[0]), max(inside[1], within[1]))
-        if band and not _between(both, common) and (_between(free, inside) or _between(beside, within)):
-            found.append((band, _between(free, inside)))
+        own = _between(free, inside) if band else []
+        new = _between(beside, within)
+        kept = _between(both, common)
+        if not (own and new):
+            kept = [gap for gap in kept if not _is_entered(gap, own or new, gutter)]
+        if band and not kept and (own or new):
+            found.append((band, own))
             band, free, inside = row, beside, within
         else:
             band += row
             free, inside = both, common
     found.append((band, _between(free, inside)))
     return found
+
+
+def _is_entered(gap: Gap, spaces: list[Gap], gutter: float) -> bool:
+    """Whether what is left of a white space was wider: columns begin at one place, titles above them do not."""
+    begin, end = gap
+    return any(
+        first <= begin + 0.1 and end <= last and last - end > ENTERED * gutter for first, last in spaces
+    )
 
 
 def _inside(lines: list[Line]) -> Gap:

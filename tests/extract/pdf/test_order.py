@@ -80,6 +80,26 @@ def test_columns_begin_again_under_a_heading():
     assert texts(page) == [*LEFT, *RIGHT, heading.text, *RIGHT, *LEFT]
 
 
+def test_a_short_title_and_a_short_heading_do_not_hide_the_columns():
+    title, heading = Line(200, 40, 380, 52, "A title in the middle"), Line(50, 100, 100, 112, "Abstract")
+    page = [title, heading, *column(50, 114.4, *LEFT), *column(300, 100, *RIGHT)]
+    assert texts(page) == [title.text, heading.text, *LEFT, *RIGHT]
+
+
+def test_a_formula_in_the_middle_of_its_column_does_not_hide_the_columns():
+    heading, formula = Line(50, 172, 100, 184, "Contents"), Line(380, 172, 440, 184, "a = b")
+    left, right = column(50, 100, *LEFT), column(300, 100, *RIGHT)
+    below = [*column(50, 186.4, *LEFT), *column(300, 186.4, *RIGHT)]
+    assert texts([*left, *right, heading, formula, *below]) == [
+        *LEFT,
+        heading.text,
+        *LEFT,
+        *RIGHT,
+        formula.text,
+        *RIGHT,
+    ]
+
+
 def test_rows_of_a_table_are_read_across():
     ships = (
         ("Ship", "Mast", "Year"),
