@@ -7,6 +7,6 @@ the ends of lines are whole again (`hyphens`). A page that is a picture, or whos
 """
 
 from extract.pdf.extracted import Extracted, Ocr, Raster
-from extract.pdf.reading import extract
+from extract.pdf.reading import EXTRACTOR, extract
 
-__all__ = ["Extracted", "Ocr", "Raster", "extract"]
+__all__ = ["EXTRACTOR", "Extracted", "Ocr", "Raster", "extract"]

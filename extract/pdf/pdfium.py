@@ -2,7 +2,8 @@
 
 1. Nothing of a document raises; what it makes of the library is a reason. A native crash ends the process: whoever
    reads what strangers wrote does so in a process of its own (`pipeline.cell`).
-2. PDFium takes no budget, so each that it needs is kept around it: bytes that a stream unpacks to (`bombs`), objects of
+2. PDFium is for one thread of a process at a time.
+3. PDFium takes no budget, so each that it needs is kept around it: bytes that a stream unpacks to (`bombs`), objects of
    a page, characters of a page. Its time for the text of a page grows with the square of the text objects in
    one line (measured: 100,000 that run backwards take 92 s), so squares are what is counted.
 """

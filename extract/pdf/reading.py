@@ -11,6 +11,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib.metadata import version
 
 from extract.pdf import furniture, says
 from extract.pdf.bombs import is_bomb
@@ -24,6 +25,7 @@ from extract.pdf.pdfium import MOST_STEPS, Book, Sheet, opened
 from extract.pdf.quality import is_garbled, normal
 from extract.skip import Skip
 
+EXTRACTOR = f"pypdfium2@{version('pypdfium2')}"
 LONGEST = 64 << 20
 """Bytes of a document, as of every payload (`storage.records`)."""
 MOST_PAGES = 5_000
