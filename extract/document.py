@@ -72,13 +72,10 @@ def document(
 
     What can be told without extraction is told first: such a `Skip` is `early`. A truncated page is extracted like another.
     """
-    if record.type == "response" and record.status != 200:
-        return Skip(reason="status", early=True)
-    if not record.payload.strip():
-        return Skip(reason="empty_body", early=True)
     mime = sniffed(record.payload, record.mime)
-    if mime not in READABLE:
-        return Skip(reason="unsupported_type", early=True)
+    why = _unreadable(record, mime)
+    if why is not None:
+        return Skip(reason=why, early=True)
     if mime == PDF:
         return _made(record, source, mime, None, _pdf(record))
     if mime == WIKITEXT:
@@ -91,6 +88,14 @@ def document(
         _plain(decoded.text) if mime == PLAIN else html.extract(decoded.text, record.url, markdown=markdown)
     )
     return _made(record, source, mime, decoded, found)
+
+
+def _unreadable(record: Record, mime: str) -> str | None:
+    if record.type == "response" and record.status != 200:
+        return "status"
+    if not record.payload.strip():
+        return "empty_body"
+    return None if mime in READABLE else "unsupported_type"
 
 
 def _unwanted(record: Record, text: str, glance: Glance | None, *, is_page: bool) -> str | None:
