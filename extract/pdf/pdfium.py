@@ -22,9 +22,9 @@ from extract.pdf.extracted import Raster
 from extract.pdf.page import HYPHEN, Word
 
 MOST_OBJECTS = 200_000
-"""On a page, those of its forms included; the most of 1,002 real pages are some 30,000."""
+"""On a page, those of its forms included: 0.4 s. The fullest of 1,002 real pages, a map, has 66,357."""
 MOST_TEXT_OBJECTS = 20_000
-"""On a page: 4 s where all of them run backwards in one line."""
+"""On a page: 4 s where all of them run backwards in one line. The most of the same pages are 4,129."""
 MOST_STEPS = 2_000_000_000
 """Squares of text objects a page, summed over the pages of a document: 20 s where all of them run backwards."""
 MOST_CHARACTERS = 200_000
