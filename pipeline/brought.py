@@ -17,7 +17,7 @@ def run_ingest(store: Store, source: str, inputs: Iterable[str], ways: Ways, as_
     """Bring in every input, and say so. Ends the command with exit code 2 where one was refused."""
     store.sweep()
     done = ingest(store, source, given(inputs), ways, lambda brought: typer.echo(line(brought), err=True))
-    body: dict[str, Any] = asdict(done)
+    body: dict[str, Any] = asdict(done) | {"unusable": dict(done.unusable)}  # it takes Counters apart
     if done.refused:
         body["error"] = done.refused[0]["reason"]
     refused = f"; {len(done.refused)} refused" if done.refused else ""

@@ -257,13 +257,17 @@ def ingest(
     by_line: Annotated[
         bool, typer.Option("--by-line", help="A plain text has a document a line, and is not one itself.")
     ] = False,
+    site: Annotated[
+        str,
+        typer.Option(help="Host that a Posts.xml of Stack Exchange is of, where its folder does not say."),
+    ] = "",
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
     """Bring in what was made elsewhere: archives, tables, texts.
 
-    WARC, WAT, WET, ARC and WACZ; JSON lines, CSV, Parquet and Arrow; plain text, HTML, PDF; tar files of them.
-    Plain, or compressed with gzip or Zstandard.
+    WARC, WAT, WET, ARC and WACZ; JSON lines, CSV, Parquet and Arrow; plain text, HTML, PDF; tar files of them;
+    dumps of Wikipedia (pages-articles) and Stack Exchange (Posts.xml). Plain, or compressed with gzip, bzip2 or Zstandard.
 
     \b
     Example:
@@ -277,7 +281,11 @@ def ingest(
 
     columns = Columns(text=text_column, html=html_column, url=url_column, id=id_column)
     run_ingest(
-        Project.at(project).store, _name(name), inputs, Ways(columns=columns, by_line=by_line), as_json
+        Project.at(project).store,
+        _name(name),
+        inputs,
+        Ways(columns=columns, by_line=by_line, site=site),
+        as_json,
     )
 
 
