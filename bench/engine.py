@@ -33,7 +33,6 @@ from pipeline import engine, process  # noqa: E402 - a script finds the packages
 from pipeline.config import FiltersConfig  # noqa: E402
 from pipeline.crew import local_crew  # noqa: E402
 from pipeline.given import given  # noqa: E402
-from pipeline.given import given  # noqa: E402
 from pipeline.ingest import ingest  # noqa: E402
 from pipeline.progress import LineProgress  # noqa: E402
 from storage.files import Files  # noqa: E402

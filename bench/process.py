@@ -30,7 +30,6 @@ from extract.document import document
 from pipeline import process
 from pipeline.config import FiltersConfig
 from pipeline.given import given
-from pipeline.given import given
 from pipeline.ingest import ingest
 from pipeline.step import Part
 from pipeline.work import Watch
