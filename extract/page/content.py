@@ -96,7 +96,9 @@ def _content(scores: Scores, title: str, kind: Kind, gone: Sequence[bool], *, cl
     top = scores.best()
     if top is None:
         return []
-    if _is_whole(kind) or (kind == "page" and _plain(scores, top) < PARTIAL * _plain(scores, scores.page.boxes[0])):
+    if _is_whole(kind) or (
+        kind == "page" and _plain(scores, top) < PARTIAL * _plain(scores, scores.page.boxes[0])
+    ):
         top = _widened(scores, top)
     blocks = scores.page.blocks
     taken = [False] * len(blocks)

@@ -27,9 +27,7 @@ def end(blocks: Sequence[Block], taken: Taken, last: int, *, comments: bool) -> 
     for number, block in enumerate(blocks):
         if not taken[number]:
             continue
-        if before >= max(BEFORE * size, LEAST_BEFORE) and cues.ends_content(
-            block.text, comments=comments
-        ):
+        if before >= max(BEFORE * size, LEAST_BEFORE) and cues.ends_content(block.text, comments=comments):
             taken[number:last] = [False] * max(0, last - number)
             break
         before += block.length

@@ -16,7 +16,9 @@ def test_text_is_made_of_any_page(html):
 
 
 def test_tags_and_silent_elements_are_left_out():
-    page = "a<b class='x'>c</b><script>var d</script>e<STYLE>f</style >g &amp; &lt;h<!-- i -->j" + " k" * ENOUGH
+    page = (
+        "a<b class='x'>c</b><script>var d</script>e<STYLE>f</style >g &amp; &lt;h<!-- i -->j" + " k" * ENOUGH
+    )
     (first, *_) = glances(page)
     assert first.split()[:8] == ["a", "c", "e", "g", "&", "<h", "j", "k"]
 
@@ -55,7 +57,9 @@ def test_what_lies_behind_the_bound_is_not_seen():
     assert SLICE > WINDOW
 
 
-@pytest.mark.parametrize(("size", "count"), [(0, 0), (499, 0), (500, 1), (1_000, 1), (1_001, 5), (100_000, 5)])
+@pytest.mark.parametrize(
+    ("size", "count"), [(0, 0), (499, 0), (500, 1), (1_000, 1), (1_001, 5), (100_000, 5)]
+)
 def test_windows_lie_evenly_from_the_begin_to_the_end(size, count):
     text = "".join(chr(0x4E00 + n % 20_000) for n in range(size))
     found = windows(text)

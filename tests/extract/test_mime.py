@@ -39,7 +39,8 @@ def test_a_signature_decides_whatever_was_declared(payload, declared, found):
 
 
 @pytest.mark.parametrize(
-    "text", [b"BMW builds cars", b"ID3 tags are", b"GIF89a is a format", b"wOFF", b"fLaC, said he", b"The ftyp box"]
+    "text",
+    [b"BMW builds cars", b"ID3 tags are", b"GIF89a is a format", b"wOFF", b"fLaC, said he", b"The ftyp box"],
 )
 def test_letters_of_a_signature_that_are_a_word_are_text(text):
     assert sniffed(text, "text/plain") == PLAIN
@@ -106,7 +107,10 @@ def test_only_the_beginning_is_looked_at():
     assert sniffed(b" " * RESOURCE_HEADER + b"<html>", "") == PLAIN
 
 
-@given(st.binary(max_size=50), st.sampled_from(["", HTML, PLAIN, PDF, "image/png", "text/xml", "*/*", "nonsense"]))
+@given(
+    st.binary(max_size=50),
+    st.sampled_from(["", HTML, PLAIN, PDF, "image/png", "text/xml", "*/*", "nonsense"]),
+)
 def test_any_bytes_are_of_some_type(payload, declared):
     found = sniffed(payload, declared)
     assert found

@@ -28,9 +28,12 @@ _TOKEN = re.compile(r"[^\W_]+")
 def sample():
     """Characters and wanted text of each page."""
     with shared("extraction/gold.jsonl.zst").open("rb") as file:
-        rows = list(map(json.loads, io.TextIOWrapper(zstandard.ZstdDecompressor().stream_reader(file), "utf-8")))
+        rows = list(
+            map(json.loads, io.TextIOWrapper(zstandard.ZstdDecompressor().stream_reader(file), "utf-8"))
+        )
+    rows = [row for row in rows if row["kind"] == "full_text" and row["gold_text"]]
     rows.sort(key=lambda row: row["id"])
-    wanted = {row["html"]: row for row in rows[::EVERY] if row["kind"] == "full_text" and row["gold_text"]}
+    wanted = {row["html"]: row for row in rows[::EVERY]}
     found = []
     with shared("extraction/pages.tar.zst").open("rb") as file:
         stream = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(file)

@@ -125,7 +125,10 @@ def test_authors_in_json_ld(stated):
         ('<link rel="canonical" href="/there">', "https://example.org/there"),
         ('<link rel="Canonical" href="//example.net/x">', "https://example.net/x"),
         ('<link rel="canonical" href=""><meta property="og:url" content="../o">', "https://example.org/o"),
-        ('<link rel="canonical" href="http://[broken"><link rel="canonical" href="b">', "https://example.org/dir/b"),
+        (
+            '<link rel="canonical" href="http://[broken"><link rel="canonical" href="b">',
+            "https://example.org/dir/b",
+        ),
         ('<link rel="canonical" href="javascript:x()">', ""),
         ('<link rel="alternate" href="/de">', ""),
         ("", ""),
@@ -176,7 +179,8 @@ def test_the_title_is_no_longer_than_a_title_may_be():
             tag=st.sampled_from(["html", "meta", "link", "a", "title", "time", "script"]),
             attributes=st.dictionaries(
                 st.sampled_from(["name", "property", "content", "rel", "href", "lang", "datetime"]),
-                st.text(max_size=30) | st.sampled_from(["author", "date", "license", "canonical", "2020-01-02", "//["]),
+                st.text(max_size=30)
+                | st.sampled_from(["author", "date", "license", "canonical", "2020-01-02", "//["]),
             ),
             text=st.text(max_size=30),
         )

@@ -142,7 +142,9 @@ def test_a_formula_that_never_ends_is_looked_at_once():
 
 
 def test_characters_of_links_are_counted_but_in_code():
-    one, two, code = page("<p>a <a href=x>bcd</a> e</p><p><a name=x>f</a></p><pre><a href=x>g</a></pre>").blocks
+    one, two, code = page(
+        "<p>a <a href=x>bcd</a> e</p><p><a name=x>f</a></p><pre><a href=x>g</a></pre>"
+    ).blocks
     assert (one.link, one.length, two.link, code.link) == (3, 7, 0, 0)
 
 
@@ -153,7 +155,9 @@ def test_commas_are_those_of_all_scripts():
 
 def test_boxes_know_what_is_in_them():
     found = page("<body><div id=x>one<p>two</p><img><img></div><form><input><p>three</p></form><p>four</p>")
-    inside = {box.tag: [block.text for block in found.blocks[box.first : box.last]] for box in found.boxes[:-1]}
+    inside = {
+        box.tag: [block.text for block in found.blocks[box.first : box.last]] for box in found.boxes[:-1]
+    }
     assert inside["body"] == ["one", "two", "three", "four"]
     assert inside["div"] == ["one", "two"]
     assert inside["form"] == ["three"]
@@ -173,7 +177,9 @@ def test_what_a_page_says_of_itself_is_put_aside():
 
 
 def test_a_hundred_thousand_nested_elements_are_a_page():
-    found = page("<div>" * 100_000 + "the bottom" + "</div>" * 50_000 + "half way" + "</div>" * 49_998 + "the top")
+    found = page(
+        "<div>" * 100_000 + "the bottom" + "</div>" * 50_000 + "half way" + "</div>" * 49_998 + "the top"
+    )
     assert [block.text for block in found.blocks] == ["the bottom", "half way", "the top"]
     assert max(box.depth for box in found.boxes) == DEEPEST
     assert found.blocks[2].box.depth < DEEPEST
@@ -181,7 +187,10 @@ def test_a_hundred_thousand_nested_elements_are_a_page():
 
 def test_code_too_deep_for_a_box_ends_where_it_ends():
     found = page("<div>" * 400 + "<pre>a\n  b</pre>c\n  d" + "</div>" * 400)
-    assert [(block.text, block.box.depth) for block in found.blocks] == [("a\n  b", DEEPEST), ("c d", DEEPEST)]
+    assert [(block.text, block.box.depth) for block in found.blocks] == [
+        ("a\n  b", DEEPEST),
+        ("c d", DEEPEST),
+    ]
 
 
 def test_more_elements_than_are_read_end_the_reading():
@@ -189,7 +198,9 @@ def test_more_elements_than_are_read_end_the_reading():
     assert found.elements == MOST_ELEMENTS + 1
 
 
-@pytest.mark.parametrize("html", [b"", b" ", b"\0", b"<", b"<!--", b"<p", b"\xff\xfe", b"<![CDATA[", b"<?xml"])
+@pytest.mark.parametrize(
+    "html", [b"", b" ", b"\0", b"<", b"<!--", b"<p", b"\xff\xfe", b"<![CDATA[", b"<?xml"]
+)
 def test_what_is_no_page_is_a_page_without_blocks_or_none(html):
     found = read(html)
     assert found is None or isinstance(found, Page)

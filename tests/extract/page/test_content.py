@@ -70,7 +70,9 @@ def test_a_page_of_nothing_but_comments_is_those():
 
 
 def test_behind_the_line_that_ends_it_nothing_is_content():
-    found = chosen(f"<div>{ARTICLE}<h4>Related articles</h4><p>{SENTENCES[0]} Once more, elsewhere.</p></div>")
+    found = chosen(
+        f"<div>{ARTICLE}<h4>Related articles</h4><p>{SENTENCES[0]} Once more, elsewhere.</p></div>"
+    )
     assert found == list(SENTENCES)
 
 
@@ -94,27 +96,40 @@ def test_what_stands_before_the_headline_is_cut_off():
 
 
 def test_of_two_columns_the_one_with_the_text_is_content():
-    links = "".join(f"<p><a href=x{n}>Another place to go, number {n}, on this site</a></p>" for n in range(20))
+    links = "".join(
+        f"<p><a href=x{n}>Another place to go, number {n}, on this site</a></p>" for n in range(20)
+    )
     body = f"<table><tr><td width=20%>{links}</td><td>{ARTICLE}</td></tr></table>"
     assert chosen(body) == list(SENTENCES)
 
 
 def test_parts_of_a_text_that_lie_in_boxes_of_their_own_are_all_taken():
-    parts = "".join(f"<div><div class=part><p>{each}</p><p>{each[::-1]}, or so, as it is.</p></div></div>" for each in SENTENCES)
+    parts = "".join(
+        f"<div><div class=part><p>{each}</p><p>{each[::-1]}, or so, as it is.</p></div></div>"
+        for each in SENTENCES
+    )
     found = chosen(f"<div>{parts}</div>")
     assert all(each in found for each in SENTENCES)
 
 
 def test_what_lies_beside_the_best_box_and_reads_like_text_is_taken():
     second = "".join(f"<p>Afterwards: {each}</p>" for each in SENTENCES)
-    found = chosen(f"<div><div id=a><div>{ARTICLE}</div></div><div id=b><div><div>{second}</div></div></div></div>")
+    found = chosen(
+        f"<div><div id=a><div>{ARTICLE}</div></div><div id=b><div><div>{second}</div></div></div></div>"
+    )
     assert len(found) == 2 * len(SENTENCES)
 
 
 def test_a_table_of_data_is_content_and_one_of_links_is_not():
     data = "<table><tr><th>Ship</th><th>Crew</th></tr><tr><td>Anna</td><td>three men</td></tr></table>"
     links = "<table><tr><td><a href=a>Boats of all kinds</a></td><td><a href=b>Nets of all kinds</a></td></tr></table>"
-    assert chosen(f"<article>{ARTICLE}{data}{links}</article>") == [*SENTENCES, "Ship", "Crew", "Anna", "three men"]
+    assert chosen(f"<article>{ARTICLE}{data}{links}</article>") == [
+        *SENTENCES,
+        "Ship",
+        "Crew",
+        "Anna",
+        "three men",
+    ]
 
 
 @pytest.mark.parametrize("kind", ["reference", "product", "discussion"])
@@ -124,13 +139,17 @@ def test_these_are_taken_whole(kind):
     assert [each for each in found if each.startswith("open_")] == [f"open_{n}" for n in range(20)]
 
 
-@pytest.mark.parametrize("body", ["<p>Hello.</p>", "<nav><a href=a>Home</a></nav>", "<div class=sidebar>One.</div>", "x"])
+@pytest.mark.parametrize(
+    "body", ["<p>Hello.</p>", "<nav><a href=a>Home</a></nav>", "<div class=sidebar>One.</div>", "x"]
+)
 def test_a_page_with_next_to_nothing_is_taken_as_it_is(body):
     assert chosen(body) == [block.text for block in read(page(body).encode()).blocks]
 
 
 def test_names_are_not_believed_of_a_part_that_has_the_text():
-    assert chosen(f"<div class='sidebar'>{ARTICLE}</div><div class='content'><p>Nothing yet.</p></div>")[:6] == list(SENTENCES)
+    assert chosen(f"<div class='sidebar'>{ARTICLE}</div><div class='content'><p>Nothing yet.</p></div>")[
+        :6
+    ] == list(SENTENCES)
 
 
 PIECES = (
@@ -140,7 +159,10 @@ PIECES = (
 )  # fmt: skip
 
 
-@given(st.lists(st.sampled_from(PIECES), max_size=25), st.sampled_from(["page", "article", "discussion", "reference", "product"]))
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=25),
+    st.sampled_from(["page", "article", "discussion", "reference", "product"]),
+)
 def test_content_is_some_of_the_blocks_in_their_order_and_none_only_where_there_are_none(pieces, kind):
     found = read(page("".join(pieces)).encode())
     blocks = choose(found, TITLE, kind)

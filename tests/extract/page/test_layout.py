@@ -18,10 +18,10 @@ def lines(*each):
     return "\n".join(each)
 
 
-LISTS = "<p>in front<ul><li>one<ul><li>one one<li>one two</ul>rest of one<li>two<p>more<p>and more</ul><p>behind"
-TABLE = (
-    "<table><thead><tr><th>ship<th>mast<th>crew</thead><tr><td>Anna<td>a|b<td>3<tr><td>Ida<td><td>12</table><p>behind"
+LISTS = (
+    "<p>in front<ul><li>one<ul><li>one one<li>one two</ul>rest of one<li>two<p>more<p>and more</ul><p>behind"
 )
+TABLE = "<table><thead><tr><th>ship<th>mast<th>crew</thead><tr><td>Anna<td>a|b<td>3<tr><td>Ida<td><td>12</table><p>behind"
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,17 @@ TABLE = (
         ("<h1>head</h1><p>one<br>two<p>three", lines("head", "one", "two", "three")),
         (
             LISTS,
-            lines("in front", "- one", "- one one", "- one two", "rest of one", "- two", "more", "and more", "behind"),
+            lines(
+                "in front",
+                "- one",
+                "- one one",
+                "- one two",
+                "rest of one",
+                "- two",
+                "more",
+                "and more",
+                "behind",
+            ),
         ),
         ("<ol><li>one<li>two</ol>", lines("- one", "- two")),
         (TABLE, lines("ship | mast | crew", "Anna | a|b | 3", "Ida | 12", "behind")),
@@ -103,9 +113,27 @@ def test_an_item_of_which_nothing_was_chosen_has_no_line():
 
 
 WORDS = st.text(alphabet="abcäß日`|#->1.", min_size=1, max_size=8)
-TEXTS = st.lists(WORDS, min_size=1, max_size=4).map(" ".join) | st.lists(WORDS, min_size=1, max_size=3).map("\n".join)
+TEXTS = st.lists(WORDS, min_size=1, max_size=4).map(" ".join) | st.lists(WORDS, min_size=1, max_size=3).map(
+    "\n".join
+)
 TAGS = st.sampled_from(
-    ["div", "p", "h2", "pre", "ul", "ol", "li", "table", "tr", "td", "th", "blockquote", "dl", "dd", "section"]
+    [
+        "div",
+        "p",
+        "h2",
+        "pre",
+        "ul",
+        "ol",
+        "li",
+        "table",
+        "tr",
+        "td",
+        "th",
+        "blockquote",
+        "dl",
+        "dd",
+        "section",
+    ]
 )
 
 

@@ -47,17 +47,23 @@ def test_names_of_surroundings_are_believed_so_far(name, unlikely):
     assert signs("", name).unlikely == unlikely
 
 
-@pytest.mark.parametrize("name", ["comments", "comment-list", "commentlist", "disqus_thread", "post-comments", "respond", "dsq-1"])
+@pytest.mark.parametrize(
+    "name", ["comments", "comment-list", "commentlist", "disqus_thread", "post-comments", "respond", "dsq-1"]
+)
 def test_names_of_readers_comments(name):
     assert signs(name, "").comments
 
 
-@pytest.mark.parametrize("name", ["commentary", "commentary-track", "accommodation", "correspondent", "document"])
+@pytest.mark.parametrize(
+    "name", ["commentary", "commentary-track", "accommodation", "correspondent", "document"]
+)
 def test_names_that_only_look_like_it(name):
     assert not signs(name, "").comments
 
 
-@pytest.mark.parametrize(("name", "sure"), [("sidebar", True), ("cookie-notice", True), ("breadcrumbs", False), ("text", False)])
+@pytest.mark.parametrize(
+    ("name", "sure"), [("sidebar", True), ("cookie-notice", True), ("breadcrumbs", False), ("text", False)]
+)
 def test_some_parts_are_hardly_ever_content(name, sure):
     assert signs(name, "").sure == sure
 
@@ -82,6 +88,8 @@ def test_signs_are_the_same_twice_and_do_not_depend_on_case_of_letters(class_, i
     assert found.weight in {-50, -25, 0, 25, 50}
 
 
-@pytest.mark.parametrize("piece", ["comment-", "comments_", "dsq-a", "_comment", "-ad-", "comment-body", "no-"])
+@pytest.mark.parametrize(
+    "piece", ["comment-", "comments_", "dsq-a", "_comment", "-ad-", "comment-body", "no-"]
+)
 def test_names_made_of_one_piece_are_looked_at_in_one_pass(piece):
     assert signs((piece * LONGEST)[:LONGEST] + "!", piece * LONGEST) is not None
