@@ -179,6 +179,35 @@ async def test_2_3_1_2_five_redirects_are_followed_each_with_a_record():
     assert len(server.requests) == 6
 
 
+async def test_redirects_elsewhere_are_followed_however_long_the_delay_of_hosts_is(monkeypatch):
+    class Far(Doorman):
+        async def hold(self, host, ms):
+            held.append((host, ms))
+
+    delay_ms, slept, held = 60_000, [], []
+
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    monkeypatch.setattr("crawler.robots.asyncio.sleep", sleep)
+    async with Server({"/third": rules("User-agent: *\nDisallow: /private")}).serve() as server:
+        elsewhere = server.url.replace("127.0.0.1", "localhost")
+        server.answers["/robots.txt"] = redirect(f"{elsewhere}/second")
+        server.answers["/second"] = redirect(f"{elsewhere}/third")
+        client = Client(
+            user_agent="t", max_body=1_000_000, timeout_s=5, allow=networks(("127.0.0.0/8", "::1/128"))
+        )
+        try:
+            under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
+            found = await ask(client, under, Entrance(Far(delay_ms, delay_ms), 0, delay_ms))
+        finally:
+            await client.close()
+    assert found.answer.rule == "rules"
+    assert [capture.status for capture in found.captures] == [301, 301, 200]
+    assert [seconds for seconds in slept if seconds] == [2 * delay_ms / 1000] * 2
+    assert ("localhost", 3 * delay_ms) in held
+
+
 async def test_2_3_1_2_more_redirects_mean_that_all_is_allowed():
     found, server = await event({"/robots.txt": redirect("/robots.txt")})
     assert found.answer.rule == "allow"

@@ -9,7 +9,7 @@ RULES = ["language", "gopher_quality", "c4"]
 COUNTS = st.fixed_dictionaries(
     {
         f"{fate}.{unit}": st.integers(0, 10**6)
-        for fate in ("extract/status", "extract/no_text", "language/other", "gopher_quality/few", "c4/curly")
+        for fate in ("early/status", "extract/no_text", "language/other", "gopher_quality/few", "c4/curly")
         for unit in ("documents", "payload_bytes", "text_bytes")
     }
 )
@@ -40,7 +40,7 @@ def test_what_entered_is_what_left(counts, documents, duplicates):
 @given(counts=COUNTS)
 def test_stages_stand_in_filter_order(counts):
     names = [stage.name.partition("/")[0] for stage in funnel(["main"], counts | kept(1), RULES).stages]
-    order = ["extract", *RULES, "kept"]
+    order = ["early", "extract", *RULES, "kept"]
     assert [order.index(name) for name in names] == sorted(order.index(name) for name in names)
 
 
