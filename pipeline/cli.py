@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pipeline.project import Project
 
 ScopeKind = Literal["any", "domain", "host", "prefix"]
+IndexName = Literal["cdx", "columnar"]
 RankName = Literal["first", "rich", "usual", "last"]
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
@@ -242,20 +243,88 @@ def rescrape(
 @app.command()
 def ingest(
     name: Annotated[str, typer.Argument(help="Name of the source to make.")],
-    warc: Annotated[list[Path], typer.Argument(help="WARC files (.warc, .warc.gz, .warc.zst, .warc.lz4).")],
+    warc: Annotated[
+        list[Path],
+        typer.Argument(
+            help="WARC files (.warc, .warc.gz, .warc.zst, .warc.lz4); commoncrawl:CC-MAIN-2024-22[/warc|wat|wet]; or a "
+            "list of Common Crawl's paths (.paths.gz)."
+        ),
+    ],
+    files: Annotated[
+        int | None, typer.Option("--files", min=1, help="Of Common Crawl: the first so many files.")
+    ] = None,
+    segment: Annotated[
+        list[str] | None, typer.Option("--segment", help="Of Common Crawl: files of this segment; repeatable.")
+    ] = None,
+    domain: Annotated[
+        list[str] | None,
+        typer.Option("--domain", help="Of Common Crawl: records of this domain and all below it; repeatable."),
+    ] = None,
+    domains: Annotated[
+        Path | None, typer.Option("--domains", help="Of Common Crawl: a file of domains, one a line.")
+    ] = None,
+    url_prefix: Annotated[
+        list[str] | None,
+        typer.Option("--url-prefix", help="Of Common Crawl: records whose URL begins so; repeatable."),
+    ] = None,
+    mime: Annotated[
+        list[str] | None, typer.Option("--mime", help="Looked up: of this media type; repeatable.")
+    ] = None,
+    status: Annotated[
+        list[int] | None,
+        typer.Option("--status", help="Looked up: of this HTTP status, 200 by default; repeatable."),
+    ] = None,
+    language: Annotated[
+        list[str] | None,
+        typer.Option("--language", help="Looked up: mostly in this language, as in eng or deu; repeatable."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Looked up: so many at most.")] = None,
+    index: Annotated[
+        IndexName, typer.Option("--index", help="Which of Common Crawl's indexes is asked: cdx or columnar.")
+    ] = "cdx",
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring in WARC files made elsewhere.
+    """Bring in WARC files made elsewhere, and what Common Crawl has.
+
+    Typed again it goes on where it was; what is there is known.
 
     \b
     Example:
       thresher ingest cc CC-MAIN-*.warc.gz
+      thresher ingest cc commoncrawl:CC-MAIN-2024-22/wet --files 10
+      thresher ingest docs commoncrawl:CC-MAIN-2024-22 --domain example.org --language eng
     """
+    from pipeline.commoncrawl import Wanted, is_meant
     from pipeline.ingest import ingest as run_ingest
+    from pipeline.progress import stderr_progress
     from pipeline.project import Project
 
-    found = run_ingest(Project.at(project).store, _name(name), warc)
+    wanted = Wanted(
+        files=files,
+        segments=frozenset(segment or ()),
+        domains=(*(domain or ()), *(_lines(domains) if domains else ())),
+        prefixes=tuple(url_prefix or ()),
+        mimes=tuple(mime or ()),
+        statuses=tuple(status or ()),
+        languages=tuple(language or ()),
+        limit=limit,
+        index=index,
+    )
+    opened = Project.at(project)
+    if any(is_meant(str(each)) for each in warc):
+        from pipeline import commoncrawl, said
+
+        brought = commoncrawl.ingest_all(
+            opened.store, opened.config, _name(name), tuple(map(str, warc)), wanted, stderr_progress()
+        )
+        say(as_json, asdict(brought), said.brought_line(brought, name))
+        return
+    if wanted != Wanted(index=index):
+        raise InputError(
+            "--files, --segment, --domain and their like choose from Common Crawl; give commoncrawl:CC-MAIN-... with them"
+        )
+    found = run_ingest(opened.store, _name(name), warc)
     line = f"{name}: {found.added} files added, {found.known} known; {found.responses:,} responses in them"
     say(as_json, asdict(found), line)
 
@@ -709,6 +778,16 @@ def _name(name: str) -> str:
             f"name {name!r}: use up to 100 letters, digits, '-', '_' and '.', a letter or digit first"
         )
     return name
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a file that say something."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from error
+    lines = (line.strip() for line in text.split("\n"))
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def _sources(project: Project, names: list[str] | None) -> tuple[str, ...]:
