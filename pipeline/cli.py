@@ -254,11 +254,14 @@ def ingest(
         int | None, typer.Option("--files", min=1, help="Of Common Crawl: the first so many files.")
     ] = None,
     segment: Annotated[
-        list[str] | None, typer.Option("--segment", help="Of Common Crawl: files of this segment; repeatable.")
+        list[str] | None,
+        typer.Option("--segment", help="Of Common Crawl: files of this segment; repeatable."),
     ] = None,
     domain: Annotated[
         list[str] | None,
-        typer.Option("--domain", help="Of Common Crawl: records of this domain and all below it; repeatable."),
+        typer.Option(
+            "--domain", help="Of Common Crawl: records of this domain and all below it; repeatable."
+        ),
     ] = None,
     domains: Annotated[
         Path | None, typer.Option("--domains", help="Of Common Crawl: a file of domains, one a line.")

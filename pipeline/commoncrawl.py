@@ -103,7 +103,9 @@ def ingest_all(
     arguments = tuple(what)
     for argument in arguments:
         if not is_meant(argument):
-            raise InputError(f"ingest {argument}: not of Common Crawl, as the others are; ingest it by a command of its own")
+            raise InputError(
+                f"ingest {argument}: not of Common Crawl, as the others are; ingest it by a command of its own"
+            )
     found = Brought()
     for argument in arguments:
         found += ingest(store, config, source, argument, wanted, progress)

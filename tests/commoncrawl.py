@@ -84,7 +84,9 @@ USUAL = [
 ]
 
 
-def make(root: Path, found: list[Page] = USUAL, *, files: int = 3, crawl: str = CRAWL, **more) -> list[Stored]:
+def make(
+    root: Path, found: list[Page] = USUAL, *, files: int = 3, crawl: str = CRAWL, **more
+) -> list[Stored]:
     """Write the crawl below `root`; returns where each page lies."""
     stored = []
     names = [f"CC-MAIN-20240517233122-20240518023122-{number:05d}" for number in range(files)]
@@ -103,7 +105,9 @@ def make(root: Path, found: list[Page] = USUAL, *, files: int = 3, crawl: str = 
     return stored
 
 
-def index(root: Path, stored: list[Stored], *, crawl: str = CRAWL, block: int = 4, parts: int = 2, schema=None) -> None:
+def index(
+    root: Path, stored: list[Stored], *, crawl: str = CRAWL, block: int = 4, parts: int = 2, schema=None
+) -> None:
     """Both indexes of what is stored."""
     cdx_index(root, stored, crawl, block, parts)
     columnar_index(root, stored, crawl, parts, schema or columns)
@@ -139,7 +143,9 @@ def response(page: Page) -> bytes:
     extra = f"WARC-Payload-Digest: sha1:{base32(page.body)}\r\n"
     if page.truncated:
         extra += f"WARC-Truncated: {page.truncated}\r\n"
-    return record("response", page.url, http.encode() + page.body, "application/http; msgtype=response", extra)
+    return record(
+        "response", page.url, http.encode() + page.body, "application/http; msgtype=response", extra
+    )
 
 
 def warc(root: Path, path: str, of_file: list[Page]) -> list[Stored]:
@@ -165,7 +171,10 @@ def warc(root: Path, path: str, of_file: list[Page]) -> list[Stored]:
 
 
 def wat_and_wet(root: Path, crawl: str, name: str, of_file: list[Page]) -> None:
-    for kind, record_type, mime in (("wat", "metadata", "application/json"), ("wet", "conversion", "text/plain")):
+    for kind, record_type, mime in (
+        ("wat", "metadata", "application/json"),
+        ("wet", "conversion", "text/plain"),
+    ):
         data = record("warcinfo", "", b"isPartOf: x\r\n", "application/warc-fields")
         for page in of_file:
             text = re.sub(rb"<[^>]*>", b" ", page.body)
@@ -231,7 +240,8 @@ def columns(found: list[Stored]) -> pa.Table:
             "url": [each.page.url for each in found],
             "url_host_name": [urlsplit(each.page.url).hostname for each in found],
             "fetch_time": pa.array(
-                [datetime.strptime(each.timestamp, "%Y%m%d%H%M%S") for each in found], pa.timestamp("ns")
+                [datetime.fromisoformat(f"{each.timestamp[:8]}T{each.timestamp[8:]}") for each in found],
+                pa.timestamp("ns"),
             ),
             "fetch_status": pa.array([each.page.status for each in found], pa.int16()),
             "fetch_redirect": [each.page.redirect or None for each in found],
@@ -252,7 +262,13 @@ def columns(found: list[Stored]) -> pa.Table:
 def columns_of_2013(found: list[Stored]) -> pa.Table:
     """What the oldest crawls have: nothing that was detected, and other types."""
     table = columns(found).drop_columns(
-        ["fetch_redirect", "content_mime_detected", "content_charset", "content_languages", "content_truncated"]
+        [
+            "fetch_redirect",
+            "content_mime_detected",
+            "content_charset",
+            "content_languages",
+            "content_truncated",
+        ]
     )
     for name, type_ in {
         "warc_record_offset": pa.int64(),
@@ -276,7 +292,13 @@ def columnar_index(root: Path, stored: list[Stored], crawl: str, parts: int, sch
                 continue
             path = f"cc-index/table/cc-main/warc/crawl={crawl}/subset={subset}/part-{part:05d}-4dd7.c000.gz.parquet"
             (root / path).parent.mkdir(parents=True, exist_ok=True)
-            pq.write_table(schema(some), root / path, row_group_size=5, compression="gzip", use_deprecated_int96_timestamps=schema is columns)
+            pq.write_table(
+                schema(some),
+                root / path,
+                row_group_size=5,
+                compression="gzip",
+                use_deprecated_int96_timestamps=schema is columns,
+            )
             paths.append(f"{path}\n")
     write(
         root / f"crawl-data/{crawl}/cc-index-table.paths.gz", gzip.compress("".join(paths).encode(), mtime=0)
@@ -354,6 +376,7 @@ def scripted(*faults: Fault, path: str = "") -> Callable[[Asked], Fault]:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # a head and a body in two writes would wait 40 ms for each other
     state: Server
 
     def do_GET(self) -> None:
@@ -407,7 +430,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def send(self, status: int, body: bytes, headers: dict[str, str], length: int | None = None) -> None:
         self.send_response(status)
-        for name, value in {**headers, "Content-Length": str(len(body) if length is None else length)}.items():
+        for name, value in {
+            **headers,
+            "Content-Length": str(len(body) if length is None else length),
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)

@@ -6,6 +6,7 @@
    take it for; one that a crawl does not have is empty where it may be missing, and an error where it may not.
 """
 
+import io
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -25,6 +26,9 @@ from storage.commoncrawl.span import Span, holds
 TAIL = 64 << 10
 """Bytes of the end of a file that are read for its footer; more where that is longer."""
 MAGIC = b"PAR1"
+BLOCK = 1 << 20
+BLOCKS = 32
+"""Blocks kept of one file; there are 14 columns that we read."""
 BATCH = 4096
 KEY = "url_surtkey"
 NEEDED: dict[str, Any] = {
@@ -101,7 +105,8 @@ def _of_file(client: Client, key: str, metadata: Any, told: Head, spans: tuple[S
     chosen = list(groups(metadata, spans))
     if not chosen:
         return
-    file = pq.ParquetFile(Remote(client, key, told), metadata=metadata, pre_buffer=False, buffer_size=TAIL)
+    remote = io.BufferedReader(Remote(client, key, told, block=BLOCK, keep=BLOCKS), TAIL)
+    file = pq.ParquetFile(remote, metadata=metadata, pre_buffer=False, buffer_size=TAIL)
     try:
         for group in chosen:
             hit = _hits(file, group, spans)

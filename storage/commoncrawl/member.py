@@ -4,7 +4,7 @@ import io
 
 from core import InputError
 from storage.commoncrawl.row import Row
-from storage.members import HEAD_END, GZIP, Member
+from storage.members import GZIP, HEAD_END, Member
 from storage.payload import transfer_decoded
 from storage.records import DAMAGED, PAYLOAD_LIMIT, ArchivedRecord, read
 from storage.revisit import REVISIT

@@ -1,6 +1,7 @@
-"""`Remote`: a file of Common Crawl as a seekable file, read by ranges: what a Parquet reader asks for.
+"""`Remote`: a file of Common Crawl as a seekable file, of which only the blocks are read that are asked for.
 
-In memory are the blocks that were asked for last, one for each column that is read side by side.
+The blocks that were asked for last are kept: for the columns of a table, which are read side by side, and for who halves a sorted file
+again and again.
 """
 
 import io
@@ -13,16 +14,13 @@ from storage.commoncrawl.source import Head
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-BLOCK = 1 << 20
-BLOCKS = 32
-"""Blocks kept; the index has 15 columns that we read."""
-
 
 class Remote(io.RawIOBase):
-    """All reads are of one object: `told` has its entity tag."""
+    """All reads are of one object: `told` has its entity tag. `keep` blocks of `block` bytes are held at most."""
 
-    def __init__(self, client: Client, key: str, told: Head) -> None:
+    def __init__(self, client: Client, key: str, told: Head, *, block: int, keep: int) -> None:
         self._client, self._key, self._told = client, key, told
+        self._size, self._keep = block, keep
         self._position = 0
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
 
@@ -51,7 +49,7 @@ class Remote(io.RawIOBase):
         view = memoryview(buffer).cast("B")
         if self._position >= self._told.size or not view:
             return 0
-        number, start = divmod(self._position, BLOCK)
+        number, start = divmod(self._position, self._size)
         data = self._block(number)
         count = min(len(view), len(data) - start)
         view[:count] = memoryview(data)[start : start + count]
@@ -61,10 +59,12 @@ class Remote(io.RawIOBase):
     def _block(self, number: int) -> bytes:
         data = self._blocks.get(number)
         if data is None:
-            first = number * BLOCK
-            data = self._client.read(self._key, first, min(BLOCK, self._told.size - first), self._told.etag)
+            first = number * self._size
+            data = self._client.read(
+                self._key, first, min(self._size, self._told.size - first), self._told.etag
+            )
             self._blocks[number] = data
-            if len(self._blocks) > BLOCKS:
+            if len(self._blocks) > self._keep:
                 self._blocks.popitem(last=False)
         self._blocks.move_to_end(number)
         return data
