@@ -24,7 +24,7 @@ from pipeline.config import Config
 from pipeline.progress import Progress
 from storage import cdxj
 from storage.commoncrawl import columnar, paths, taken, zipnum
-from storage.commoncrawl.batch import batches, haul, identity
+from storage.commoncrawl.batch import ROWS, batches, haul, identity
 from storage.commoncrawl.client import Client, pieces
 from storage.commoncrawl.layout import SCHEME, Kind, address, paths_list
 from storage.commoncrawl.row import Row
@@ -160,8 +160,10 @@ def select(
     selection: Selection,
     index: IndexName,
     progress: Progress,
+    *,
+    rows_a_file: int = ROWS,
 ) -> Brought:
-    """Bring in the records of a selection that the source does not have."""
+    """Bring in the records of a selection that the source does not have, so many in one archive file at most."""
     recipe: dict[str, JSON] = {**selection.recipe(), "index": index}
     print_ = fingerprint(SELECTED, recipe, ())
     part = f"{source}/{selection.crawl}-{print_[:16]}"
@@ -178,8 +180,9 @@ def select(
     met: Counter[str] = Counter()
     found = Brought()
     progress.start(f"ingest {source}", None)
+    wanted = islice(filter(selection.admits, rows), selection.limit)
     try:
-        for batch in batches(_unknown(islice(filter(selection.admits, rows), selection.limit), known, met)):
+        for batch in batches(_unknown(wanted, known, met), rows_a_file):
             found += _haul(store, source, client, selection.crawl, batch)
             progress.advance(f"{found.responses:,} records", len(batch))
     finally:

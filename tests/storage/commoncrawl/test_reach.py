@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from storage.commoncrawl.batch import batches, identity
 from storage.commoncrawl.reach import reaches
-from tests.storage.commoncrawl.test_selection import ROW
+from tests.storage.commoncrawl.samples import ROW
 
 DATA = bytes(range(256)) * 8
 rows = st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 1900), st.integers(1, 100)), max_size=40).map(

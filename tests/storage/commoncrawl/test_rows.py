@@ -7,12 +7,7 @@ import pytest
 from storage.commoncrawl.facts import decode, encode, of_row
 from storage.commoncrawl.row import of_fields, parse
 from tests.shared import shared
-
-LINE = (
-    'org,example)/a 20240518015810 {"url": "https://example.org/a", "mime": "text/html", "mime-detected": "text/html", '
-    '"status": "200", "digest": "RY7PLBUFQNI2FFV5FTUQK72W6SNPXLQU", "length": "17423", "offset": "80610731", "filename": '
-    '"crawl-data/CC-MAIN-2024-22/segments/1/warc/x.warc.gz", "charset": "UTF-8", "languages": "spa,eng", "truncated": "length"}'
-)
+from tests.storage.commoncrawl.samples import LINE
 
 
 def test_a_line_of_the_cdx_index_is_a_row():

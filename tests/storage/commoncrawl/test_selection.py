@@ -10,13 +10,11 @@ from hypothesis import strategies as st
 from core import InputError
 from storage.commoncrawl.layout import address
 from storage.commoncrawl.paths import chosen
-from storage.commoncrawl.row import parse
 from storage.commoncrawl.selection import Selection
 from storage.commoncrawl.span import Span, holds, joined, of_domain, of_prefix
 from tests.commoncrawl import CRAWL, surt
-from tests.storage.commoncrawl.test_rows import LINE
+from tests.storage.commoncrawl.samples import ROW
 
-ROW = parse(LINE)
 labels = st.sampled_from(
     ["example", "example-site", "www", "www2", "docs", "a", "organic", "net", "example2"]
 )
