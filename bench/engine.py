@@ -32,6 +32,7 @@ sys.path.insert(0, str(ROOT))
 from pipeline import engine, process  # noqa: E402 - a script finds the packages only now
 from pipeline.config import FiltersConfig  # noqa: E402
 from pipeline.crew import local_crew  # noqa: E402
+from pipeline.given import given  # noqa: E402
 from pipeline.ingest import ingest  # noqa: E402
 from pipeline.progress import LineProgress  # noqa: E402
 from storage.files import Files  # noqa: E402
@@ -103,7 +104,7 @@ def huge(directory: Path, args: argparse.Namespace) -> dict[str, object]:
 def run(directory: Path, warcs: list[Path], hands: int) -> dict[str, float]:
     """The process step over these files, by so many workers."""
     files = Files(directory / "data")
-    ingest(files, "bench", warcs)
+    ingest(files, "bench", given(warcs))
     step, parts = process.step(FILTERS), list(process.parts(files, "bench", FILTERS))
     own, children = cpu(resource.RUSAGE_SELF), cpu(resource.RUSAGE_CHILDREN)
     with peak() as most:

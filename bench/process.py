@@ -29,6 +29,7 @@ from extract import html
 from extract.charset import decode
 from pipeline import process
 from pipeline.config import FiltersConfig
+from pipeline.given import given
 from pipeline.ingest import ingest
 from pipeline.step import Part
 from pipeline.work import Watch
@@ -51,7 +52,7 @@ def main() -> None:
         root = Path(directory)
         warc = args.warc or crawled(root)
         files = Files(root / "data")
-        ingest(files, "bench", [warc])
+        ingest(files, "bench", given([warc]))
         filters = FiltersConfig(preset=args.preset, languages=tuple(args.languages.split(",")))
         step = process.step(filters)
         watch = Watch(RawValue("q"))

@@ -16,6 +16,7 @@ from core import CorruptData, InputError
 from pipeline.process import archive_outputs
 from pipeline.referred import Referred
 from storage import cdxj
+from storage.inputs.volumes import PASSED_OVER
 from storage.manifest import Manifest, Output
 from storage.members import Member
 from storage.payload import dechunked
@@ -69,8 +70,11 @@ def _records(
     if counts[DAMAGED] > manifest.counts.get(DAMAGED, 0):
         yield from damaged
     yield from broken
-    if counts != Counter(manifest.counts):
-        yield f"{warc.name} holds {_said(counts)}; sealed were {_said(manifest.counts)}"
+    sealed = Counter(
+        {kind: count for kind, count in manifest.counts.items() if not kind.startswith(PASSED_OVER)}
+    )
+    if counts != sealed:
+        yield f"{warc.name} holds {_said(counts)}; sealed were {_said(sealed)}"
     if store.exists(index.name):
         yield from _index(store, warc, index, rows)
 

@@ -243,13 +243,21 @@ def rescrape(
 @app.command()
 def ingest(
     name: Annotated[str, typer.Argument(help="Name of the source to make.")],
-    warc: Annotated[
-        list[Path],
+    inputs: Annotated[
+        list[str],
         typer.Argument(
-            help="WARC files (.warc, .warc.gz, .warc.zst, .warc.lz4); commoncrawl:CC-MAIN-2024-22[/warc|wat|wet]; or a "
-            "list of Common Crawl's paths (.paths.gz)."
+            metavar="INPUT...",
+            help="Files, directories, s3://BUCKET/PREFIX; commoncrawl:CC-MAIN-2024-22[/warc|wat|wet] or a list of its "
+            "paths (.paths.gz).",
         ),
     ],
+    text_column: Annotated[str, typer.Option(help="Column of a table that holds the text.")] = "",
+    html_column: Annotated[str, typer.Option(help="Column that holds the HTML of a page.")] = "",
+    url_column: Annotated[str, typer.Option(help="Column that holds its URL.")] = "",
+    id_column: Annotated[str, typer.Option(help="Column that holds the input's own id.")] = "",
+    by_line: Annotated[
+        bool, typer.Option("--by-line", help="A plain text has a document a line, and is not one itself.")
+    ] = False,
     files: Annotated[
         int | None, typer.Option("--files", min=1, help="Of Common Crawl: the first so many files.")
     ] = None,
@@ -260,48 +268,51 @@ def ingest(
     domain: Annotated[
         list[str] | None,
         typer.Option(
-            "--domain", help="Of Common Crawl: records of this domain and all below it; repeatable."
+            "--domain", help="Of Common Crawl: single records of this domain and all below it; repeatable."
         ),
     ] = None,
     domains: Annotated[
-        Path | None, typer.Option("--domains", help="Of Common Crawl: a file of domains, one a line.")
+        Path | None, typer.Option("--domains", help="The same for a file of domains, one a line.")
     ] = None,
     url_prefix: Annotated[
         list[str] | None,
-        typer.Option("--url-prefix", help="Of Common Crawl: records whose URL begins so; repeatable."),
+        typer.Option("--url-prefix", help="Of Common Crawl: single records whose URL begins so; repeatable."),
     ] = None,
     mime: Annotated[
-        list[str] | None, typer.Option("--mime", help="Looked up: of this media type; repeatable.")
+        list[str] | None, typer.Option("--mime", help="Of those: of this media type; repeatable.")
     ] = None,
     status: Annotated[
         list[int] | None,
-        typer.Option("--status", help="Looked up: of this HTTP status, 200 by default; repeatable."),
+        typer.Option("--status", help="Of those: of this HTTP status, 200 by default; repeatable."),
     ] = None,
     language: Annotated[
         list[str] | None,
-        typer.Option("--language", help="Looked up: mostly in this language, as in eng or deu; repeatable."),
+        typer.Option("--language", help="Of those: mostly in this language, as eng or deu; repeatable."),
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Looked up: so many at most.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Of those: so many at most.")] = None,
     index: Annotated[
         IndexName, typer.Option("--index", help="Which of Common Crawl's indexes is asked: cdx or columnar.")
     ] = "cdx",
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring in WARC files made elsewhere, and what Common Crawl has.
+    """Bring in what was made elsewhere: archives, tables, texts, and what Common Crawl has.
 
-    Typed again it goes on where it was; what is there is known.
+    WARC, WAT, WET, ARC and WACZ; JSON lines, CSV, Parquet and Arrow; plain text, HTML, PDF; tar files of them.
+    Plain, or compressed with gzip or Zstandard. Typed again it goes on where it was; what is there is known.
 
     \b
     Example:
       thresher ingest cc CC-MAIN-*.warc.gz
+      thresher ingest books texts/ more.jsonl.zst --text-column body
       thresher ingest cc commoncrawl:CC-MAIN-2024-22/wet --files 10
       thresher ingest docs commoncrawl:CC-MAIN-2024-22 --domain example.org --language eng
     """
+    from pipeline.brought import run_commoncrawl, run_ingest
     from pipeline.commoncrawl import Wanted, is_meant
-    from pipeline.ingest import ingest as run_ingest
-    from pipeline.progress import stderr_progress
+    from pipeline.ingest import Ways
     from pipeline.project import Project
+    from storage.inputs.columns import Columns
 
     wanted = Wanted(
         files=files,
@@ -315,21 +326,15 @@ def ingest(
         index=index,
     )
     opened = Project.at(project)
-    if any(is_meant(str(each)) for each in warc):
-        from pipeline import commoncrawl, said
-
-        brought = commoncrawl.ingest_all(
-            opened.store, opened.config, _name(name), tuple(map(str, warc)), wanted, stderr_progress()
-        )
-        say(as_json, asdict(brought), said.brought_line(brought, name))
+    if any(map(is_meant, inputs)):
+        run_commoncrawl(opened, _name(name), inputs, wanted, as_json)
         return
     if wanted != Wanted(index=index):
         raise InputError(
-            "--files, --segment, --domain and their like choose from Common Crawl; give commoncrawl:CC-MAIN-... with them"
+            "--files, --segment, --domain and their like choose from Common Crawl: give commoncrawl:CC-MAIN-... with them"
         )
-    found = run_ingest(opened.store, _name(name), warc)
-    line = f"{name}: {found.added} files added, {found.known} known; {found.responses:,} responses in them"
-    say(as_json, asdict(found), line)
+    columns = Columns(text=text_column, html=html_column, url=url_column, id=id_column)
+    run_ingest(opened.store, _name(name), inputs, Ways(columns=columns, by_line=by_line), as_json)
 
 
 @app.command()

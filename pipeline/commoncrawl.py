@@ -1,7 +1,7 @@
 """Common Crawl as an input: whole files of a crawl, or single records looked up in its index, in the archive of a source.
 
-1. Whole files come in the order of their list. Each is read by ranges into a private file, read through, indexed and sealed as a
-   local one is; what is sealed is known and not asked for.
+1. Whole files come in the order of their list, each read by ranges into a private file and then brought in as any local one
+   (`pipeline.ingest`), under its path at Common Crawl. What the source has is not asked for.
 2. Single records come in batches (`storage.commoncrawl.batch`), each sealed as one archive file, with a table of what became of its
    rows behind it. A killed command loses the batch at hand; typed again it goes on behind what is sealed.
 3. A selection that is done is sealed itself: typed again it does nothing, and asks nothing.
@@ -9,7 +9,8 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -21,32 +22,34 @@ from core import Conflict, InputError
 from crawler.identity import user_agent
 from frontier import NotAUrl, canonical
 from pipeline.config import Config
+from pipeline.given import Given
+from pipeline.ingest import Brought, Ingested, ingest
 from pipeline.progress import Progress
 from storage import cdxj
 from storage.commoncrawl import columnar, paths, taken, zipnum
-from storage.commoncrawl.batch import ROWS, batches, haul, identity
+from storage.commoncrawl.batch import ROWS, Hauled, batches, haul, identity
 from storage.commoncrawl.client import Client, pieces
-from storage.commoncrawl.layout import SCHEME, Kind, address, paths_list
+from storage.commoncrawl.layout import SCHEME, address, paths_list
 from storage.commoncrawl.row import Row
-from storage.commoncrawl.selection import Selection
+from storage.commoncrawl.selection import FETCHED, Selection
 from storage.commoncrawl.source import Source
 from storage.commoncrawl.web import Web
-from storage.lines import Lines
-from storage.manifest import JSON, Manifest, fingerprint, load, manifest_name, put_output, seal
-from storage.records import DAMAGED
-from storage.reseal import contents
+from storage.inputs.volumes import PASSED_OVER, passed_over
+from storage.manifest import JSON, Manifest, fingerprint, load, manifest_name, manifests, put_output, seal
+from storage.s3.spool import spooled
 from storage.store import Store
+from storage.unfinished import INDEX_SUFFIX, STEP, STEP_NAME
 
-ARCHIVE = "archive@1"
-SELECTED = "selection@1"
+SELECTION_NAME = "selection"
+SELECTION = f"{SELECTION_NAME}@1"
+SHOWN = 16
+"""Digits of a fingerprint that name a part."""
 IndexName = Literal["cdx", "columnar"]
-ENDINGS = {".warc.wat.gz": ".wat", ".warc.wet.gz": ".wet", ".warc.gz": ""}
-"""Ends of Common Crawl's file names, and what of them stays in ours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What of a crawl is to come in, as a user says it. Nothing of the second half: whole files."""
+    """What of a crawl is to come in, as a user says it: whole files, or, where any but the first two is given, single records."""
 
     files: int | None = None
     """The first so many."""
@@ -62,94 +65,94 @@ class Wanted:
     @property
     def is_selective(self) -> bool:
         """Whether single records are wanted."""
-        return bool(
-            self.domains or self.prefixes or self.mimes or self.statuses or self.languages or self.limit
-        )
+        narrowed = self.mimes or self.statuses or self.languages or self.limit
+        return bool(self.domains or self.prefixes or narrowed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Brought:
-    """What became of it."""
+class Selected:
+    """What became of single records."""
 
-    added: int = 0
-    """Archive files sealed now."""
+    found: int = 0
+    """In the index."""
     known: int = 0
-    """Files, or rows of the index, that were there before."""
-    records: int = 0
-    """In the added files."""
-    responses: int = 0
-    refused: dict[str, int] = field(default_factory=dict)
+    """Of these: looked at before, whether they were taken then or not."""
+    added: int = 0
+    """Of these: taken now."""
+    files: int = 0
+    """Archive files sealed now."""
+    unusable: dict[str, int] = field(default_factory=dict)
     """Records that are not what the index says, by reason."""
 
-    def __add__(self, other: "Brought") -> "Brought":
-        return Brought(
-            added=self.added + other.added,
+    def __add__(self, other: "Selected") -> "Selected":
+        return Selected(
+            found=self.found + other.found,
             known=self.known + other.known,
-            records=self.records + other.records,
-            responses=self.responses + other.responses,
-            refused=dict(Counter(self.refused) + Counter(other.refused)),
+            added=self.added + other.added,
+            files=self.files + other.files,
+            unusable=dict(Counter(self.unusable) + Counter(other.unusable)),
         )
 
 
 def is_meant(argument: str) -> bool:
-    """Whether an argument of `ingest` names something of Common Crawl's."""
+    """Whether an argument of the command names something of Common Crawl's."""
     return argument.startswith(SCHEME) or argument.endswith(paths.SUFFIXES)
 
 
-def ingest_all(
-    store: Store, config: Config, source: str, what: Iterable[str], wanted: Wanted, progress: Progress
-) -> Brought:
-    """Bring in each argument as `ingest` does. Raises `InputError` where one is not of Common Crawl."""
-    arguments = tuple(what)
-    for argument in arguments:
-        if not is_meant(argument):
-            raise InputError(
-                f"ingest {argument}: not of Common Crawl, as the others are; ingest it by a command of its own"
-            )
-    found = Brought()
-    for argument in arguments:
-        found += ingest(store, config, source, argument, wanted, progress)
-    return found
-
-
-def ingest(
-    store: Store, config: Config, source: str, what: str, wanted: Wanted, progress: Progress
-) -> Brought:
-    """Bring in `commoncrawl:CC-MAIN-2024-22`, or the files of a local list of paths, as `wanted` says.
-
-    Raises `InputError` for what cannot be meant, `Unavailable` where Common Crawl does not answer for long; what was sealed before
-    stays.
-    """
-    local = Path(what) if what.endswith(paths.SUFFIXES) else None
-    crawl, kind = address(what) if local is None else (None, None)
-    selection = _selection(crawl, kind, wanted, what)
-    named = paths.read_local(local) if local else ()
+@contextmanager
+def opened(config: Config) -> Iterator[Client]:
+    """The way to Common Crawl that the configuration names, for the time of the context."""
     client = Client(_source(config))
     try:
-        if selection is not None:
-            return select(store, source, client, selection, wanted.index, progress)
-        if crawl is not None and kind is not None:
-            listed = paths_list(crawl, kind)
-            named = paths.archives(paths.read_list(client, listed), f"{client.uri}{listed}")
-        chosen = tuple(paths.chosen(named, segments=wanted.segments, files=wanted.files))
-        if not chosen:
-            raise InputError(f"ingest {what}: no file of it is in the segments {sorted(wanted.segments)}")
-        return bring(store, source, client, chosen, progress)
+        yield client
     finally:
         client.close()
 
 
-def bring(store: Store, source: str, client: Client, files: Iterable[str], progress: Progress) -> Brought:
-    """Bring in whole files of Common Crawl, in their order; those that are sealed are known."""
-    listed = tuple(files)
-    found = Brought()
-    progress.start(f"ingest {source}", len(listed))
+def bring_all(
+    store: Store,
+    source: str,
+    client: Client,
+    arguments: Iterable[str],
+    wanted: Wanted,
+    progress: Progress,
+    told: Callable[[Brought], None] = lambda _: None,
+) -> Ingested:
+    """Bring in whole files: of `commoncrawl:CC-MAIN-2024-22/wet`, or of a local list of paths.
+
+    Raises `InputError` for what cannot be meant, before anything is brought in; `Unavailable` where Common Crawl does not answer for
+    long. What was sealed before stays.
+    """
+    files = [path for argument in arguments for path in _chosen(client, argument, wanted)]
+    there = {str(manifest.recipe.get("ingested")) for manifest in manifests(store, STEP_NAME, source)}
+    new = [path for path in dict.fromkeys(files) if path not in there]
+
+    def brought(one: Brought) -> None:
+        told(one)
+        progress.advance()
+
+    progress.start(f"ingest {source}", len(new))
     try:
-        for path in listed:
-            found += _bring(store, source, client, path)
-            progress.advance(f"{found.responses:,} responses")
+        given = (Given(name=path, open=partial(_fetched, client, path)) for path in new)
+        done = ingest(store, source, given, told=brought)
     finally:
         progress.done()
+    done.known += len(files) - len(new)
+    return done
+
+
+def select_all(
+    store: Store,
+    source: str,
+    client: Client,
+    arguments: Iterable[str],
+    wanted: Wanted,
+    progress: Progress,
+) -> Selected:
+    """Bring in single records of one or more crawls. Raises as `bring_all` does."""
+    found = Selected()
+    for selection in [_selection(argument, wanted) for argument in arguments]:
+        found += select(store, source, client, selection, wanted.index, progress)
     return found
 
 
@@ -162,42 +165,39 @@ def select(
     progress: Progress,
     *,
     rows_a_file: int = ROWS,
-) -> Brought:
+) -> Selected:
     """Bring in the records of a selection that the source does not have, so many in one archive file at most."""
     recipe: dict[str, JSON] = {**selection.recipe(), "index": index}
-    print_ = fingerprint(SELECTED, recipe, ())
-    part = f"{source}/{selection.crawl}-{print_[:16]}"
-    done = manifest_name(SELECTED.partition("@")[0], part)
-    if store.exists(done):
-        return Brought(known=load(store, done).counts["rows"])
-    spans = selection.spans()
-    rows = (
-        zipnum.rows(client, selection.crawl, spans)
-        if index == "cdx"
-        else columnar.rows(client, selection.crawl, spans, selection.subsets)
-    )
+    made = fingerprint(SELECTION, recipe, ())
+    part = f"{source}/{selection.crawl}-{made[:SHOWN]}"
+    if store.exists(done := manifest_name(SELECTION_NAME, part)):
+        rows = load(store, done).counts["rows"]
+        return Selected(found=rows, known=rows)
+    met: Counter[str] = Counter({"rows": 0})
+    wanted = islice(_rows(client, selection, index), selection.limit)
     known = taken.known(store, source)
-    met: Counter[str] = Counter()
-    found = Brought()
+    found = Selected()
     progress.start(f"ingest {source}", None)
-    wanted = islice(filter(selection.admits, rows), selection.limit)
     try:
         for batch in batches(_unknown(wanted, known, met), rows_a_file):
             found += _haul(store, source, client, selection.crawl, batch)
-            progress.advance(f"{found.responses:,} records", len(batch))
+            progress.advance(f"{found.added:,} records taken", len(batch))
     finally:
         progress.done()
     manifest = Manifest(
-        step=SELECTED,
-        part=part,
-        fingerprint=print_,
-        recipe=recipe,
-        inputs=(),
-        outputs=(),
-        counts=dict(met),
+        step=SELECTION, part=part, fingerprint=made, recipe=recipe, inputs=(), outputs=(), counts=dict(met)
     )
     seal(store, manifest)
-    return found + Brought(known=met["known"])
+    return found + Selected(found=met["known"], known=met["known"])
+
+
+def _rows(client: Client, selection: Selection, index: IndexName) -> Iterator[Row]:
+    spans = selection.spans()
+    if index == "cdx":
+        rows = zipnum.rows(client, selection.crawl, spans)
+    else:
+        rows = columnar.rows(client, selection.crawl, spans, selection.subsets)
+    return filter(selection.admits, rows)
 
 
 def _unknown(rows: Iterable[Row], known: taken.Known, met: Counter[str]) -> Iterator[Row]:
@@ -209,137 +209,119 @@ def _unknown(rows: Iterable[Row], known: taken.Known, met: Counter[str]) -> Iter
             yield row
 
 
-def _haul(store: Store, source: str, client: Client, crawl: str, batch: tuple[Row, ...]) -> Brought:
+def _haul(store: Store, source: str, client: Client, crawl: str, batch: tuple[Row, ...]) -> Selected:
     """One batch: its archive file first, then the table that makes it known."""
-    print_ = identity(batch)
-    part = f"{source}/{crawl}-{print_[:16]}"
+    ranges = identity(batch)
+    part = f"{source}/{crawl}-{ranges[:SHOWN]}"
     warc = f"warc/{part}.warc.gz"
     with store.stage(warc) as staged:
         hauled = haul(client, batch, staged.path, warc, crawl)
-        refused = Counter(one.reason for one in hauled.taken if one.reason)
-        if len(batch) > refused.total():
-            _seal_archive(
-                store,
-                part,
-                warc,
-                staged.path,
-                {"from": client.uri, "crawl": crawl},
-                hauled.counts,
-                hauled.lines,
-            )
-    recipe: dict[str, JSON] = {"crawl": crawl, "ranges": print_}
+        unusable = Counter(f"{PASSED_OVER}{one.reason}" for one in hauled.taken if one.reason)
+        added = len(batch) - unusable.total()
+        if added:
+            _seal_archive(store, part, warc, staged.path, hauled, unusable)
     table = put_output(
         store, taken.name(part), len(batch), partial(taken.write, taken=hauled.taken, file=warc)
     )
-    seal(
-        store,
-        Manifest(
-            step=taken.STEP,
-            part=part,
-            fingerprint=fingerprint(taken.STEP, recipe, ()),
-            recipe=recipe,
-            inputs=(),
-            outputs=(table,),
-            counts={"rows": len(batch), **{f"refused.{reason}": count for reason, count in refused.items()}},
-        ),
+    recipe: dict[str, JSON] = {"crawl": crawl, "ranges": ranges}
+    manifest = Manifest(
+        step=taken.STEP,
+        part=part,
+        fingerprint=fingerprint(taken.STEP, recipe, ()),
+        recipe=recipe,
+        inputs=(),
+        outputs=(table,),
+        counts={"rows": len(batch), **unusable},
     )
-    return Brought(
-        added=1 if len(batch) > refused.total() else 0,
-        records=hauled.counts.total(),
-        responses=hauled.counts["response"],
-        refused=dict(refused),
-    )
-
-
-def _bring(store: Store, source: str, client: Client, path: str) -> Brought:
-    """One whole file."""
-    file_name = path.rpartition("/")[2]
-    ending = next((ending for ending in ENDINGS if file_name.endswith(ending)), None)
-    if ending is None:
-        raise InputError(f"ingest {path}: no WARC, WAT or WET file by its name")
-    part = f"{source}/{file_name.removesuffix(ending)}{ENDINGS[ending]}"
-    sealed = manifest_name("archive", part)
-    if store.exists(sealed):
-        there = load(store, sealed).recipe
-        if there.get("from", path) != path:
-            raise InputError(
-                f"ingest {path}: {source} holds another file of that name ({there['from']}); give the source another name"
-            )
-        return Brought(known=1)
-    warc = f"warc/{part}.warc.gz"
-    with store.stage(warc) as staged:
-        told = client.head(path)
-        with staged.path.open("wb") as file:
-            for data in client.ahead(pieces(path, told), etag=told.etag):
-                file.write(data)
-        if staged.path.stat().st_size != told.size:
-            raise InputError(
-                f"ingest {path}: {staged.path.stat().st_size} bytes came of {told.size}; run it again"
-            )
-        with staged.path.open("rb") as file:
-            counts, lines = contents(file, warc)
-        if not counts.keys() - {DAMAGED}:
-            raise InputError(f"ingest {client.uri}{path}: no WARC record in it")
-        _seal_archive(store, part, warc, staged.path, {"from": path, "ingested": file_name}, counts, lines)
-    return Brought(added=1, records=counts.total(), responses=counts["response"])
+    seal(store, manifest)
+    return Selected(found=len(batch), added=added, files=bool(added), unusable=passed_over(unusable))
 
 
 def _seal_archive(
-    store: Store,
-    part: str,
-    warc: str,
-    made: Path,
-    recipe: dict[str, JSON],
-    counts: Counter[str],
-    lines: Lines,
+    store: Store, part: str, warc: str, made: Path, hauled: Hauled, unusable: Counter[str]
 ) -> None:
-    """Publish an archive file with its index and its Manifest. One that was sealed without our knowing has the same bytes."""
-    whole = {"ingested": warc.rpartition("/")[2], **recipe}
+    """Publish the archive file of a batch with its index and its Manifest."""
+    lines = hauled.lines
     outputs = (
-        put_output(store, warc, counts.total(), partial(shutil.copyfile, made)),
-        put_output(store, f"warc/{part}.cdxj.gz", len(lines), partial(cdxj.write, lines=lines)),
+        put_output(store, warc, hauled.counts.total(), partial(shutil.copyfile, made)),
+        put_output(store, f"warc/{part}{INDEX_SUFFIX}", len(lines), partial(cdxj.write, lines=lines)),
     )
-    sealed = manifest_name("archive", part)
+    # As a file that lost its seal is sealed anew (`storage.reseal`): who finds either finds the same.
+    recipe: dict[str, JSON] = {"ingested": warc.rpartition("/")[2]}
+    sealed = manifest_name(STEP_NAME, part)
     if store.exists(sealed):
         if load(store, sealed).outputs[0].sha256 != outputs[0].sha256:
             raise Conflict(
-                f"{sealed} was sealed with other bytes than Common Crawl has now; give the source another name"
+                f"{sealed} was sealed with other bytes than Common Crawl has now; use another source"
             )
         return
     manifest = Manifest(
-        step=ARCHIVE,
+        step=STEP,
         part=part,
-        fingerprint=fingerprint(ARCHIVE, whole, ()),
-        recipe=whole,
+        fingerprint=fingerprint(STEP, recipe, ()),
+        recipe=recipe,
         inputs=(),
         outputs=outputs,
-        counts=counts,
+        counts={**hauled.counts, **unusable},
     )
     seal(store, manifest)
 
 
-def _selection(crawl: str | None, kind: Kind | None, wanted: Wanted, what: str) -> Selection | None:
-    """What is to be looked up; None where whole files are wanted."""
-    if not wanted.is_selective:
-        return None
-    if crawl is None or kind != "warc":
+@contextmanager
+def _fetched(client: Client, path: str) -> Iterator[Path]:
+    """A local file of the bytes of one of theirs, for the time of the context."""
+    told = client.head(path)
+    with spooled(path) as local:
+        with local.open("wb") as file:
+            for data in client.ahead(pieces(path, told), etag=told.etag):
+                file.write(data)
+        if (came := local.stat().st_size) != told.size:
+            raise InputError(f"ingest {path}: {came} bytes came of {told.size}; run the command again")
+        yield local
+
+
+def _chosen(client: Client, argument: str, wanted: Wanted) -> tuple[str, ...]:
+    """The paths of the files that are wanted."""
+    if argument.startswith(SCHEME):
+        listed = paths_list(*address(argument))
+        named = paths.archives(paths.read_list(client, listed), f"{client.uri}{listed}")
+    elif is_meant(argument):
+        named = paths.read_local(Path(argument))
+    else:
+        raise InputError(f"ingest {argument}: not of Common Crawl, as the others are; ingest it by itself")
+    found = tuple(paths.chosen(named, segments=wanted.segments, files=wanted.files))
+    if not found:
+        of = f" is in the segments {', '.join(sorted(wanted.segments))}" if wanted.segments else " is named"
+        raise InputError(f"ingest {argument}: no file{of}")
+    return found
+
+
+def _selection(argument: str, wanted: Wanted) -> Selection:
+    """What is to be looked up."""
+    if not argument.startswith(SCHEME):
         raise InputError(
-            f"ingest {what}: single records are looked up in an index of pages: give commoncrawl:CC-MAIN-..."
+            f"ingest {argument}: single records are looked up in a crawl: give commoncrawl:CC-MAIN-..."
+        )
+    crawl, kind = address(argument)
+    if kind != "warc":
+        raise InputError(
+            f"ingest {argument}: the indexes are of pages; give {SCHEME}{crawl}, without /{kind}"
         )
     if wanted.files is not None or wanted.segments:
         raise InputError(
-            "--files and --segment choose whole files; leave them out where single records are looked up"
+            "--files and --segment choose whole files; leave them out where records are looked up"
         )
-    statuses = {"statuses": frozenset(wanted.statuses)} if wanted.statuses else {}
-    return Selection(
+    selection = Selection(
         crawl=crawl,
         domains=frozenset(map(_host, wanted.domains)),
         prefixes=tuple(sorted(set(wanted.prefixes))),
         mimes=frozenset(mime.lower() for mime in wanted.mimes),
+        statuses=frozenset(wanted.statuses or FETCHED),
         languages=frozenset(wanted.languages),
         limit=wanted.limit,
-        **statuses,
     )
+    selection.spans()  # what is wrong with it is said before anything is asked
+    return selection
 
 
 def _host(domain: str) -> str:
@@ -351,8 +333,7 @@ def _host(domain: str) -> str:
 
 
 def _source(config: Config) -> Source:
-    base = config.ingest.commoncrawl
-    name = user_agent(config.contact)
+    base, name = config.ingest.commoncrawl, user_agent(config.contact)
     parts = urlsplit(base)
     if parts.scheme == "s3":
         from storage.commoncrawl.bucket import Bucket  # noqa: PLC0415 - the client takes most of a second to import

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.commoncrawl import Brought
 from pipeline.engine import Ran
 from pipeline.seed import Seeded
 from shards.dataset import Dataset
@@ -14,17 +13,6 @@ def seeded_line(seeded: Seeded, crawl: str) -> str:
     line = f"{crawl}: {seeded.added:,} added, {seeded.known:,} known, {seeded.refused:,} refused"
     if seeded.discarded:
         line += f"; not let in: {counted(seeded.discarded)}"
-    return line
-
-
-def brought_line(brought: Brought, source: str) -> str:
-    """What came of Common Crawl."""
-    line = (
-        f"{source}: {brought.added:,} archive files added with {brought.responses:,} responses, "
-        f"{brought.known:,} known"
-    )
-    if brought.refused:
-        line += f"; not what the index says: {counted(brought.refused)}"
     return line
 
 

@@ -1,4 +1,4 @@
-"""CDXJ: the index beside a WARC file, one line a response, revisit or resource, in the order of SURT and time.
+"""CDXJ: the index beside a WARC file, one line a response, revisit, resource or text, in the order of SURT and time.
 
 A line is `surt timestamp {json}`, as pywb and the Common Crawl write it: the timestamp of 14 digits is UTC,
 the values of the JSON are all texts. `filename` is the name of the WARC file in the storage. A revisit has the type
@@ -33,6 +33,8 @@ LONGEST_VALIDATOR = 256
 _BARE = str.maketrans("", "", "-T:")
 INDEXED = frozenset({"response", REVISIT, "resource"})
 """Types of records that can be looked up."""
+TEXT = ("conversion", "text/plain")
+"""So can a WET file's texts; what was made of a page that lies in the same archive, such as its DOM, is found with that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +109,7 @@ def row(
 
 def row_of(record: ArchivedRecord, ref: RecordRef) -> Row | None:
     """The row of a record that was read back and lies at `ref`; None for one that nobody looks up."""
-    if record.type not in INDEXED:
+    if record.type not in INDEXED and (record.type, record.mime) != TEXT:
         return None
     return row(
         ref=ref,

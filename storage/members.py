@@ -37,9 +37,9 @@ LENGTH = re.compile(rb"^content-length[ \t]*:[ \t]*(\d{1,18})[ \t]*\r?$", re.IGN
 RECORD_BEGIN = re.compile(rb"WARC/\d\.\d+\r?\n")
 ZSTD_REPEATED = 1
 OTHERS = {
-    b"filedesc:": "it is an ARC file; convert it with `warcio recompress`",
-    b"PK\x03\x04": "it is a ZIP file; if it is a WACZ, unpack it",
-    b"\x5d\x2a\x4d\x18": "it needs its Zstandard dictionary; recompress it",
+    b"filedesc:": "it is an ARC file; `thresher ingest` reads it",
+    b"PK\x03\x04": "it is a ZIP file; if it is a WACZ, `thresher ingest` reads it",
+    b"\x5d\x2a\x4d\x18": "it begins with a Zstandard dictionary; `thresher ingest` reads it",
     b"BZh": "it is compressed with bzip2; recompress it with gzip, one member a record",
     b"\xfd7zXZ": "it is compressed with xz; recompress it with gzip, one member a record",
 }
@@ -68,11 +68,19 @@ Taken = tuple[bytes, bool, int]
 Take = Callable[[BinaryIO, int, int], Taken]
 
 
-def members(file: BinaryIO, first: int, end: int | None, limit: int, *, name: str) -> Iterator[Member]:
+def members(
+    file: BinaryIO,
+    first: int,
+    end: int | None,
+    limit: int,
+    *,
+    name: str,
+    begin: re.Pattern[bytes] = RECORD_BEGIN,
+) -> Iterator[Member]:
     """The members that begin at byte `first` or later, and before byte `end`.
 
-    `first` is 0 or the offset of a member; `name` is what errors call the file. Raises `InputError` for a file
-    that is no WARC.
+    `first` is 0 or the offset of a member; `name` is what errors call the file; `begin` is how a record begins, by which
+    the next one is found behind a damaged one. Raises `InputError` for a file that is no WARC.
     """
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
@@ -84,7 +92,7 @@ def members(file: BinaryIO, first: int, end: int | None, limit: int, *, name: st
             data, whole, after = take(file, offset, limit)
             problem = None
         except _Damaged as damage:
-            data, whole, after = b"", False, _next_record(file, offset + 1, magic)
+            data, whole, after = b"", False, _next_record(file, offset + 1, magic, begin)
             problem = str(damage)
         yield Member(offset=offset, length=after - offset, data=data, whole=whole, problem=problem)
         offset = after
@@ -201,14 +209,14 @@ def _framed(file: BinaryIO, offset: int, after: int, limit: int, reader: Callabl
     return bytes(kept[:limit]), len(kept) <= limit, after
 
 
-def _next_record(file: BinaryIO, start: int, magic: bytes) -> int:
+def _next_record(file: BinaryIO, start: int, magic: bytes, begin: re.Pattern[bytes]) -> int:
     """Offset at or behind `start` where a record seems to begin; the end of the file where none does."""
     while True:
         file.seek(start)
         window = file.read(PIECE)
         at = window.find(magic)
         while at >= 0:
-            if _begins_record(file, start + at, magic):
+            if _begins_record(file, start + at, magic, begin):
                 return start + at
             at = window.find(magic, at + 1)
         if len(window) < PIECE:
@@ -216,16 +224,16 @@ def _next_record(file: BinaryIO, start: int, magic: bytes) -> int:
         start += len(window) - len(magic) + 1
 
 
-def _begins_record(file: BinaryIO, offset: int, magic: bytes) -> bool:
+def _begins_record(file: BinaryIO, offset: int, magic: bytes, begin: re.Pattern[bytes]) -> bool:
     file.seek(offset - 1)
     before = file.read(1)
     start = file.read(WINDOW)
     try:
         if magic == PLAIN:
-            return before == b"\n" and RECORD_BEGIN.match(start) is not None
+            return before == b"\n" and begin.match(start) is not None
         if magic == GZIP:
-            return RECORD_BEGIN.match(isal_zlib.decompressobj(31).decompress(start, 16)) is not None
+            return begin.match(isal_zlib.decompressobj(31).decompress(start, 16)) is not None
         reader = ZstdReader if magic == ZSTD else Lz4Reader
-        return RECORD_BEGIN.match(reader(io.BytesIO(start)).read(16)) is not None
+        return begin.match(reader(io.BytesIO(start)).read(16)) is not None
     except (OSError, INFLATE_ERROR):
         return False

@@ -75,7 +75,7 @@ class ArchivedRecord:
     resource_type: str = ""
     """WARC-Resource-Type: what a page wanted it for, where it is a part of one (`script`, `xhr`, ...)."""
     facts: Mapping[str, str] = field(default_factory=dict)
-    """WARC-JSON-Metadata: what the input said of a record that was brought in (`storage.inputs.entry.Fact`), texts alone."""
+    """WARC-JSON-Metadata: what the input said of a record that was brought in (`storage.warc.Fact`), texts alone."""
     revisit: Revisit | None = None
     """What a revisit record refers to, where it says it in the words of the standard; None of any other record."""
 
@@ -117,7 +117,7 @@ def read(
             seen(member)
         record = _record(member, name, limit)
         if record.offset == 0 and record.type == DAMAGED and record.problem in (MANY_RECORDS, NO_RECORD):
-            raise InputError(_refusal(name, member, record.problem))
+            raise _refusal(name, member, record.problem)
         yield record
 
 
@@ -127,13 +127,15 @@ def mime_of(content_type: str | None) -> str:
     return found[1].lower() if found else ""
 
 
-def _refusal(name: str, member: Member, problem: str) -> str:
-    remedy = "run `warcio recompress` on it and give the result"
+def _refusal(name: str, member: Member, problem: str) -> InputError:
+    remedy = "`thresher ingest` reads it"
     if problem == MANY_RECORDS:
-        return f"{name} holds many records in one compressed member; {remedy}"
+        return InputError(f"{name} holds many records in one compressed member; {remedy}")
     if member.data.startswith(b"filedesc:"):
-        return f"{name} is an ARC file, not a WARC; {remedy}"
-    return f"{name} is no WARC file: no record begins in its first bytes; give WARC, plain or compressed"
+        return InputError(f"{name} is an ARC file, not a WARC; {remedy}")
+    return InputError(
+        f"{name} is no WARC file: no record begins in its first bytes; give WARC, plain or compressed"
+    )
 
 
 def _record(member: Member, file: str, limit: int) -> ArchivedRecord:

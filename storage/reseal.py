@@ -6,7 +6,7 @@ A WARC needs no Manifest to be read, so nothing is lost with one: records are co
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from storage import cdxj
 from storage.lines import Lines
@@ -20,16 +20,28 @@ GRACE_MS = 60_000
 ENDINGS = (".warc.gz", ".warc.zst", ".warc.lz4", ".warc")
 
 
-def contents(file: BinaryIO, name: str) -> tuple[Counter[str], Lines]:
-    """Records by type, and the index lines. Raises `InputError` for a file that is no WARC."""
-    counts: Counter[str] = Counter()
-    lines = Lines()
+class Contents(NamedTuple):
+    """What an archive file holds."""
+
+    counts: Counter[str]
+    """Records by type."""
+    lines: Lines
+    """Of its index."""
+    problems: Counter[str]
+    """Records by what is wrong with them."""
+
+
+def contents(file: BinaryIO, name: str) -> Contents:
+    """Read it from end to end. Raises `InputError` for a file that is no WARC."""
+    found = Contents(counts=Counter(), lines=Lines(), problems=Counter())
     for record in read(file, name=name):
-        counts[record.type] += 1
+        found.counts[record.type] += 1
+        if record.problem is not None:
+            found.problems[record.problem] += 1
         row = cdxj.row_of(record, record.ref)
         if row is not None:
-            lines.append(cdxj.line(row))
-    return counts, lines
+            found.lines.append(cdxj.line(row))
+    return found
 
 
 def unsealed(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
@@ -49,7 +61,7 @@ def reseal(store: Store, name: str) -> Manifest:
     part = _part(name)
     source, _, stem = part.partition("/")
     with store.open(name) as file:
-        counts, lines = contents(file, name)
+        counts, lines, _ = contents(file, name)
     index = put_output(store, f"warc/{part}{INDEX_SUFFIX}", len(lines), partial(cdxj.write, lines=lines))
     warc = Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=counts.total())
     recipe = RECIPE if stem.startswith(f"{source}-") else {"ingested": name.rpartition("/")[2]}

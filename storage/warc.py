@@ -12,6 +12,7 @@ They are checked by `storage.validator`, compressed by `storage.compression`, an
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -31,6 +32,9 @@ from storage.revisit import PROFILES, Revisit
 
 Head = list[tuple[str, str]]
 Attachment = Literal["resource", "conversion", "metadata"]
+Fact = Literal["id", "title", "author", "date", "language", "license", "from"]
+"""What an input may say of a record beside its text: its own id; what a page would say of itself; `from`: name of the
+input's file, as a person finds it again."""
 
 KEPT_IN_URI = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "<>")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -139,6 +143,39 @@ def attached_record(
     return _record(head, block)
 
 
+def brought_record(
+    kind: Literal["resource", "response"],
+    block: bytes,
+    *,
+    uri: str,
+    mime: str,
+    date_ms: int,
+    record_id: UUID,
+    peer: str = "",
+    facts: Mapping[Fact, str],
+) -> bytes:
+    """What an input made elsewhere held, uncompressed: a document, or an HTTP response as it was sent.
+
+    `facts` stand in `WARC-JSON-Metadata`, as browsertrix-crawler and others have it. The time of what has none is the
+    epoch: no clock goes in. Raises `InputError` where the type is no media type.
+    """
+    if not MIME.fullmatch(mime):
+        raise InputError(f"{mime!r} is no media type: give one such as text/html")
+    digest = _entity_digest(block) if kind == "response" else sha1(block)
+    head = [
+        ("WARC-Type", kind),
+        ("WARC-Record-ID", f"<{record_id.urn}>"),
+        ("WARC-Target-URI", target_uri(uri)),
+        ("WARC-Date", warc_date(date_ms)),
+        *_address(peer),
+        *([("WARC-Payload-Digest", digest)] if digest else []),
+        ("WARC-Block-Digest", sha1(block)),
+        *([("WARC-JSON-Metadata", json.dumps(facts))] if facts else []),
+        ("Content-Type", mime),
+    ]
+    return _record(head, block)
+
+
 def dropped_record(capture: Capture, dropped: Dropped, *, record_id: UUID) -> bytes:
     """The metadata record that stands for an exchange which is not archived, uncompressed."""
     block = encode_dropped(dropped)
@@ -206,6 +243,12 @@ def _revisited(revisit: Revisit, capture: Capture, digest: str) -> Head:
         *_truncation("length" if same else capture.truncated),
         *([("WARC-Payload-Digest", known)] if known else []),
     ]
+
+
+def _entity_digest(block: bytes) -> str:
+    """Of what follows the head; none where that is framed, and the entity is another."""
+    head, _, entity = block.partition(b"\r\n\r\n")
+    return "" if b"\ntransfer-encoding" in head.lower() else sha1(entity)
 
 
 def _spoken(capture: Capture) -> Head:

@@ -1,7 +1,6 @@
 """`Entry`: one record of an input, whatever it was made with, as it will lie in the archive.
 
-1. A reader gives one `Entry` or one `Unusable` for each record of its input, in their order, and counts both: `place` says
-   where to go on.
+1. A reader gives one item for each record of its input, in their order, and counts all: `place` says where to go on.
 2. It streams: memory is bounded by the longest record, and a record by `LONGEST`.
 3. A record that cannot be read is an `Unusable`; an input that is not what it says is an `InputError` that names the file
    and the line.
@@ -9,14 +8,16 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import BinaryIO, Literal, TypeAlias
+from typing import BinaryIO, TypeAlias
+
+from storage.warc import Fact
 
 LONGEST = 64 << 20
 """Bytes of a payload."""
-
-Fact = Literal["id", "title", "author", "date", "language", "license", "from"]
-"""What an input may say of a record beside its text: its own id; what a page would say of itself; `from`: name of the
-input's file, as a person finds it again."""
+LONGEST_COPIED = 256 << 20
+"""Bytes of a WARC record that is copied as it lies."""
+HTTP_RESPONSE = "application/http; msgtype=response"
+"""Type of a payload that is an HTTP message, head and body: it becomes a `response` record, all others a `resource`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +33,18 @@ class Entry:
     payload: bytes
     date_ms: int = 0
     """When it was fetched, milliseconds since the epoch, UTC; 0 where the input does not say."""
+    peer: str = ""
+    """IP address of the server that it came from, where the input says."""
     facts: Mapping[Fact, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copied:
+    """One record that is WARC already, and is archived byte for byte."""
+
+    place: int
+    member: bytes
+    """The record as one gzip member."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,5 +58,7 @@ class Unusable:
     """Where and what, for people: `line 7: Expecting value`."""
 
 
-Reader: TypeAlias = "Callable[[BinaryIO, str, int], Iterator[Entry | Unusable]]"
-"""`reader(file, name, first)`: the records from number `first` on; `name` is what errors and URIs call the file."""
+Item: TypeAlias = Entry | Copied | Unusable
+Reader: TypeAlias = Callable[[BinaryIO, str, int], Iterator[Item]]
+"""`reader(file, name, first)`: the records from number `first` on; `file` is at its beginning and not compressed; `name` is
+what errors and URIs call it."""

@@ -32,7 +32,7 @@ from storage.s3.patience import Patience
 from tests.commoncrawl import CRAWL, Answer, Cut, Page, Slow, Stored, base32, make, scripted, serving
 from tests.commoncrawl import index as write_index
 from tests.shared import shared
-from tests.storage.conftest import keys  # noqa: F401 - the real S3 server of the storage's tests
+from tests.storage.conftest import keys, server  # noqa: F401 - fixtures of these tests too
 from tests.storage.s3server import BUCKET
 
 ADDRESS = f"commoncrawl:{CRAWL}"
@@ -64,7 +64,11 @@ def config(base, directory=Path("/nowhere")):
 
 
 def brought(store, base, what=ADDRESS, source="cc", **wanted):
-    return commoncrawl.ingest(store, config(base), source, what, Wanted(**wanted), LineProgress())
+    """Whole files, or single records where any are selected."""
+    asked = Wanted(**wanted)
+    with commoncrawl.opened(config(base)) as client:
+        bring = commoncrawl.select_all if asked.is_selective else commoncrawl.bring_all
+        return bring(store, source, client, [what], asked, LineProgress())
 
 
 def archived(store, source="cc"):
@@ -90,7 +94,9 @@ def test_whole_files_come_in_byte_for_byte_and_are_known_then(store, theirs, tre
     first = brought(store, theirs.base, files=2)
     assert (first.added, first.known) == (2, 0)
     for manifest in manifests(store, "archive", "cc"):
-        assert store.read(manifest.outputs[0].name) == (theirs.root / manifest.recipe["from"]).read_bytes()
+        assert (
+            store.read(manifest.outputs[0].name) == (theirs.root / manifest.recipe["ingested"]).read_bytes()
+        )
     second = brought(store, theirs.base)
     assert (second.added, second.known) == (1, 2)
     theirs.seen.clear()
@@ -104,7 +110,7 @@ def test_whole_files_come_in_byte_for_byte_and_are_known_then(store, theirs, tre
 def test_wat_and_wet_files_come_in_beside_the_pages(store, theirs, kind, record_type):
     brought(store, theirs.base, files=1)
     found = brought(store, theirs.base, f"{ADDRESS}/{kind}")
-    assert (found.added, found.responses) == (3, 0)
+    assert found.added == 3
     assert record_type in {record.type for record in archived(store)}
     assert not verify_storage(store, LineProgress()).damage
 
@@ -137,7 +143,7 @@ def test_a_file_survives_a_failing_server(store, theirs, tree):
     theirs.plan = scripted(Answer(503), Cut(3000), Cut(1), Answer(403, ""), Cut(9000), path="/warc/")
     assert brought(store, theirs.base, files=1).added == 1
     (manifest,) = manifests(store, "archive", "cc")
-    assert store.read(manifest.outputs[0].name) == (theirs.root / manifest.recipe["from"]).read_bytes()
+    assert store.read(manifest.outputs[0].name) == (theirs.root / manifest.recipe["ingested"]).read_bytes()
 
 
 @pytest.mark.parametrize("index", ["cdx", "columnar"])
@@ -146,11 +152,11 @@ def test_single_records_come_in_as_they_are_and_are_known_then(store, theirs, tr
     wanted = sorted(
         each.page.url for each in tree[1] if "example.org/" in each.page.url and each.page.status == 200
     )
-    assert (found.added, found.responses, found.refused) == (1, len(wanted), {})
+    assert (found.files, found.added, found.unusable) == (1, len(wanted), {})
     assert urls(store) == wanted
     theirs.seen.clear()
     again = brought(store, theirs.base, domains=("EXAMPLE.org.",), index=index)
-    assert (again.added, again.known) == (0, len(wanted))
+    assert (again.found, again.added, again.known) == (len(wanted), 0, len(wanted))
     assert theirs.seen == []
     assert not verify_storage(store, LineProgress()).damage
     documents = processed(store, crew)
@@ -173,14 +179,14 @@ def test_both_indexes_make_the_same_files(store, theirs):
 def test_a_wider_selection_brings_in_only_what_is_new(store, theirs):
     first = brought(store, theirs.base, domains=("docs.example.org",))
     more = brought(store, theirs.base, domains=("example.org", "other.net"), index="columnar")
-    assert more.known == first.responses == 5
+    assert more.known == first.added == 5
     assert len(urls(store)) == len(set(urls(store))) == 22 + 14
 
 
 def test_a_limit_counts_what_is_known(store, theirs):
-    assert brought(store, theirs.base, domains=("other.net",), limit=3).responses == 3
+    assert brought(store, theirs.base, domains=("other.net",), limit=3).added == 3
     second = brought(store, theirs.base, domains=("other.net",), limit=5)
-    assert (second.responses, second.known) == (2, 3)
+    assert (second.added, second.known) == (2, 3)
     assert urls(store) == [f"https://other.net/00{number}" for number in range(5)]
 
 
@@ -208,10 +214,10 @@ def test_what_is_not_what_the_index_says_is_counted_and_not_asked_for_again(stor
     ]
     write_index(theirs.root, wrong)
     found = brought(store, theirs.base, domains=("other.net",))
-    assert (found.responses, found.refused) == (13, {"wrong_digest": 1})
+    assert (found.added, found.unusable) == (13, {"wrong_digest": 1})
     theirs.seen.clear()
     wider = brought(store, theirs.base, domains=("other.net", "nowhere.test"))
-    assert (wider.added, wider.known, wider.refused) == (0, 14, {})
+    assert (wider.added, wider.known, wider.unusable) == (0, 14, {})
     assert theirs.asked("/warc/") == []
 
 
@@ -228,7 +234,7 @@ def test_a_batch_of_which_nothing_is_taken_leaves_no_archive_file(store, theirs,
     stored = make(theirs.root)
     write_index(theirs.root, [Stored(**{**vars_of(each), "digest": base32(b"x")}) for each in stored])
     found = brought(store, theirs.base, domains=("other.net",))
-    assert (found.added, found.refused) == (0, {"wrong_digest": 14})
+    assert (found.files, found.added, found.unusable) == (0, 0, {"wrong_digest": 14})
     assert list(store.list("warc/")) == []
     assert brought(store, theirs.base, domains=("other.net",)).known == 14
 
@@ -237,12 +243,12 @@ def test_a_batch_of_which_nothing_is_taken_leaves_no_archive_file(store, theirs,
     ("what", "wanted", "line"),
     [
         ("commoncrawl:2024", {}, "no name of a crawl"),
-        (f"{ADDRESS}/wet", {"domains": ("example.org",)}, "single records are looked up"),
+        (f"{ADDRESS}/wet", {"domains": ("example.org",)}, "the indexes are of pages"),
         (ADDRESS, {"domains": ("example.org",), "files": 1}, "--files and --segment choose whole files"),
         (ADDRESS, {"languages": ("eng",)}, "say --domain or --url-prefix"),
         (ADDRESS, {"domains": ("no domain",)}, "--domain no domain"),
         (ADDRESS, {"prefixes": ("example.org",)}, "no beginning of a URL"),
-        (ADDRESS, {"segments": frozenset({"1"})}, "no file of it is in the segments"),
+        (ADDRESS, {"segments": frozenset({"1"})}, "no file is in the segments 1"),
         ("commoncrawl:CC-MAIN-2013-20", {}, "there is no such file; correct the name of the crawl"),
         ("commoncrawl:CC-MAIN-2013-20", {"domains": ("example.org",)}, "there is no such file"),
     ],
@@ -259,8 +265,8 @@ def test_a_segment_names_its_files(store, theirs):
 
 def test_without_a_contact_nothing_is_asked(store, theirs):
     plain = parse(f'[ingest]\ncommoncrawl = "{theirs.base}"\n', Path("/nowhere"))
-    with pytest.raises(InputError, match="contact is not set"):
-        commoncrawl.ingest(store, plain, "cc", ADDRESS, Wanted(), LineProgress())
+    with pytest.raises(InputError, match="contact is not set"), commoncrawl.opened(plain):
+        pass
     assert theirs.seen == []
 
 
@@ -284,7 +290,7 @@ from storage.commoncrawl.web import Web
 from storage.files import Files
 client = Client(Web(sys.argv[1], "thresher/0 (+mailto:crawl@example.org)"))
 wanted = Selection(crawl="CC-MAIN-2024-22", domains=frozenset({"org", "net", "test"}))
-print(select(Files(Path(sys.argv[2])), "cc", client, wanted, "cdx", LineProgress(), rows_a_file=6).added)
+print(select(Files(Path(sys.argv[2])), "cc", client, wanted, "cdx", LineProgress(), rows_a_file=6).files)
 client.close()
 """
 
@@ -338,7 +344,7 @@ def test_what_was_sealed_before_common_crawl_went_silent_stays(store, theirs):
     theirs.plan = lambda asked: None
     found = commoncrawl.select(store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=3)
     client.close()
-    assert found.responses == 14 - had
+    assert found.added == 14 - had
     assert len(urls(store)) == 14
 
 
@@ -351,13 +357,13 @@ def put_tree(server, tree, prefix):
             )
 
 
-def test_from_a_bucket_it_is_the_same(store, tree, s3_server, monkeypatch):
-    put_tree(s3_server, tree, "commoncrawl")
-    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", s3_server.endpoint)
+def test_from_a_bucket_it_is_the_same(store, tree, server, monkeypatch):
+    put_tree(server, tree, "commoncrawl")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", server.endpoint)
     base = f"s3://{BUCKET}/commoncrawl/"
     assert brought(store, base, files=1).added == 1
     for index in ("cdx", "columnar"):
-        assert brought(store, base, source=index, domains=("example.org",), index=index).responses == 22
+        assert brought(store, base, source=index, domains=("example.org",), index=index).added == 22
     with pytest.raises(InputError, match="there is no such file"):
         brought(store, base, "commoncrawl:CC-MAIN-2013-20")
 
@@ -379,7 +385,7 @@ def test_without_credentials_requests_to_a_bucket_are_unsigned(store, theirs, tm
     theirs.plan = scripted(
         Answer(503), Answer(429, "TooManyRequests", retry_after_s=0), Cut(50), Answer(500, "InternalError")
     )
-    assert brought(store, "s3://mirror/", domains=("example.org",)).responses == 22
+    assert brought(store, "s3://mirror/", domains=("example.org",)).added == 22
     assert all("authorization" not in asked.headers for asked in theirs.seen)
     assert all("mailto:crawl@example.org" in asked.headers["user-agent"] for asked in theirs.seen)
 
@@ -416,7 +422,7 @@ def test_the_real_capture_comes_in_alone_and_as_a_whole(store, tmp_path, crew, i
     member = real_crawl(tmp_path / "cc")
     with serving(tmp_path / "cc") as theirs:
         found = brought(store, theirs.base, prefixes=("https://an.wikipedia.org/wiki/Escopete",), index=index)
-        assert (found.responses, found.refused) == (1, {})
+        assert (found.added, found.unusable) == (1, {})
         assert member in store.read(
             next(iter(store.list("warc/cc/CC-MAIN-2024-22-"))).replace(".cdxj.gz", ".warc.gz")
         )
@@ -426,5 +432,5 @@ def test_the_real_capture_comes_in_alone_and_as_a_whole(store, tmp_path, crew, i
             brought(store, theirs.base, f"{ADDRESS}/{kind}", source="whole")
             for kind in ("warc", "wat", "wet")
         ]
-        assert [(each.added, each.responses) for each in whole] == [(1, 1), (1, 0), (1, 0)]
+        assert [(each.added, each.refused) for each in whole] == [(1, [])] * 3
     assert not verify_storage(store, LineProgress()).damage

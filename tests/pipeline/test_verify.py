@@ -7,6 +7,7 @@ import pytest
 
 from pipeline import engine, process
 from pipeline.config import FiltersConfig
+from pipeline.given import given
 from pipeline.ingest import ingest
 from pipeline.progress import LineProgress
 from pipeline.verify import repair, verify_storage
@@ -37,7 +38,7 @@ def warc(path, count):
 def files(tmp_path, crew):
     """Two archive files, processed."""
     files = Files(tmp_path / "data")
-    ingest(files, "s", [warc(tmp_path / "a.warc.gz", 3), warc(tmp_path / "b.warc.gz", 5)])
+    ingest(files, "s", given([warc(tmp_path / "a.warc.gz", 3), warc(tmp_path / "b.warc.gz", 5)]))
     made(files, crew)
     return files
 

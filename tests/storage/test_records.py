@@ -265,12 +265,12 @@ def test_a_member_of_something_else_is_named(write):
     [
         (b"", "it is empty"),
         (b"http://example.org/\n", "it begins with b'http://e'"),
-        (b"filedesc://x.arc 0.0.0.0", "it is an ARC file; convert it with `warcio recompress`"),
-        (compressed(b"filedesc://x.arc 0.0.0.0"), "is an ARC file, not a WARC; run `warcio recompress`"),
-        (compressed(INFO + RECORDS[1]), "many records in one compressed member; run `warcio recompress`"),
+        (b"filedesc://x.arc 0.0.0.0", "it is an ARC file; `thresher ingest` reads it"),
+        (compressed(b"filedesc://x.arc 0.0.0.0"), "is an ARC file, not a WARC; `thresher ingest` reads it"),
+        (compressed(INFO + RECORDS[1]), "many records in one compressed member; `thresher ingest` reads it"),
         (compressed(b"hello"), "no record begins in its first bytes"),
-        (b"PK\x03\x04....", "it is a ZIP file; if it is a WACZ, unpack it"),
-        (b"\x5d\x2a\x4d\x18....", "it needs its Zstandard dictionary"),
+        (b"PK\x03\x04....", "it is a ZIP file; if it is a WACZ, `thresher ingest` reads it"),
+        (b"\x5d\x2a\x4d\x18....", "it begins with a Zstandard dictionary"),
         (b"WARC/1.0 is a fine format\n", "no record begins in its first bytes"),
     ],
 )

@@ -1,0 +1,101 @@
+"""What a user gives to be brought in: files, directories and addresses of them, one by one as local files.
+
+1. A directory or prefix stands for the files below it, in the order of their names; what begins with a dot is left out.
+2. Each has a name that its folder does not change: that of the file, or its path below what was given.
+3. An object of a bucket is brought here when its turn comes, and removed behind it.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from core import InputError
+from storage.root import store as store_at
+from storage.s3.spool import spooled
+from storage.store import Store
+
+BUCKET = "s3://"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """One file."""
+
+    name: str
+    """`part-0.jsonl`, or `2024/part-0.jsonl` below a directory that was given."""
+    open: Callable[[], AbstractContextManager[Path]]
+    """A local file of its bytes, for the time of the context."""
+
+
+def given(arguments: Iterable[str | Path]) -> Iterator[Given]:
+    """Every file that is meant. Raises `InputError` for what is not there, or has no file below it."""
+    for argument in map(str, arguments):
+        if argument.startswith(BUCKET):
+            yield from _objects(argument)
+        elif Path(argument).is_file():
+            yield _file(Path(argument), Path(argument).name)
+        else:
+            yield from _files(argument)
+
+
+def _files(argument: str) -> Iterator[Given]:
+    path = Path(argument)
+    if path.is_dir():
+        found = [(below, below.relative_to(path).as_posix()) for below in _below(path)]
+        if not found:
+            raise InputError(f"ingest {argument}: there is no file in this directory")
+    else:
+        pattern = path.relative_to(path.anchor).as_posix()
+        found = sorted((one, one.name) for one in Path(path.anchor).glob(pattern) if one.is_file())
+        if not found:
+            raise InputError(f"ingest {argument}: no such file")
+    for local, name in found:
+        yield _file(local, name)
+
+
+def _below(directory: Path) -> Iterator[Path]:
+    """In the order of an object store: a directory sorts as its names do, with the slash."""
+    with os.scandir(directory) as scan:
+        entries = sorted((f"{one.name}/" if one.is_dir() else one.name, Path(one.path)) for one in scan)
+    for name, path in entries:
+        if name.startswith("."):
+            continue
+        if name.endswith("/"):
+            yield from _below(path)
+        elif path.is_file():
+            yield path
+
+
+def _file(path: Path, name: str) -> Given:
+    return Given(name=name, open=partial(_here, path))
+
+
+@contextmanager
+def _here(path: Path) -> Iterator[Path]:
+    yield path
+
+
+def _objects(address: str) -> Iterator[Given]:
+    root, _, prefix = address.rpartition("/")
+    if root == BUCKET.removesuffix("/"):  # a bucket alone
+        root, prefix = address, ""
+    bucket = store_at(root, Path(), key="ingest")
+    names = [prefix] if prefix and bucket.exists(prefix) else bucket.list(prefix)
+    count = 0
+    for name in names:
+        count += 1
+        yield Given(name=name, open=partial(_fetched, bucket, name))
+    if not count:
+        raise InputError(f"ingest {address}: there is no object under this address")
+
+
+@contextmanager
+def _fetched(bucket: Store, name: str) -> Iterator[Path]:
+    with spooled(name) as path:
+        with bucket.open(name) as there, path.open("wb") as here:
+            shutil.copyfileobj(there, here, 1 << 20)
+        yield path

@@ -1,0 +1,160 @@
+"""ARC: the archives from before WARC (Internet Archive, ARC file format, versions 1.0 and 1.1, 1996).
+
+A record is a line of URL, address, date, type and length, then what the server said, head and body.
+
+1. What the server said is kept byte for byte; what it said of itself in the ARC goes with it: URL, address, date.
+2. A line that is none costs all up to the next one that is; a length that is none, its own record.
+3. The first record, which describes the file, is read for its version and kept no further.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from io import BufferedReader
+from ipaddress import ip_address
+from typing import BinaryIO, cast
+
+from core import InputError
+from storage.inputs.columns import milliseconds
+from storage.inputs.entry import HTTP_RESPONSE, LONGEST, Entry, Unusable
+from storage.inputs.inflated import inflated
+from storage.inputs.part import Part
+from storage.members import CUT_OFF, NO_RECORD, members
+from storage.records import HEAD_ROOM, WRONG_LENGTH
+from storage.warc import MIME
+
+MAGIC = b"filedesc:"
+LONGEST_LINE = 64 << 10
+BEYOND = {5: rb"", 10: rb"(?: \S+){5}"}
+"""Fields between type and length, by how many there are in all: version 2 has five more."""
+LINE = rb"([A-Za-z][A-Za-z0-9+.-]*:.*) ([0-9A-Fa-f.:]+|-) (\d{8,}) (.*?)%b (\S+)\s*"
+BEGIN = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*:")
+"""How a record begins, by which one is found behind a damaged one."""
+BLANK = b"\r\n\0 "
+OCTETS = "application/octet-stream"
+UNKNOWN = "0.0.0.0"  # noqa: S104 - what an ARC says where nobody knows the address
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Head:
+    url: str
+    peer: str
+    date_ms: int
+    mime: str
+    length: int | None
+
+
+def read(file: BinaryIO, name: str, first: int = 0) -> Iterator[Entry | Unusable]:
+    """A record for each record of a seekable file, plain or compressed, but the first, which describes the file.
+
+    Raises `InputError` for what is no ARC.
+    """
+    for place, item in enumerate(_items(file, name)):
+        if place >= first:
+            yield replace(item, place=place)
+
+
+def _items(file: BinaryIO, name: str) -> Iterator[Entry | Unusable]:
+    if inflated(file, name=name) is None:
+        yield from _records(file, _form(file, name))
+        return
+    form: re.Pattern[bytes] | None = None
+    for each in members(file, 0, None, 0, name=name, begin=BEGIN):
+        unpacked = inflated(cast("BinaryIO", BufferedReader(Part(file, each.offset, each.length))), name=name)
+        item: Entry | Unusable | None = None
+        if unpacked is not None:
+            stream = BufferedReader(unpacked)
+            form = form or _form(stream, name)
+            for item in _records(stream, form):
+                yield item
+        trouble = NO_RECORD if unpacked is None else unpacked.problem
+        if trouble and not isinstance(item, Unusable):
+            yield Unusable(place=0, reason=trouble, detail=f"at byte {each.offset}")
+
+
+def _records(file: BinaryIO, form: re.Pattern[bytes]) -> Iterator[Entry | Unusable]:
+    line = _line(file)
+    while line:
+        head = _head(line, form)
+        if head is None or head.length is None:
+            yield _unusable(NO_RECORD if head is None else WRONG_LENGTH, line)
+            line = _line(file)
+            while line and _head(line, form) is None:
+                line = _line(file)
+        else:
+            yield _record(file, head, line)
+            line = _line(file)
+
+
+def _form(file: BinaryIO, name: str) -> re.Pattern[bytes]:
+    """How the lines of this file are; it stands behind its description then."""
+    line = file.readline(LONGEST_LINE)
+    head = _head(line, re.compile(LINE % b""))
+    if not line.startswith(MAGIC) or head is None:
+        raise InputError(f"{name} is no ARC file: it begins with {line[:40]!r}; give ARC, plain or gzip")
+    described = file.read(min(head.length or 0, LONGEST))
+    if not head.length:  # it says nothing of its length: two lines are sure
+        described = file.readline(LONGEST_LINE) + file.readline(LONGEST_LINE)
+    names = next((line for line in described.splitlines() if line.startswith(b"URL ")), b"")
+    return re.compile(LINE % BEYOND.get(len(names.split()), b""))
+
+
+def _line(file: BinaryIO) -> bytes:
+    """The next line that is not blank; empty at the end."""
+    while line := file.readline(LONGEST_LINE):
+        if line.strip(BLANK):
+            return line
+    return b""
+
+
+def _head(line: bytes, form: re.Pattern[bytes]) -> _Head | None:
+    found = form.fullmatch(line)
+    if found is None:
+        return None
+    url, peer, date, mime, length = (_decoded(value) for value in found.groups())
+    return _Head(
+        url=url,
+        peer=_address(peer),
+        date_ms=milliseconds(date[:14].ljust(14, "0")),
+        mime=mime if MIME.fullmatch(mime) else OCTETS,
+        length=int(length) if length.isdecimal() and len(length) < 16 else None,
+    )
+
+
+def _record(file: BinaryIO, head: _Head, line: bytes) -> Entry | Unusable:
+    assert head.length is not None
+    if head.length > LONGEST + HEAD_ROOM:
+        left = head.length
+        while left and (piece := file.read(min(left, 1 << 20))):
+            left -= len(piece)
+        return _unusable("too_long", line)
+    block = file.read(head.length)
+    if len(block) < head.length:
+        return _unusable(CUT_OFF, line)
+    is_http = block[:5].upper() == b"HTTP/"
+    return Entry(
+        place=0,
+        uri=head.url,
+        mime=HTTP_RESPONSE if is_http else head.mime,
+        payload=block,
+        date_ms=head.date_ms,
+        peer=head.peer,
+    )
+
+
+def _unusable(reason: str, line: bytes) -> Unusable:
+    return Unusable(place=0, reason=reason, detail=_decoded(line.strip()[:200]))
+
+
+def _address(written: str) -> str:
+    try:
+        return "" if written == UNKNOWN else str(ip_address(written))
+    except ValueError:
+        return ""
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")

@@ -1,0 +1,250 @@
+"""A row to an `Entry`: which columns are its text, its URL, and what else is known of it.
+
+Columns are recognised by the names that published collections use, in any case; `metadata.url` is the field `url` of the
+column `metadata`. A name that the user gives goes before all others.
+
+1. Text is text as it is; where a row has none, HTML is a page, to be extracted like one that was fetched.
+2. A URL of the web is the record's URL; so is an id that is one. Else the record is named after its file and line.
+3. What is no text, no date or no address is left out, and never an error: a row is lost for want of its text alone.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+from core import InputError
+from storage.inputs.entry import LONGEST, Entry, Unusable
+from storage.warc import EPOCH, Fact
+
+PLAIN = "text/plain; charset=utf-8"
+HTML = "text/html; charset=utf-8"
+HTML_BYTES = "text/html"
+"""Of bytes whose encoding nobody has said."""
+TEXTS = ("text", "raw_content", "content")
+PAGES = ("html", "raw_html", "html_content")
+URLS = ("url", "metadata.url", "meta.url", "warc-target-uri", "uri", "source_url")
+IDS = ("id", "metadata.id", "doc_id", "docid", "_id", "uuid")
+FETCHED = (
+    "fetched_at_ms",
+    "fetched_at",
+    "fetch_time",
+    "timestamp",
+    "metadata.timestamp",
+    "crawl_date",
+    "date_download",
+    "warc-date",
+)
+DUMPS = ("dump", "metadata.dump")
+"""Where a row names the Common Crawl dump that it is from (FineWeb), its date is when it was fetched."""
+SAID: Mapping[Fact, tuple[str, ...]] = {
+    "title": ("title", "metadata.title", "meta.title"),
+    "author": ("author", "authors", "metadata.author", "byline"),
+    "date": ("date", "published", "date_published", "publish_date", "created", "metadata.date"),
+    "language": ("language", "lang", "metadata.language", "metadata.lang"),
+    "license": ("license", "licence", "metadata.license"),
+}
+WEB = ("http://", "https://", "ftp://")
+LONGEST_URL = 8192
+LONGEST_FACT = 2000
+"""Characters; a longer one is cut, but for an id, which would be another."""
+SECONDS_END = 100_000_000_000
+"""A number from here on is milliseconds: as seconds it would be in the year 5138."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """The names that a user gives; empty for the usual ones."""
+
+    text: str = ""
+    html: str = ""
+    url: str = ""
+    id: str = ""
+
+    def given(self) -> dict[str, str]:
+        """Those that are not empty."""
+        named = {"text": self.text, "html": self.html, "url": self.url, "id": self.id}
+        return {what: name for what, name in named.items() if name}
+
+
+USUAL = Columns()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """Where a row lies in its input."""
+
+    name: str
+    """Of the input, as errors and URIs call it."""
+    place: int
+    fragment: str
+    """`line=7`, `row=7` or the like, which no other row has."""
+    facts: Mapping[Fact, str] = field(default_factory=dict)
+
+    @property
+    def uri(self) -> str:
+        """What a record is called that has no URL."""
+        return f"file:{quote(self.name)}#{quote(self.fragment, safe='=/')}"
+
+
+def check(names: Collection[str], columns: Columns, where: str) -> None:
+    """Raises `InputError`, saying `where`, for a table that lacks what the user named, or has no text at all."""
+    there = {name.lower() for name in names}
+    for what, name in columns.given().items():
+        if name.lower().partition(".")[0] not in there and name.lower() not in there:
+            raise InputError(
+                f"{where} has no column {name}, which is to be its {what}; it has: {_listed(names)}"
+            )
+    if columns.text or columns.html or there & {*TEXTS, *PAGES}:
+        return
+    raise InputError(
+        f"{where} has no column text or html; it has: {_listed(names)}; name one with --text-column or --html-column"
+    )
+
+
+def useful(names: Sequence[str], columns: Columns) -> list[str]:
+    """Those of a table's columns that can say anything of a record."""
+    known = {
+        name.partition(".")[0]
+        for names in (TEXTS, PAGES, URLS, IDS, FETCHED, DUMPS, *SAID.values())
+        for name in names
+    }
+    known |= {part.lower() for name in columns.given().values() for part in (name, name.partition(".")[0])}
+    return [name for name in names if name.lower() in known]
+
+
+def entry(row: Mapping[str, Any], columns: Columns, spot: Spot) -> Entry | Unusable:
+    """The row as a record."""
+    cells = {str(name).lower(): value for name, value in row.items()}
+    mime, payload = _payload(cells, columns)
+    if not payload.strip():
+        return Unusable(place=spot.place, reason="no_text", detail=f"{spot.fragment}: no text in it")
+    if len(payload) > LONGEST:
+        return Unusable(
+            place=spot.place,
+            reason="too_long",
+            detail=f"{spot.fragment}: a text of more than {LONGEST:,} bytes",
+        )
+    if mime == PLAIN and not _is_utf8(payload):
+        return Unusable(
+            place=spot.place, reason="not_utf8", detail=f"{spot.fragment}: a text that is not UTF-8"
+        )
+    identity = _first(cells, (columns.id, *IDS) if columns.id else IDS)
+    url = _first(cells, (columns.url, *URLS) if columns.url else URLS)
+    dumped = _first(cells, DUMPS) != ""
+    facts: dict[Fact, str] = {"id": identity} if len(identity) <= LONGEST_FACT else {}
+    for fact, names in SAID.items():
+        if not (fact == "date" and dumped):
+            facts[fact] = _first(cells, names)[:LONGEST_FACT]
+    facts["date"] = _iso(facts.get("date", ""))
+    return Entry(
+        place=spot.place,
+        uri=next((one for one in (url, identity) if is_web(one)), spot.uri),
+        mime=mime,
+        payload=payload,
+        date_ms=_fetched(cells, (*FETCHED, "date", "metadata.date") if dumped else FETCHED),
+        facts={fact: said for fact, said in {**facts, "from": spot.name, **spot.facts}.items() if said},
+    )
+
+
+def is_web(url: str) -> bool:
+    """Whether it is the address of something in the web."""
+    return url.lower().startswith(WEB) and len(url) <= LONGEST_URL and not any(map(str.isspace, url))
+
+
+def milliseconds(value: object) -> int:
+    """Since the epoch, of a moment in ISO 8601, 14 digits, seconds or milliseconds; 0 for what is none."""
+    moment: datetime | None = None
+    if isinstance(value, str) and value.isdecimal() and len(value) == 14:
+        value = f"{value[:8]}T{value[8:]}"
+    if isinstance(value, str) and not value.isdecimal():
+        try:
+            moment = datetime.fromisoformat(value.strip().removesuffix(" UTC"))
+        except ValueError:
+            return 0
+    elif isinstance(value, datetime):
+        moment = value
+    elif isinstance(value, date):
+        moment = datetime(value.year, value.month, value.day, tzinfo=UTC)
+    elif isinstance(value, str):
+        return _of_number(int(value[:20]))
+    if moment is not None:
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return max(0, (moment - EPOCH) // timedelta(milliseconds=1))
+    return _of_number(value)
+
+
+def _of_number(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < SECONDS_END * 1000:
+        return 0
+    return int(value if value >= SECONDS_END else value * 1000)
+
+
+def _payload(cells: Mapping[str, Any], columns: Columns) -> tuple[str, bytes]:
+    texts: tuple[str, ...] = (columns.text,) if columns.text else () if columns.html else TEXTS
+    pages = (columns.html,) if columns.html else PAGES
+    for mime, names in ((PLAIN, texts), (HTML, pages)):
+        for name in names:
+            value = _cell(cells, name)
+            if isinstance(value, str) and value.strip():
+                return mime, _encoded(value)
+            if isinstance(value, bytes) and value.strip():
+                return (HTML_BYTES if mime == HTML else PLAIN), value
+    return PLAIN, b""
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # half of a pair, which JSON can write
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _cell(cells: Mapping[str, Any], name: str) -> Any:
+    name = name.lower()
+    if name in cells:
+        return cells[name]
+    column, _, inner = name.partition(".")
+    within = cells.get(column) if inner else None
+    return within.get(inner) if isinstance(within, Mapping) else None
+
+
+def _first(cells: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    return next((said for said in (_said(_cell(cells, name)) for name in names) if said), "")
+
+
+def _said(value: object) -> str:
+    if isinstance(value, str):
+        return " ".join(value.split())
+    if isinstance(value, list):
+        return "; ".join(filter(None, map(_said, value)))
+    if isinstance(value, date):
+        return value.isoformat()
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""
+
+
+def _fetched(cells: Mapping[str, Any], names: tuple[str, ...]) -> int:
+    return next((found for found in (milliseconds(_cell(cells, name)) for name in names) if found), 0)
+
+
+def _iso(said: str) -> str:
+    """A date that is one, as it was written; empty for any other text."""
+    try:
+        datetime.fromisoformat(said)
+    except ValueError:
+        return ""
+    return said
+
+
+def _listed(names: Collection[str]) -> str:
+    shown = ", ".join(sorted(map(str, names))[:20])
+    return f"{shown}, ..." if len(names) > 20 else shown or "none"

@@ -1,0 +1,67 @@
+"""CSV with a header line: quoted as RFC 4180 has it, in UTF-8; what stands between the columns is told by the header."""
+
+import csv
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from core import InputError
+from storage.inputs.columns import USUAL, Columns, Spot, check, entry
+from storage.inputs.entry import LONGEST, Entry, Unusable
+from storage.inputs.lines import lines
+
+DELIMITERS = ",;\t"
+
+
+def read(
+    file: BinaryIO, name: str, first: int = 0, *, columns: Columns = USUAL
+) -> Iterator[Entry | Unusable]:
+    """A record for each row behind the header. Raises `InputError` where that lacks the columns that are asked for."""
+    csv.field_size_limit(LONGEST)  # of the whole process: there is no other
+    texts = (_text(line) for _, line in lines(file))
+    header = next(texts, "")
+    delimiter = max(DELIMITERS, key=header.count)
+    (names,) = csv.reader([header], delimiter=delimiter) if header.strip() else ((),)
+    names = [column.strip() for column in names]
+    check(names, columns, f"{name}, line 1")
+    if len(set(names)) < len(names):
+        raise InputError(f"{name}, line 1 names a column twice; rename one of them")
+    rows = csv.reader(texts, delimiter=delimiter)
+    place = -1
+    while True:
+        line = rows.line_num + 2
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            row, broken = [], str(error)
+        else:
+            broken = "" if len(row) == len(names) else f"{len(row)} columns, the header has {len(names)}"
+            if not row:
+                continue
+        place += 1
+        if place < first:
+            continue
+        if broken:
+            yield Unusable(place=place, reason="broken_row", detail=f"line {line}: {broken}")
+        elif not _is_utf8(row):
+            yield Unusable(place=place, reason="not_utf8", detail=f"line {line}: not UTF-8")
+        else:
+            yield entry(
+                dict(zip(names, row, strict=True)),
+                columns,
+                Spot(name=name, place=place, fragment=f"line={line}"),
+            )
+
+
+def _text(line: bytes | None) -> str:
+    # One that is too long is longer than a field may be as well, and is refused as such.
+    return "x" * (LONGEST + 1) if line is None else line.decode(errors="surrogateescape")
+
+
+def _is_utf8(row: list[str]) -> bool:
+    try:
+        "".join(row).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,196 @@
+"""What an input is: told by its bytes where they have a mark, else by the ending of its name; a contradiction is refused.
+
+What compresses it is told by its bytes alone, whatever the name says.
+"""
+
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from io import BufferedReader
+from shutil import copyfileobj
+from tempfile import TemporaryFile
+from typing import BinaryIO, cast
+
+from core import InputError
+from storage.inputs import arc, arrow, delimited, jsonl, parquet, rewrapped, tar, text, wacz
+from storage.inputs.columns import HTML_BYTES, USUAL, Columns
+from storage.inputs.entry import Item, Reader, Unusable
+from storage.inputs.inflated import DICTIONARY_FRAME, inflated
+from storage.members import LZ4
+
+LOOKED_AT = 4096
+"""Bytes at the beginning that tell."""
+WARC = "warc"
+COMPRESSED = (".gz", ".zst", ".zstd", ".lz4")
+ENDINGS: Mapping[str, str] = {
+    ".warc": WARC,
+    ".wat": WARC,
+    ".wet": WARC,
+    ".arc": "arc",
+    ".wacz": "wacz",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".tar": "tar",
+    ".tgz": "tar",
+    ".pdf": "pdf",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".jl": "jsonl",
+    ".json": "jsonl",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "text",
+    ".text": "text",
+    ".md": "text",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+}
+"""What a name's ending says."""
+MARKS: Mapping[bytes, str] = {
+    b"WARC/": WARC,
+    arc.MAGIC: "arc",
+    b"PK\x03\x04": "wacz",
+    b"PAR1": "parquet",
+    arrow.FILE_MARK: "arrow",
+    b"\xff\xff\xff\xff": "arrow stream",
+    b"%PDF-": "pdf",
+}
+"""How the bytes begin of what has a mark."""
+MARKED = frozenset({*MARKS.values(), "tar"})
+PAGES = (b"<!doctype html", b"<html", b"<head", b"<body")
+UNREADABLE: Mapping[bytes, str] = {
+    b"BZh": "is compressed with bzip2; compress it with gzip or zstd",
+    b"\xfd7zXZ": "is compressed with xz; compress it with gzip or zstd",
+    b"7z\xbc\xaf\x27\x1c": "is a 7z archive; unpack it",
+    b"FEA1": "is Feather of version 1; write it as Parquet",
+}
+INDEXES = (".cdx", ".cdxj", ".idx", ".loc")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """What reads an input."""
+
+    name: str
+    """`name@version`: another version would make other records of the same bytes."""
+    read: Reader
+    as_it_lies: bool = False
+    """Whether it reads the file itself, compressed or not; else what it holds."""
+    seeks: bool = False
+    """Whether it seeks in what the file holds."""
+    rows: bool = False
+    """Whether it has rows, most of which must be good."""
+
+    @property
+    def is_warc(self) -> bool:
+        """Whether the file may be copied as it lies."""
+        return self.name.startswith(f"{WARC}@")
+
+
+def kinds(columns: Columns = USUAL, *, by_line: bool = False) -> Mapping[str, Kind]:
+    """Every kind by its word, as the user wants it read."""
+    texts = text.by_line if by_line else partial(text.whole, mime=text.PLAIN_BYTES)
+    made = (
+        Kind(name="warc@1", read=rewrapped.read, as_it_lies=True),
+        Kind(name="arc@1", read=arc.read, as_it_lies=True),
+        Kind(name="wacz@1", read=wacz.read, as_it_lies=True),
+        Kind(name="parquet@1", read=partial(parquet.read, columns=columns), seeks=True, rows=True),
+        Kind(name="arrow@1", read=partial(arrow.read, columns=columns, marked=True), rows=True),
+        Kind(name="arrow stream@1", read=partial(arrow.read, columns=columns), rows=True),
+        Kind(name="jsonl@1", read=partial(jsonl.read, columns=columns), rows=True),
+        Kind(name="csv@1", read=partial(delimited.read, columns=columns), rows=True),
+        Kind(name="tar@1", read=partial(tar.read, columns=columns)),
+        Kind(name="lines@1" if by_line else "text@1", read=texts),
+        Kind(name="html@1", read=partial(text.whole, mime=HTML_BYTES)),
+        Kind(name="pdf@1", read=partial(text.whole, mime="application/pdf")),
+    )
+    words = {kind.name.partition("@")[0]: kind for kind in made}
+    return {**words, "text": words["lines" if by_line else "text"]}
+
+
+def kind_of(file: BinaryIO, name: str, known: Mapping[str, Kind]) -> Kind:
+    """What a seekable file is. Raises `InputError` for what nothing here reads, or what is not what its name says."""
+    file.seek(0)
+    head = file.read(LOOKED_AT)
+    if not head:
+        raise InputError(f"{name} is empty; remove it")
+    if head.startswith((LZ4, DICTIONARY_FRAME)):
+        return known[WARC]
+    unpacked = inflated(file, name=name)
+    if unpacked is not None:
+        head = BufferedReader(unpacked, LOOKED_AT).read(LOOKED_AT)
+        if not head:
+            fault = (
+                f"cannot be unpacked ({unpacked.problem}); get the file again"
+                if unpacked.problem
+                else "holds nothing"
+            )
+            raise InputError(f"{name} {fault}")
+    return known[_word(head, name)]
+
+
+def items(file: BinaryIO, name: str, kind: Kind, first: int = 0) -> Iterator[Item]:
+    """What the kind's reader makes of a seekable file, from record `first` on; at its end, what compression lost."""
+    unpacked = None if kind.as_it_lies else inflated(file, name=name)
+    if unpacked is None:
+        file.seek(0)
+        yield from kind.read(file, name, first)
+        return
+    place = first
+    with TemporaryFile() as spooled:
+        stream = cast("BinaryIO", BufferedReader(unpacked))
+        if kind.seeks:
+            copyfileobj(stream, spooled)
+            spooled.seek(0)
+        for item in kind.read(spooled if kind.seeks else stream, name, first):
+            place = item.place + 1
+            yield item
+    if unpacked.problem is not None:
+        yield Unusable(place=place, reason=unpacked.problem, detail="what the file holds behind it")
+
+
+def _word(head: bytes, name: str) -> str:
+    """Of the kind of an input that begins so."""
+    marked, said = _marked(head), _said(name)
+    for mark, fault in UNREADABLE.items():
+        if head.startswith(mark):
+            raise InputError(f"{name} {fault}")
+    if marked is not None:
+        if said not in {None, "text", marked} and f"{said} stream" != marked:
+            raise InputError(f"{name} says {said} and is {marked}; rename it")
+        return marked
+    if said in MARKED:
+        raise InputError(f"{name} says {said} and is none: it begins with {head[:16]!r}; get the file again")
+    if b"\0" in head:
+        raise InputError(f"{name} is nothing that is read here: it begins with {head[:16]!r}")
+    if found := said or _guessed(head):
+        return found
+    if name.removesuffix(".gz").endswith(INDEXES):
+        raise InputError(f"{name} is an index, which holds no text; give the archive that it is of")
+    raise InputError(f"{name} does not say what it is; name a text .txt, JSON lines .jsonl, a table .csv")
+
+
+def _said(name: str) -> str | None:
+    lower = name.lower()
+    for ending in COMPRESSED:
+        lower = lower.removesuffix(ending)
+    return next((kind for ending, kind in ENDINGS.items() if lower.endswith(ending)), None)
+
+
+def _marked(head: bytes) -> str | None:
+    if kind := next((kind for mark, kind in MARKS.items() if head.startswith(mark)), None):
+        return kind
+    try:
+        tarfile.TarInfo.frombuf(head[: tarfile.BLOCKSIZE], "utf-8", "surrogateescape")
+    except tarfile.HeaderError:
+        return None
+    return "tar"
+
+
+def _guessed(head: bytes) -> str | None:
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    return "jsonl" if start.startswith(b"{") else "html" if start.startswith(PAGES) else None

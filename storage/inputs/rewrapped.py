@@ -1,0 +1,114 @@
+"""WARC files that lie otherwise than ours, record by record: each becomes one gzip member.
+
+1. A gzip member with one record in it is copied byte for byte.
+2. What holds many records, or is compressed with something else or with a dictionary, is unpacked, and each record packed by
+   itself, its bytes unchanged.
+3. Damage costs the records that it touches: of a member that breaks off, those before are whole.
+4. Memory is bounded by `LONGEST_COPIED`; what is longer is unpacked to disk.
+"""
+
+import shutil
+from collections.abc import Iterator
+from io import BufferedReader
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, cast
+
+from fastwarc.stream_io import Lz4Reader
+
+from storage.compression import member
+from storage.inputs.entry import LONGEST_COPIED, Copied, Unusable
+from storage.inputs.inflated import DICTIONARY_FRAME, Inflated, inflated
+from storage.inputs.part import Part
+from storage.members import (
+    BROKEN,
+    GZIP,
+    HEAD_END,
+    LENGTH,
+    LZ4,
+    NO_RECORD,
+    PLAIN,
+    RECORD_BEGIN,
+    Member,
+    members,
+)
+
+RECORD_END = b"\r\n\r\n"
+BLANK = b"\r\n\0 "
+
+
+def read(file: BinaryIO, name: str, first: int = 0) -> Iterator[Copied | Unusable]:
+    """A record for each record of a seekable file, whatever it is. Raises `InputError` for what is no WARC."""
+    for place, item in enumerate(_items(file, name)):
+        if place >= first:
+            yield _at(place, item)
+
+
+Found = bytes | tuple[str, str]
+"""A member; or the reason why there is none, and where."""
+
+
+def _at(place: int, found: Found) -> Copied | Unusable:
+    if isinstance(found, bytes):
+        return Copied(place=place, member=found)
+    reason, detail = found
+    return Unusable(place=place, reason=reason, detail=detail)
+
+
+def _items(file: BinaryIO, name: str) -> Iterator[Found]:
+    file.seek(0)
+    head = file.read(4)
+    if head == DICTIONARY_FRAME:
+        unpacked = inflated(file, name=name)
+        assert unpacked is not None
+        yield from _unpacked(BufferedReader(unpacked), unpacked, name, "in it")
+        return
+    for each in members(file, 0, None, LONGEST_COPIED, name=name):
+        where = f"at byte {each.offset}"
+        if head.startswith(PLAIN):
+            yield _plain(each, where)
+        elif each.problem is None and each.whole and _is_one(each.data):
+            if head.startswith(GZIP):
+                file.seek(each.offset)
+                yield file.read(each.length)
+            else:
+                yield member(each.data)
+        elif each.problem is not None or each.data.strip(BLANK):
+            part = cast("BinaryIO", BufferedReader(Part(file, each.offset, each.length)))
+            unpacked = inflated(part, name=name)
+            stream: Any = BufferedReader(unpacked) if unpacked else Lz4Reader(part) if head == LZ4 else None
+            if stream is None:
+                yield each.problem or NO_RECORD, where
+            else:
+                yield from _unpacked(stream, unpacked, name, where)
+
+
+def _unpacked(stream: BinaryIO, unpacked: Inflated | None, name: str, where: str) -> Iterator[Found]:
+    """The records of what is unpacked, as far as it can be."""
+    with TemporaryFile() as plain:
+        problem = None
+        try:
+            shutil.copyfileobj(stream, plain, 1 << 20)
+        except OSError:
+            problem = BROKEN
+        problem = unpacked.problem if unpacked else problem
+        plain.seek(0)
+        last: Found | None = None
+        if RECORD_BEGIN.match(plain.read(64)):
+            for each in members(plain, 0, None, LONGEST_COPIED, name=name):
+                last = _plain(each, f"{where}, at byte {each.offset} of what is unpacked")
+                yield last
+        if last is None or (problem and isinstance(last, bytes)):
+            yield problem or NO_RECORD, where
+
+
+def _plain(each: Member, where: str) -> Found:
+    if each.problem is not None:
+        return each.problem, where
+    return member(each.data + RECORD_END) if each.whole else ("too_long", where)
+
+
+def _is_one(data: bytes) -> bool:
+    """Whether they are one record and nothing else."""
+    end = HEAD_END.search(data) if RECORD_BEGIN.match(data) else None
+    length = LENGTH.search(data, 0, end.end()) if end else None
+    return end is not None and length is not None and not data[end.end() + int(length[1]) :].strip(BLANK)

@@ -1,0 +1,167 @@
+"""Tar files: documents by themselves, or samples of several members under one key, as WebDataset has them.
+
+A key is a member's path up to the first dot of its file name; members that follow each other with the same key are one
+sample. Its text is the first of `.html`, `.txt`, `.md`, `.pdf`, or what a `.json` has in its columns, which says of any of
+them what it knows. All other members are counted as they come: they are items of their own.
+"""
+
+import json
+import tarfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO
+
+from core import InputError
+from storage.inputs.columns import HTML_BYTES, USUAL, Columns, Spot, entry
+from storage.inputs.entry import LONGEST, Entry, Unusable
+from storage.inputs.text import PLAIN_BYTES, document
+from storage.members import CUT_OFF
+
+TYPES: Mapping[str, str] = {
+    "html": HTML_BYTES,
+    "htm": HTML_BYTES,
+    "txt": PLAIN_BYTES,
+    "text": PLAIN_BYTES,
+    "md": PLAIN_BYTES,
+    "pdf": "application/pdf",
+}
+"""What a member's ending says that it is."""
+JSON = "json"
+MOST = 64
+"""Members of one sample that are held; more of the same key begin another."""
+BLOCK = tarfile.BLOCKSIZE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Member:
+    path: str
+    key: str
+    ending: str
+    data: bytes
+    reason: str = ""
+    """Why it cannot be used."""
+
+
+class _Tape:
+    """What `tarfile` reads from, with the last that it was given: whether a tar has ended it does not say."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._last, self._count = file, b"", 0
+
+    def read(self, size: int) -> bytes:
+        data = self._file.read(size)
+        self._last = (self._last + data)[-2 * tarfile.RECORDSIZE :]
+        self._count += len(data)
+        return data
+
+    def block(self, offset: int) -> bytes:
+        begin = len(self._last) - (self._count - offset)
+        return self._last[begin : begin + BLOCK] if begin >= 0 else b""
+
+
+def read(
+    file: BinaryIO, name: str, first: int = 0, *, columns: Columns = USUAL
+) -> Iterator[Entry | Unusable]:
+    """A record for each sample. Raises `InputError` where the beginning is no tar."""
+    for place, item in enumerate(_items(file, name, columns)):
+        if place >= first:
+            yield replace(item, place=place)
+
+
+def _items(file: BinaryIO, name: str, columns: Columns) -> Iterator[Entry | Unusable]:
+    sample: list[_Member] = []
+    for member in _members(file, name):
+        if sample and (member.key != sample[0].key or len(sample) == MOST):
+            yield from _sample(sample, name, columns)
+            sample = []
+        if sum(len(one.data) for one in sample) + len(member.data) > LONGEST:
+            member = replace(member, data=b"", reason="too_long")  # noqa: PLW2901 - it is not held
+        sample.append(member)
+    if sample:
+        yield from _sample(sample, name, columns)
+
+
+def _sample(sample: Sequence[_Member], name: str, columns: Columns) -> Iterator[Entry | Unusable]:
+    by_ending: dict[str, _Member] = {}
+    for member in sample:
+        if not member.reason and member.data:
+            by_ending.setdefault(member.ending, member)
+    source = next((by_ending[ending] for ending in TYPES if ending in by_ending), None)
+    said = _object(by_ending.get(JSON))
+    used = {id(source), id(by_ending[JSON]) if said is not None else None}
+    found = _entry(source, said, sample[0].key, name, columns)
+    if isinstance(found, Unusable) and source is None:
+        used = set()
+    else:
+        yield found
+    for member in sample:
+        if id(member) not in used:
+            reason = member.reason or ("broken_json" if member.ending == JSON and said is None else "no_text")
+            yield Unusable(place=0, reason=reason, detail=f"{member.path}: {reason}")
+
+
+def _entry(
+    source: _Member | None, said: Mapping[str, Any] | None, key: str, name: str, columns: Columns
+) -> Entry | Unusable:
+    spot = Spot(name=name, place=0, fragment=source.path if source else key)
+    if source is None:
+        return entry(said or {}, columns, spot)
+    made = document(source.data, TYPES[source.ending], place=0, uri=spot.uri, name=name)
+    if not source.data.strip():
+        return Unusable(place=0, reason="no_text", detail=f"{source.path}: nothing in it")
+    about = entry({**(said or {}), "text": "-"}, replace(columns, text="", html=""), spot)
+    if isinstance(about, Unusable):
+        return made
+    facts = about.facts if "id" in about.facts else {**about.facts, "id": key}
+    return replace(made, uri=about.uri, date_ms=about.date_ms, facts=facts)
+
+
+def _object(member: _Member | None) -> Mapping[str, Any] | None:
+    if member is None:
+        return None
+    try:
+        found = json.loads(member.data)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _members(file: BinaryIO, name: str) -> Iterator[_Member]:
+    tape = _Tape(file)
+    count = 0
+    try:
+        with tarfile.open(fileobj=tape, mode="r|", errorlevel=0) as tar:  # type: ignore[call-overload]
+            for info in tar:
+                count += 1
+                tar.members = []  # or it keeps all of them
+                if not info.isdir():
+                    yield _member(tar, info)
+            last = tape.block(tar.offset)
+        trouble = (
+            ""
+            if last == bytes(BLOCK)
+            else "its end is missing"
+            if len(last) < BLOCK
+            else "a header is broken"
+        )
+    except (tarfile.TarError, OSError, EOFError, ValueError) as error:
+        trouble = " ".join(str(error).split())
+        if not count:
+            raise InputError(f"{name} is no tar file ({trouble}); get the file again") from None
+    if trouble:
+        yield _Member(path=f"behind member {count}", key="", ending="", data=b"", reason=CUT_OFF)
+
+
+def _member(tar: tarfile.TarFile, info: tarfile.TarInfo) -> _Member:
+    folder, slash, base = info.name.rpartition("/")
+    stem, _, endings = base.partition(".")
+    ending = endings.rpartition(".")[2].lower()
+    member = _Member(path=info.name, key=f"{folder}{slash}{stem}", ending=ending, data=b"")
+    opened = tar.extractfile(info) if info.isreg() else None
+    if opened is None:
+        return replace(member, reason="no_file")
+    if not base or base.startswith(".") or ending not in {*TYPES, JSON}:
+        return replace(member, reason="no_text")
+    if info.size > LONGEST:
+        return replace(member, reason="too_long")
+    return replace(member, data=opened.read())

@@ -1,0 +1,259 @@
+"""Volumes: the WARC files that an input becomes, sealed one by one as they are full.
+
+1. `<stem>-00000.warc.gz` and so on: a warcinfo record, then a gzip member a record, in the order of the input. The index
+   and the Manifest lie beside, as with any archive file.
+2. A Manifest's recipe says what the volume was made from (`origin`), the records of it that it holds (`records`, the first
+   and the one behind the last), and whether more follow (`rest`). Whoever is killed goes on behind the last that is sealed.
+3. The same input gives the same bytes: no clock goes in, and no name of a machine.
+4. What is passed over is counted with its reason, under `passed_over.REASON`.
+5. An input that is refused leaves nothing behind.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Literal
+from uuid import NAMESPACE_URL, uuid5
+
+from core import InputError
+from storage import cdxj
+from storage.compression import member
+from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry, Item, Unusable
+from storage.manifest import JSON, Manifest, Output, drift, fingerprint, load, manifest_name, put_output, seal
+from storage.reseal import Contents, contents
+from storage.store import Store
+from storage.unfinished import INDEX_SUFFIX, STEP, STEP_NAME
+from storage.warc import brought_record, warcinfo
+
+PASSED_OVER = "passed_over."
+MOST_RECORDS, MOST_BYTES = 100_000, 256 << 20
+CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
+Rest = Literal["more", "none"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """An input, and how it is read."""
+
+    name: str
+    """What people call it: the path or address that was given."""
+    stem: str
+    """What its volumes are called."""
+    identity: str
+    """The same for the same input and no other: `sha256:HEX` of a file."""
+    reader: str
+    """`name@version`."""
+    options: Mapping[str, JSON]
+    """What else decides what is made of it."""
+    rows: bool = False
+    """Whether most of its records must be good."""
+
+    def recipe(self, first: int, end: int, rest: Rest) -> dict[str, JSON]:
+        """Of the volume that holds records `first` to `end`."""
+        return {
+            "ingested": self.name,
+            "origin": self.identity,
+            "reader": self.reader,
+            "options": dict(self.options),
+            "records": f"{first:012d}-{end:012d}",
+            "rest": rest,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """Where a volume is full: with so many records, or so many bytes; a single record may be larger."""
+
+    records: int = MOST_RECORDS
+    bytes: int = MOST_BYTES
+
+
+FULL = Size()
+
+
+def bring(
+    store: Store, source: str, origin: Origin, read: Callable[[int], Iterator[Item]], size: Size = FULL
+) -> Iterator[Manifest]:
+    """Seal every volume of an input that is not sealed yet, and yield it. `read(first)` gives its records from number
+    `first` on.
+
+    Raises `InputError`, leaving nothing behind, for an input without any record that can be used, for a table with more bad
+    rows than good ones, and for another input where this one's volumes would lie.
+    """
+    done = list(sealed(store, source, origin))
+    if done and done[-1].recipe["rest"] == "none":
+        return
+    try:
+        first = _end(done[-1]) if done else 0
+        rest = _Ahead(read(first))
+        while True:
+            volume = _Volume(source, origin, len(done), first, done)
+            done.append(_seal(store, volume, rest, size))
+            yield done[-1]
+            if rest.next is None:
+                return
+            first = _end(done[-1])
+    except InputError:
+        for manifest in reversed(done):
+            forget(store, manifest)
+        raise
+
+
+def sealed(store: Store, source: str, origin: Origin) -> Iterator[Manifest]:
+    """The volumes of an input that are sealed, in their order. Raises `InputError` where they are another's."""
+    number = 0
+    while store.exists(name := manifest_name(STEP_NAME, f"{source}/{_stem(origin, number)}")):
+        manifest = load(store, name)
+        if manifest.recipe.get("origin") != origin.identity:
+            raise InputError(
+                f"ingest {origin.name}: {source} holds another file of that name; rename one of them"
+            )
+        if difference := drift(_how(manifest.recipe), _how(origin.recipe(0, 0, "none"))):
+            raise InputError(
+                f"ingest {origin.name}: {source} holds it, read otherwise: {difference}; read it so, or into another source"
+            )
+        yield manifest
+        number += 1
+
+
+def forget(store: Store, manifest: Manifest) -> None:
+    """Delete an archive file: its seal first, so that nothing half there looks whole."""
+    store.delete(manifest_name(STEP_NAME, manifest.part))
+    for output in reversed(manifest.outputs):
+        store.delete(output.name)
+
+
+def passed_over(counts: Mapping[str, int]) -> dict[str, int]:
+    """How many records were passed over, by reason, of a Manifest's counts."""
+    return {
+        kind.removeprefix(PASSED_OVER): count
+        for kind, count in counts.items()
+        if kind.startswith(PASSED_OVER)
+    }
+
+
+class _Ahead:
+    """Items with the next one known: only so can it be said of a volume that nothing follows."""
+
+    def __init__(self, items: Iterator[Item]) -> None:
+        self._items = items
+        self.next = next(items, None)
+
+    def take(self) -> Item:
+        item, self.next = self.next, next(self._items, None)
+        assert item is not None
+        return item
+
+
+class _Volume:
+    """One being made."""
+
+    def __init__(self, source: str, origin: Origin, number: int, first: int, before: list[Manifest]) -> None:
+        self.part = f"{source}/{_stem(origin, number)}"
+        self.name = f"warc/{self.part}.warc.gz"
+        self.origin, self.first, self.end = origin, first, first
+        self.rest: Rest = "none"
+        self.passed_over: Counter[str] = Counter()
+        self.found: Contents | None = None
+        self._before = before
+
+    def write(self, path: Path, rest: _Ahead, size: Size) -> None:
+        records, bad = 0, ""
+        with path.open("wb") as file:
+            file.write(self._info(rest.next))
+            while rest.next is not None and records < size.records and file.tell() < size.bytes:
+                item = rest.take()
+                self.end = item.place + 1
+                if isinstance(item, Unusable):
+                    self.passed_over[f"{PASSED_OVER}{item.reason}"] += 1
+                    bad = bad or item.detail
+                else:
+                    file.write(item.member if isinstance(item, Copied) else member(self._record(item)))
+                    records += 1
+        self.rest = "none" if rest.next is None else "more"
+        self._refuse_bad(records, bad)
+        with path.open("rb") as file:
+            self.found = contents(file, self.name)
+
+    def _refuse_bad(self, records: int, bad: str) -> None:
+        good = records + sum(_good(manifest) for manifest in self._before)
+        passed = self.passed_over.total() + sum(
+            sum(passed_over(manifest.counts).values()) for manifest in self._before
+        )
+        if not good:
+            raise InputError(
+                f"ingest {self.origin.name}: no record in it can be used; {bad or 'it holds none'}"
+            )
+        if self.origin.rows and passed > good:
+            raise InputError(
+                f"ingest {self.origin.name}: more bad rows than good ones ({passed:,} of {passed + good:,}); the first: {bad}"
+            )
+
+    def _info(self, item: Item | None) -> bytes:
+        fields = {
+            "software": "thresher",
+            "format": "WARC File Format 1.1",
+            "conformsTo": CONFORMS_TO,
+            "isPartOf": self.part.partition("/")[0],
+            "description": f"made of {self.origin.name} ({self.origin.identity}) by {self.origin.reader}",
+        }
+        date_ms = item.date_ms if isinstance(item, Entry) else 0
+        return member(warcinfo(self.name.rpartition("/")[2], date_ms=date_ms, fields=fields))
+
+    def _record(self, entry: Entry) -> bytes:
+        return brought_record(
+            "response" if entry.mime == HTTP_RESPONSE else "resource",
+            entry.payload,
+            uri=entry.uri,
+            mime=entry.mime,
+            date_ms=entry.date_ms,
+            record_id=uuid5(NAMESPACE_URL, f"{self.origin.identity}#{entry.place}"),
+            peer=entry.peer,
+            facts=entry.facts,
+        )
+
+
+def _seal(store: Store, volume: _Volume, rest: _Ahead, size: Size) -> Manifest:
+    warc = put_output(store, volume.name, 0, partial(volume.write, rest=rest, size=size))
+    assert volume.found is not None
+    counts, lines, _ = volume.found
+    index = put_output(
+        store, f"warc/{volume.part}{INDEX_SUFFIX}", len(lines), partial(cdxj.write, lines=lines)
+    )
+    recipe = volume.origin.recipe(volume.first, volume.end, volume.rest)
+    outputs: tuple[Output, ...] = (replace(warc, rows=counts.total()), index)
+    manifest = Manifest(
+        step=STEP,
+        part=volume.part,
+        fingerprint=fingerprint(STEP, recipe, ()),
+        recipe=recipe,
+        inputs=(),
+        outputs=outputs,
+        counts={**counts, **volume.passed_over},
+    )
+    seal(store, manifest)
+    return manifest
+
+
+def _how(recipe: Mapping[str, JSON]) -> dict[str, JSON]:
+    return {field: recipe.get(field) for field in ("reader", "options")}
+
+
+def _stem(origin: Origin, number: int) -> str:
+    return f"{origin.stem}-{number:05d}"
+
+
+RANGE = re.compile(r"(\d{12})-(\d{12})")
+
+
+def _end(manifest: Manifest) -> int:
+    found = RANGE.fullmatch(str(manifest.recipe["records"]))
+    assert found is not None
+    return int(found[2])
+
+
+def _good(manifest: Manifest) -> int:
+    return sum(count for kind, count in manifest.counts.items() if not kind.startswith(PASSED_OVER)) - 1

@@ -1,0 +1,116 @@
+"""WACZ: the WARC files in one, record by record; what it says of their digests is checked before anything is taken.
+
+Specification: WACZ 1.1.1. `datapackage.json` names files with their digests, `datapackage-digest.json` that one.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from io import BufferedReader
+from struct import unpack
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, NoReturn, cast
+from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+
+from core import InputError
+from storage.inputs import rewrapped
+from storage.inputs.entry import Copied, Unusable
+from storage.inputs.part import Part
+
+PACKAGE, SEAL = "datapackage.json", "datapackage-digest.json"
+ARCHIVE = re.compile(r"archive/.*\.warc(?:\.gz|\.zst)?")
+LONGEST_PACKAGE = 64 << 20
+"""Bytes of a description."""
+HEADER = 30
+"""Bytes of a ZIP's local header before the name (APPNOTE 6.3.10, section 4.3.7)."""
+
+
+def read(file: BinaryIO, name: str, first: int = 0) -> Iterator[Copied | Unusable]:
+    """A record for each record of its WARC files, in the order of their names.
+
+    Raises `InputError`, saying what is wrong, for what is no valid WACZ.
+    """
+    try:
+        with ZipFile(file) as package:
+            archives = _checked(package, name)
+            for place, item in enumerate(_records(file, package, archives)):
+                if place >= first:
+                    yield replace(item, place=place)
+    except (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise InputError(
+            f"{name} is no valid WACZ: {' '.join(str(error).split())}; get the file again"
+        ) from None
+
+
+def _records(file: BinaryIO, package: ZipFile, archives: list[ZipInfo]) -> Iterator[Copied | Unusable]:
+    for info in archives:
+        if info.compress_type == ZIP_STORED:
+            file.seek(info.header_offset + 26)
+            lengths = unpack("<HH", file.read(4))
+            part = Part(file, info.header_offset + HEADER + sum(lengths), info.file_size)
+            yield from rewrapped.read(cast("BinaryIO", BufferedReader(part)), info.filename)
+        else:
+            with TemporaryFile() as whole:
+                with package.open(info) as packed:
+                    shutil.copyfileobj(packed, whole)
+                yield from rewrapped.read(whole, info.filename)
+
+
+def _checked(package: ZipFile, name: str) -> list[ZipInfo]:
+    """Its WARC files, when all is as it is described."""
+    there = {info.filename: info for info in package.infolist()}
+    if PACKAGE not in there:
+        raise InputError(f"{name} is a ZIP file and no WACZ: there is no {PACKAGE} in it; unpack it")
+    described = _description(package, there[PACKAGE], name)
+    resources = described.get("resources")
+    if not isinstance(resources, list) or not all(isinstance(one, dict) for one in resources):
+        _refuse(name, f"{PACKAGE} lists no resources")
+    if SEAL in there:
+        _compare(package, there, PACKAGE, str(_description(package, there[SEAL], name).get("hash", "")), name)
+    for resource in resources:
+        path = resource.get("path")
+        if not isinstance(path, str) or path not in there:
+            _refuse(name, f"{PACKAGE} names {path}, which is not in it")
+        _compare(package, there, path, _digest_said(resource), name)
+    archives = [there[path] for path in sorted(there) if ARCHIVE.fullmatch(path)]
+    if not archives:
+        _refuse(name, "there is no WARC file in its archive/")
+    return archives
+
+
+def _description(package: ZipFile, info: ZipInfo, name: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(package.read(info)) if info.file_size <= LONGEST_PACKAGE else None
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        _refuse(name, f"{info.filename} is no JSON object")
+    return found
+
+
+def _digest_said(resource: Mapping[str, Any]) -> str:
+    """`sha256:HEX`; of version 1.0 and before, the digest and how it was made stand apart."""
+    stats = resource.get("stats")
+    if isinstance(stats, dict):
+        return f"{resource.get('hashing', 'sha256')}:{stats.get('hash', '')}"
+    return str(resource.get("hash", ""))
+
+
+def _compare(package: ZipFile, there: Mapping[str, ZipInfo], path: str, said: str, name: str) -> None:
+    algorithm, _, digest = said.rpartition(":")
+    if algorithm not in {"sha256", "md5"}:
+        _refuse(name, f"{path} has the digest {said!r}, which is neither sha256 nor md5")
+    made = hashlib.new(algorithm, usedforsecurity=False)
+    with package.open(there[path]) as file:
+        while piece := file.read(1 << 20):
+            made.update(piece)
+    if made.hexdigest() != digest.lower():
+        _refuse(name, f"{path} is not as {PACKAGE} has it (its {algorithm} differs)")
+
+
+def _refuse(name: str, fault: str) -> NoReturn:
+    raise InputError(f"{name} is no valid WACZ: {fault}; get the file again")
