@@ -328,7 +328,14 @@ class Slow:
     seconds: float
 
 
-Fault = Answer | Cut | Slow | None
+@dataclass(frozen=True)
+class Held:
+    """Hold the answer back until then."""
+
+    until: threading.Event
+
+
+Fault = Answer | Cut | Slow | Held | None
 
 
 @dataclass
@@ -384,11 +391,7 @@ class Handler(BaseHTTPRequestHandler):
         with state.lock:
             state.out += 1
             state.most_out = max(state.most_out, state.out)
-        try:
-            self.answer()
-        finally:
-            with state.lock:
-                state.out -= 1
+        self.answer()
 
     def answer(self) -> None:
         state = self.state
@@ -405,6 +408,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.send(fault.status, error(fault.code), {"Content-Type": "application/xml", **wait})
         if isinstance(fault, Slow):
             sleep(fault.seconds)
+        if isinstance(fault, Held):
+            fault.until.wait(60)
         if not file.is_file():
             return self.send(404, error("NoSuchKey"), {"Content-Type": "application/xml"})
         if first >= size:
@@ -429,6 +434,8 @@ class Handler(BaseHTTPRequestHandler):
         return int(first), min(int(last), size - 1)
 
     def send(self, status: int, body: bytes, headers: dict[str, str], length: int | None = None) -> None:
+        with self.state.lock:  # before the last byte: who has that may ask again at once
+            self.state.out -= 1
         self.send_response(status)
         for name, value in {
             **headers,

@@ -220,7 +220,10 @@ class Client:
             now = self._now_ms()
             if found.is_slow:
                 self._answered = self._answered or not found.is_doubtful
-                self.window = halved(self.window, sent_ms=sent, now_ms=now, rest_ms=found.wait_ms)
+                rest = min(
+                    found.wait_ms, self._patience.total_ms
+                )  # who waits for others has no end of its own
+                self.window = halved(self.window, sent_ms=sent, now_ms=now, rest_ms=rest)
             if came() > had:
                 failures, since, had = 0, None, came()
             failures += 1

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from storage.commoncrawl.web import Web
 from storage.files import Files
 from storage.manifest import manifests
 from storage.s3.patience import Patience
-from tests.commoncrawl import CRAWL, Answer, Cut, Page, Slow, Stored, base32, make, scripted, serving
+from tests.commoncrawl import CRAWL, Answer, Cut, Held, Page, Stored, base32, make, scripted, serving
 from tests.commoncrawl import index as write_index
 from tests.shared import shared
 from tests.storage.conftest import keys, server  # noqa: F401 - fixtures of these tests too
@@ -304,13 +305,15 @@ def test_killed_with_sigkill_the_same_command_goes_on_behind_what_is_sealed(stor
     def sealed():
         return list(store.list("manifests/commoncrawl/"))
 
-    theirs.plan = lambda asked: Slow(0.05) if "/warc/" in asked.path else None
+    gone = threading.Event()
+    theirs.plan = lambda asked: Held(gone) if "/warc/" in asked.path and len(sealed()) >= 3 else None
     killed = command()
-    while len(sealed()) < 3:
+    while len(sealed()) < 3 or not theirs.out:
         assert killed.poll() is None, "it ended before it was killed"
-        time.sleep(0.005)
+        time.sleep(0.01)
     killed.send_signal(signal.SIGKILL)
     killed.wait()
+    gone.set()
     had = {(row["filename"], row["offset"]) for name in sealed() for row in rows_of(store, name)}
     done = len(sealed())
     theirs.seen.clear()

@@ -98,6 +98,14 @@ def test_after_the_time_limit_one_line_says_what_was_in_the_way(client, big, ser
     assert clock.now >= 600_000
 
 
+def test_no_server_makes_anybody_wait_longer_than_the_time_limit(client, big, server, clock):
+    server.plan = scripted(Answer(503, retry_after_s=86_400))
+    with pytest.raises(Unavailable, match="nothing for 600 s"):
+        client.read(KEY, 0, 1)
+    assert client.read(KEY, 0, 1) == big[:1]
+    assert clock.now < 1_300_000
+
+
 def test_a_403_is_believed_sooner_where_nothing_was_answered_before(client, big, server, clock):
     server.plan = lambda asked: Answer(403, "AccessDenied")
     with pytest.raises(
