@@ -106,11 +106,18 @@ def make(
 
 
 def index(
-    root: Path, stored: list[Stored], *, crawl: str = CRAWL, block: int = 4, parts: int = 2, schema=None
+    root: Path,
+    stored: list[Stored],
+    *,
+    crawl: str = CRAWL,
+    block: int = 4,
+    parts: int = 2,
+    group: int = 5,
+    schema=None,
 ) -> None:
     """Both indexes of what is stored."""
     cdx_index(root, stored, crawl, block, parts)
-    columnar_index(root, stored, crawl, parts, schema or columns)
+    columnar_index(root, stored, crawl, parts, group, schema or columns)
 
 
 def write(path: Path, data: bytes) -> None:
@@ -281,7 +288,9 @@ def columns_of_2013(found: list[Stored]) -> pa.Table:
     return table.set_column(table.schema.get_field_index("content_mime_type"), "content_mime_type", encoded)
 
 
-def columnar_index(root: Path, stored: list[Stored], crawl: str, parts: int, schema: Callable) -> None:
+def columnar_index(
+    root: Path, stored: list[Stored], crawl: str, parts: int, group: int, schema: Callable
+) -> None:
     paths = []
     for subset in ("crawldiagnostics", "warc"):
         mine = [each for each in stored if f"/{subset}/" in each.filename]
@@ -295,7 +304,7 @@ def columnar_index(root: Path, stored: list[Stored], crawl: str, parts: int, sch
             pq.write_table(
                 schema(some),
                 root / path,
-                row_group_size=5,
+                row_group_size=group,
                 compression="gzip",
                 use_deprecated_int96_timestamps=schema is columns,
             )

@@ -19,7 +19,7 @@ from storage.commoncrawl.client import Client
 from storage.commoncrawl.layout import table_list
 from storage.commoncrawl.paths import read_list
 from storage.commoncrawl.remote import Remote
-from storage.commoncrawl.row import Row, checked
+from storage.commoncrawl.row import BUCKET_OF_OLD, Row, checked
 from storage.commoncrawl.source import Head
 from storage.commoncrawl.span import Span, holds
 
@@ -50,7 +50,9 @@ OPTIONAL: dict[str, Any] = {
     "content_truncated": pa.string(),
     "fetch_redirect": pa.string(),
 }
-"""Columns that came later: the detected type in 2017, charset and languages in 2018, truncation and redirects in 2019."""
+"""Columns that came later: charset and languages with CC-MAIN-2018-39, redirects and truncation with CC-MAIN-2019-47
+(cc-index-schema-flat.json of Common Crawl's cc-index-table).
+"""
 SUBSET = re.compile(r"/subset=([a-z]+)/")
 
 
@@ -162,10 +164,10 @@ def _row(found: dict[str, Any]) -> Row:
             surt=found[KEY],
             timestamp=f"{found['fetch_time']:%Y%m%d%H%M%S}",
             url=found["url"],
-            filename=found["warc_filename"],
+            filename=found["warc_filename"].removeprefix(BUCKET_OF_OLD),
             offset=found["warc_record_offset"],
             length=found["warc_record_length"],
-            status=found["fetch_status"] or 0,
+            status=max(0, found["fetch_status"] or 0),
             mime=found["content_mime_type"] or "",
             mime_detected=found["content_mime_detected"] or "",
             digest=(found["content_digest"] or "").removeprefix("sha1:"),

@@ -57,6 +57,8 @@ def _parsed(data: bytes, name: str) -> tuple[str, ...]:
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise InputError(f"{name}: no list of paths ({str(error).splitlines()[0]})") from error
     paths = tuple(line.strip() for line in text.split("\n") if line.strip())
+    if not paths:
+        raise InputError(f"{name}: no list of paths: there is none in it")
     if any(len(path) > LONGEST for path in paths):
         raise InputError(f"{name}: no list of paths: a line has more than {LONGEST} characters")
     return paths

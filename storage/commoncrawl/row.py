@@ -1,7 +1,7 @@
 """`Row`: one record as Common Crawl's indexes have it. Pure.
 
 A line of the CDX index is `surt timestamp {json}`; the index server answers the same fields in one object, and calls the charset
-`encoding`. Fields came one after the other over the years: what a crawl does not have is empty.
+`encoding`. Fields came one after the other over the years, as those of the table (`columnar`): what a crawl does not have is empty.
 """
 
 import json
@@ -11,6 +11,8 @@ from typing import Any
 
 from storage.commoncrawl.layout import is_file
 
+BUCKET_OF_OLD = "common-crawl/"
+"""What file names of the oldest crawls begin with; no base has it."""
 LONGEST = 128 << 20
 """Stored bytes of a record; theirs have a megabyte, five since 2025."""
 
@@ -58,7 +60,7 @@ def of_fields(surt: str, timestamp: str, fields: Mapping[str, Any]) -> Row:
             surt=surt,
             timestamp=timestamp,
             url=str(fields["url"]),
-            filename=str(fields["filename"]),
+            filename=str(fields["filename"]).removeprefix(BUCKET_OF_OLD),
             offset=int(fields["offset"]),
             length=int(fields["length"]),
             status=int(status) if status.isdecimal() else 0,
@@ -67,7 +69,7 @@ def of_fields(surt: str, timestamp: str, fields: Mapping[str, Any]) -> Row:
             digest=str(fields.get("digest", "")).removeprefix("sha1:"),
             charset=str(fields.get("charset") or fields.get("encoding") or ""),
             languages=str(fields.get("languages", "")),
-            truncated=str(fields.get("truncated", "")),
+            truncated=str(fields.get("truncated") or fields.get("warc-truncated") or ""),
             redirect=str(fields.get("redirect", "")),
         )
     )

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import CorruptData, InputError
-from storage.commoncrawl import columnar, zipnum
+from storage.commoncrawl import columnar, paths, zipnum
 from storage.commoncrawl.selection import Selection
+from storage.commoncrawl.source import Head
 from storage.commoncrawl.span import Span
 from tests.commoncrawl import CRAWL, Answer, Cut, Page, cdx_line, columns_of_2013, make, scripted, surt
 from tests.shared import shared
@@ -215,3 +216,29 @@ def test_blocks_of_another_zipnum_index_are_split_alike():
 
 def test_keys_of_the_made_crawl_are_those_of_common_crawl():
     assert surt("https://www.example.org/Docs/?z=1&a=2") == "org,example)/docs?a=2&z=1"
+
+
+def test_an_index_clipped_at_every_byte_is_named_and_never_half_read(client, stored):
+    block = gzip.compress(b"".join(sorted(map(cdx_line, stored))[:4]), mtime=0)
+    whole = (Span(b"!", b"\xff"),)
+    assert len(list(zipnum._within(whole, block, "x"))) == 4
+    for end in range(len(block)):
+        with pytest.raises(CorruptData, match="x is no block of an index"):
+            list(zipnum._within(whole, block[:end], "x"))
+
+
+def test_a_list_of_paths_clipped_at_every_byte_is_refused(tmp_path):
+    data = gzip.compress(b"crawl-data/a/b.warc.gz\n" * 3, mtime=0)
+    for end in range(1, len(data)):
+        (tmp_path / "x.paths.gz").write_bytes(data[:end])
+        with pytest.raises(InputError, match=r"no list of paths|no path of an archive file"):
+            paths.read_local(tmp_path / "x.paths.gz")
+
+
+def test_a_table_clipped_at_every_byte_is_named(client, tree):
+    data = next(iter(sorted(tree[0].rglob("*subset=warc*/*.parquet")))).read_bytes()
+    for end in range(len(data)):
+        clipped = data[:end]
+        with pytest.raises(CorruptData, match="is no Parquet file"):
+            columnar.footer(client, "x", clipped, Head(end, ""))
+    assert columnar.footer(client, "x", data, Head(len(data), "")).num_row_groups > 1

@@ -18,6 +18,14 @@ def test_a_line_of_the_cdx_index_is_a_row():
     assert (row.digest, row.redirect) == ("RY7PLBUFQNI2FFV5FTUQK72W6SNPXLQU", "")
 
 
+def test_what_older_and_newer_crawls_write_otherwise_is_read_alike():
+    row = parse(LINE)
+    assert parse(LINE.replace("crawl-data/CC", "common-crawl/crawl-data/CC")) == row
+    assert parse(LINE.replace('"truncated"', '"warc-truncated"')) == row
+    assert parse(LINE.replace('"charset"', '"encoding"')) == row
+    assert parse(LINE.replace('"200"', '"-"')).status == 0
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
