@@ -82,7 +82,7 @@ def haul(client: Client, batch: Sequence[Row], path: Path, name: str, crawl: str
     lines = Lines()
     asks = (Ask(reach.filename, reach.first, reach.length, reach) for reach in reaches(batch))
     with path.open("wb") as file:
-        file.write(_member(_info(name, crawl, client.uri, batch)))
+        file.write(_member(_info(name, crawl, batch)))
         counts["warcinfo"] += 1
         for row, data in _arrived(client, asks):
             found = read_member(data, row) if data is not None else NOT_THERE
@@ -138,16 +138,16 @@ def _append_facts(file: BinaryIO, found: ArchivedRecord, row: Row) -> int:
     return 1
 
 
-def _info(name: str, crawl: str, uri: str, batch: Sequence[Row]) -> bytes:
-    """No clock: its date is the first fetch of the batch."""
+def _info(name: str, crawl: str, batch: Sequence[Row]) -> bytes:
+    """No clock, and no name of a mirror: its date is the first fetch of the batch."""
     first = min(batch, key=lambda row: row.timestamp)
     fields = {
         "software": "thresher",
         "format": "WARC File Format 1.1",
         "conformsTo": CONFORMS_TO,
         "isPartOf": crawl,
-        "description": f"single records of {crawl} by Common Crawl, from {uri}, byte for byte; the metadata record in front of each "
-        "names its file and range there",
+        "description": f"single records of {crawl} by Common Crawl, byte for byte; the metadata record in front of each names its "
+        "file and range there",
     }
     return warcinfo(name.rpartition("/")[2], date_ms=_date_ms(first.timestamp), fields=fields)
 

@@ -4,11 +4,12 @@ The record itself stays byte for byte what Common Crawl has; the block of this o
 and it refers to the other (`WARC-Refers-To`). In front, as what a browser made of a page is: who reads a part of a file has it at hand.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID, uuid5
 
 from storage.commoncrawl.row import Row
 from storage.dropped import WARC_FIELDS
+from storage.records import ArchivedRecord
 from storage.warc import attached_record
 
 FROM = "from"
@@ -92,6 +93,35 @@ def record(row: Row, *, date_ms: int, response_id: UUID) -> bytes:
         uri=row.url,
         mime=WARC_FIELDS,
         date_ms=date_ms,
-        record_id=uuid5(response_id, "commoncrawl"),
+        record_id=_id(response_id),
         response_id=response_id,
     )
+
+
+def told(page: ArchivedRecord, before: ArchivedRecord | None) -> ArchivedRecord:
+    """A page with what the index said of it, if the record in front of it (`before`) is one that tells of it.
+
+    `facts` gets `from`, the file of Common Crawl's that it lies in; `truncated` is the index's word where the record has none of its
+    own, for records were cut years before they said so.
+    """
+    if before is None or before.type != "metadata" or before.record_id != _id_of(page.record_id):
+        return page
+    said = decode(before.payload)
+    if said is None:
+        return page
+    return replace(
+        page,
+        truncated=page.truncated or said.truncated or None,
+        facts={**page.facts, FROM: said.filename},
+    )
+
+
+def _id(response_id: UUID) -> UUID:
+    return uuid5(response_id, "commoncrawl")
+
+
+def _id_of(page: str) -> str | None:
+    try:
+        return _id(UUID(page)).urn
+    except ValueError:
+        return None  # another archive's idea of an id

@@ -110,6 +110,10 @@ def test_a_file_holds_records_byte_for_byte_behind_what_the_index_says(client, s
         told = facts.decode(said.payload)
         assert told.digest == base32(page.payload)
         assert (told.truncated or None) == page.truncated
+        assert facts.told(page, said).facts == {"from": told.filename}
+        assert facts.told(replace(page, truncated=None), said).truncated == page.truncated
+        assert facts.told(page, info) is facts.told(page, None) is page
+    assert facts.told(pairs[3], pairs[0]) is pairs[3]
     for member in records.members(io.BytesIO(data), 0, None, 1 << 20, name=NAME):
         if b"WARC/1.1" in member.data[:10]:
             check_record(member.data)
