@@ -39,8 +39,7 @@ def test_single_records_of_domains_become_documents(user, theirs):
     assert first == {"found": 23, "known": 0, "added": 23, "files": 1, "unusable": {}}
     said = user.types(*words)
     assert said.out == "docs: 23 records found, 23 of them known, 0 added in 0 archive files\n"
-    user.types("process", "docs")
-    assert user.types("verify", "--json").json["damage"] == []
+    assert user.types("process", "docs", "--json").json["made"] == 1
 
 
 def test_whole_files_of_a_crawl_and_what_cannot_be_had_of_it(user, theirs):
@@ -56,11 +55,8 @@ def test_whole_files_of_a_crawl_and_what_cannot_be_had_of_it(user, theirs):
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("commoncrawl:2024-22",), "no name of a crawl"),
         ((ADDRESS, "--language", "eng"), "say --domain or --url-prefix"),
-        ((ADDRESS, "thresher.toml"), "not of Common Crawl, as the others are"),
         (("thresher.toml", "--domain", "example.org"), "give commoncrawl:CC-MAIN-... with them"),
-        ((ADDRESS, "--domains", "none.txt"), "none.txt: cannot be read"),
     ],
 )
 def test_what_cannot_be_meant_is_one_line_and_exit_code_2(user, theirs, words, line):
