@@ -144,7 +144,7 @@ def _fill(store: Store, names: list[str], found: Records) -> None:
     }
     whole = originals(store, names, [revisit for revisit in same.values() if revisit])
     for urn, revisit in same.items():
-        original = whole.get(revisit.refers_to) if revisit else None
+        original = whole.get(revisit) if revisit else None
         # A revisit is always marked as cut: for what was left out, not for what did not come.
         if original is not None:
             found[urn] = replace(found[urn], payload=original.payload, truncated=None)

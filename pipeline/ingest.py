@@ -105,7 +105,8 @@ class Ingested:
     refused: list[Refused] = field(default_factory=list)
     records: int = 0
     entries: int = 0
-    unusable: Counter[str] = field(default_factory=Counter)
+    unusable: dict[str, int] = field(default_factory=dict)
+    """Records that were passed over, by reason."""
 
     def take(self, brought: Brought) -> None:
         """Count one more file."""
@@ -113,7 +114,7 @@ class Ingested:
         self.known += brought.fate == "known"
         self.records += brought.records
         self.entries += brought.entries
-        self.unusable.update(brought.unusable)
+        self.unusable = dict(Counter(self.unusable) + Counter(brought.unusable))
         if brought.fate == "refused":
             self.refused.append({"file": brought.name, "reason": brought.reason})
 

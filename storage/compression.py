@@ -21,6 +21,8 @@ ZSTD_LEVEL = 3
 """Zstandard's own default."""
 SUFFIXES: Mapping[Compression, str] = {"gzip": ".warc.gz", "zstd": ".warc.zst"}
 """How the name of a file ends that is compressed so."""
+ENDINGS = (*SUFFIXES.values(), ".warc.lz4", ".warc")
+"""How the names of archive files end, those that were brought in among them."""
 
 
 def compressor(compression: Compression) -> Compress:
@@ -42,9 +44,8 @@ def compression_of(name: str) -> Compression | None:
 
 
 def stem(name: str) -> str:
-    """The name of a file of ours without its ending."""
-    compression = compression_of(name)
-    return name if compression is None else name.removesuffix(SUFFIXES[compression])
+    """The name of an archive file without its ending; of any other, the name."""
+    return next((name.removesuffix(ending) for ending in ENDINGS if name.endswith(ending)), name)
 
 
 def checked(name: str) -> Compression:

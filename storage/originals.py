@@ -5,30 +5,43 @@ from collections.abc import Collection, Iterable, Iterator
 from storage import cdxj
 from storage.compression import stem
 from storage.records import ArchivedRecord, read
-from storage.revisit import Revisit
+from storage.revisit import REVISIT, Revisit
 from storage.store import Store
 from storage.unfinished import INDEX_SUFFIX
 
 
-def originals(store: Store, names: Iterable[str], wanted: Collection[Revisit]) -> dict[str, ArchivedRecord]:
-    """The records that are referred to, by their ids, as far as they are in the archive files of these names.
+def originals(
+    store: Store, names: Iterable[str], wanted: Collection[Revisit]
+) -> dict[Revisit, ArchivedRecord]:
+    """The records that are referred to, as far as they are in the archive files of these names.
 
-    The files are looked through in the order given, until all are found.
+    What is referred to by its id is the record of that id; by its URL and time alone, as in archives of others, one of
+    them with the same payload digest. The files are looked through in the order given, until all are found.
     """
-    missing = {revisit.refers_to for revisit in wanted if revisit.refers_to}
-    keys = {_key(revisit) for revisit in wanted}
-    found: dict[str, ArchivedRecord] = {}
+    missing: dict[tuple[str, str], set[Revisit]] = {}
+    for revisit in wanted:
+        missing.setdefault(_key(revisit.uri, revisit.date_ms), set()).add(revisit)
+    found: dict[Revisit, ArchivedRecord] = {}
     for name in names:
         if not missing:
             break
-        for record in _at(store, name, keys):
-            if record.record_id in missing:
-                found[record.record_id] = record
-                missing.discard(record.record_id)
+        for record in _at(store, name, set(missing)):
+            key = _key(record.url, record.date_ms)
+            here = {revisit for revisit in missing.get(key, set()) if _is_of(revisit, record)}
+            found |= dict.fromkeys(here, record)
+            if here:
+                rest = missing.pop(key) - here
+                missing |= {key: rest} if rest else {}
     return found
 
 
-def _at(store: Store, name: str, keys: set[tuple[str, str]]) -> Iterator[ArchivedRecord]:
+def _is_of(revisit: Revisit, record: ArchivedRecord) -> bool:
+    if revisit.refers_to:
+        return record.record_id == revisit.refers_to
+    return record.type != REVISIT and revisit.digest in {"", record.ref.digest}
+
+
+def _at(store: Store, name: str, keys: Collection[tuple[str, str]]) -> Iterator[ArchivedRecord]:
     index = f"{stem(name)}{INDEX_SUFFIX}"
     if not store.exists(index):  # it is just being sealed
         return
@@ -40,5 +53,5 @@ def _at(store: Store, name: str, keys: set[tuple[str, str]]) -> Iterator[Archive
                 yield from read(file, offset, offset + 1, name=name)
 
 
-def _key(revisit: Revisit) -> tuple[str, str]:
-    return cdxj.surt(revisit.uri), cdxj.timestamp(revisit.date_ms)
+def _key(uri: str, date_ms: int) -> tuple[str, str]:
+    return cdxj.surt(uri), cdxj.timestamp(date_ms)

@@ -9,15 +9,16 @@ from functools import partial
 from typing import BinaryIO, NamedTuple
 
 from storage import cdxj
+from storage.compression import stem
 from storage.lines import Lines
 from storage.manifest import Manifest, Output, fingerprint, manifest_name, put_output, seal, stored_digest
+from storage.provenance import recipe_said
 from storage.records import read
 from storage.store import Store
 from storage.unfinished import INDEX_SUFFIX, RECIPE, STEP, STEP_NAME
 
 GRACE_MS = 60_000
 """A file is sealed seconds after it was published; one that is older and has no seal has lost it."""
-ENDINGS = (".warc.gz", ".warc.zst", ".warc.lz4", ".warc")
 
 
 class Contents(NamedTuple):
@@ -59,12 +60,14 @@ def unsealed(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
 def reseal(store: Store, name: str) -> Manifest:
     """Seal the archive file of that name. Raises `InputError` where it is no WARC."""
     part = _part(name)
-    source, _, stem = part.partition("/")
+    source, _, own = part.partition("/")
     with store.open(name) as file:
         counts, lines, _ = contents(file, name)
+        recipe = recipe_said(file, source)
     index = put_output(store, f"warc/{part}{INDEX_SUFFIX}", len(lines), partial(cdxj.write, lines=lines))
     warc = Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=counts.total())
-    recipe = RECIPE if stem.startswith(f"{source}-") else {"ingested": name.rpartition("/")[2]}
+    if recipe is None:
+        recipe = RECIPE if own.startswith(f"{source}-") else {"ingested": name.rpartition("/")[2]}
     manifest = Manifest(
         step=STEP,
         part=part,
@@ -81,5 +84,5 @@ def reseal(store: Store, name: str) -> Manifest:
 
 def _part(name: str) -> str:
     """`source/stem` of an archive file; empty for an index."""
-    ending = next((ending for ending in ENDINGS if name.endswith(ending)), "")
-    return name.removeprefix("warc/").removesuffix(ending) if ending else ""
+    part = stem(name)
+    return part.removeprefix("warc/") if part != name else ""

@@ -44,6 +44,8 @@ class Revisit:
 
 
 def profile_of(uri: str) -> Profile | None:
-    """The profile that a WARC-Profile names, in any version of the standard."""
-    name = uri.rpartition("/revisit/")[2]
+    """The profile that a WARC-Profile names, in any version of the standard, or before it was one: that a payload may be
+    of another URL was said apart once.
+    """
+    name = uri.rpartition("/revisit/")[2].removeprefix("uri-agnostic-")
     return cast("Profile", name) if name in get_args(Profile) else None

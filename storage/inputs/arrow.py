@@ -28,11 +28,12 @@ def read(
     try:
         file.read(len(FILE_MARK) if marked else 0)
         batches = pa.ipc.open_stream(pa.PythonFile(cast("IOBase", file), "r"))
-    except (pa.ArrowException, OSError, EOFError) as error:
+        names = batches.schema.names
+    except (pa.ArrowException, OSError, EOFError, ValueError) as error:
         raise InputError(
             f"{name}: no Arrow schema can be read ({one_line(error)}); get the file again"
         ) from None
-    check(batches.schema.names, columns, name)
+    check(names, columns, name)
     while True:
         try:
             batch = batches.read_next_batch()

@@ -8,6 +8,7 @@ column `metadata`. A name that the user gives goes before all others.
 3. What is no text, no date or no address is left out, and never an error: a row is lost for want of its text alone.
 """
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -16,7 +17,7 @@ from urllib.parse import quote
 
 from core import InputError
 from storage.inputs.entry import LONGEST, Entry, Unusable
-from storage.warc import EPOCH, Fact
+from storage.warc import EPOCH, Fact, target_uri
 
 PLAIN = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
@@ -47,8 +48,13 @@ SAID: Mapping[Fact, tuple[str, ...]] = {
 }
 WEB = ("http://", "https://", "ftp://")
 LONGEST_URL = 8192
-LONGEST_FACT = 2000
-"""Characters; a longer one is cut, but for an id, which would be another."""
+"""Characters, as it is written in a head."""
+LONGEST_FACT = 3000
+"""Bytes in JSON, so that all of them and a URL find room in a record's head. A longer one is cut, but for an id, which
+would be another.
+"""
+CHARACTERS = 250
+"""Of a fact that is cut: as many have room whatever they are."""
 SECONDS_END = 100_000_000_000
 """A number from here on is milliseconds: as seconds it would be in the year 5138."""
 
@@ -133,10 +139,10 @@ def entry(row: Mapping[str, Any], columns: Columns, spot: Spot) -> Entry | Unusa
     identity = _first(cells, (columns.id, *IDS) if columns.id else IDS)
     url = _first(cells, (columns.url, *URLS) if columns.url else URLS)
     dumped = _first(cells, DUMPS) != ""
-    facts: dict[Fact, str] = {"id": identity} if len(identity) <= LONGEST_FACT else {}
+    facts: dict[Fact, str] = {"id": identity} if identity == _short(identity) else {}
     for fact, names in SAID.items():
         if not (fact == "date" and dumped):
-            facts[fact] = _first(cells, names)[:LONGEST_FACT]
+            facts[fact] = _short(_first(cells, names))
     facts["date"] = _iso(facts.get("date", ""))
     return Entry(
         place=spot.place,
@@ -150,7 +156,9 @@ def entry(row: Mapping[str, Any], columns: Columns, spot: Spot) -> Entry | Unusa
 
 def is_web(url: str) -> bool:
     """Whether it is the address of something in the web."""
-    return url.lower().startswith(WEB) and len(url) <= LONGEST_URL and not any(map(str.isspace, url))
+    return (
+        url.lower().startswith(WEB) and len(target_uri(url)) <= LONGEST_URL and not any(map(str.isspace, url))
+    )
 
 
 def milliseconds(value: object) -> int:
@@ -230,6 +238,10 @@ def _said(value: object) -> str:
     if isinstance(value, date):
         return value.isoformat()
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""
+
+
+def _short(said: str) -> str:
+    return said if len(json.dumps(said)) <= LONGEST_FACT else said[:CHARACTERS]
 
 
 def _fetched(cells: Mapping[str, Any], names: tuple[str, ...]) -> int:

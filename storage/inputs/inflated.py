@@ -71,9 +71,9 @@ def inflated(file: BinaryIO, *, name: str) -> Inflated | None:
     if head.startswith(GZIP):
         return Inflated(_gunzipped(file))
     if head == DICTIONARY_FRAME:
-        return Inflated(_unpacked(file, zstandard.ZstdCompressionDict(_dictionary(file, name))))
+        return Inflated(_unpacked(file, _with_dictionary(file, name)))
     if head == ZSTD or head in SKIPPED:
-        return Inflated(_unpacked(file, None))
+        return Inflated(_unpacked(file, zstandard.ZstdDecompressor(max_window_size=WINDOW)))
     return None
 
 
@@ -95,8 +95,7 @@ def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
         fed = _padded(file, engine.unused_data or file.read(FED))
 
 
-def _unpacked(file: BinaryIO, dictionary: zstandard.ZstdCompressionDict | None) -> Iterator[bytes]:
-    engines = zstandard.ZstdDecompressor(dict_data=dictionary, max_window_size=WINDOW)
+def _unpacked(file: BinaryIO, engines: zstandard.ZstdDecompressor) -> Iterator[bytes]:
     fed = file.read(FED_ZSTD)
     while fed:
         engine = engines.decompressobj()
@@ -119,15 +118,16 @@ def _padded(file: BinaryIO, fed: bytes) -> bytes:
     return fed
 
 
-def _dictionary(file: BinaryIO, name: str) -> bytes:
-    """The dictionary in the frame at the beginning; the file stands behind it then."""
+def _with_dictionary(file: BinaryIO, name: str) -> zstandard.ZstdDecompressor:
+    """What unpacks the frames behind the dictionary at the beginning; the file stands there then."""
     head = file.read(8)
     written = file.read(int.from_bytes(head[4:], "little"))
-    if written.startswith(ZSTD):
-        try:
+    try:
+        if written.startswith(ZSTD):
             written = zstandard.ZstdDecompressor().decompress(written, max_output_size=WINDOW)
-        except zstandard.ZstdError:
-            written = b""
-    if not written.startswith(DICTIONARY):
-        raise InputError(f"{name}: the Zstandard dictionary at its beginning is broken; get the file again")
-    return written
+        if written.startswith(DICTIONARY):
+            dictionary = zstandard.ZstdCompressionDict(written)
+            return zstandard.ZstdDecompressor(dict_data=dictionary, max_window_size=WINDOW)
+    except zstandard.ZstdError:
+        pass
+    raise InputError(f"{name}: the Zstandard dictionary at its beginning is broken; get the file again")

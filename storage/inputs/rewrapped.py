@@ -56,8 +56,8 @@ def _at(place: int, found: Found) -> Copied | Unusable:
 
 def _items(file: BinaryIO, name: str) -> Iterator[Found]:
     file.seek(0)
-    head = file.read(4)
-    if head == DICTIONARY_FRAME:
+    head = file.read(8)
+    if head.startswith(DICTIONARY_FRAME):
         unpacked = inflated(file, name=name)
         assert unpacked is not None
         yield from _unpacked(BufferedReader(unpacked), unpacked, name, "in it")
@@ -75,7 +75,9 @@ def _items(file: BinaryIO, name: str) -> Iterator[Found]:
         elif each.problem is not None or each.data.strip(BLANK):
             part = cast("BinaryIO", BufferedReader(Part(file, each.offset, each.length)))
             unpacked = inflated(part, name=name)
-            stream: Any = BufferedReader(unpacked) if unpacked else Lz4Reader(part) if head == LZ4 else None
+            stream: Any = (
+                BufferedReader(unpacked) if unpacked else Lz4Reader(part) if head.startswith(LZ4) else None
+            )
             if stream is None:
                 yield each.problem or NO_RECORD, where
             else:

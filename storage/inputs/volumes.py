@@ -23,14 +23,16 @@ from storage import cdxj
 from storage.compression import member
 from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry, Item, Unusable
 from storage.manifest import JSON, Manifest, Output, drift, fingerprint, load, manifest_name, put_output, seal
+from storage.provenance import opening
 from storage.reseal import Contents, contents
 from storage.store import Store
 from storage.unfinished import INDEX_SUFFIX, STEP, STEP_NAME
-from storage.warc import brought_record, warcinfo
+from storage.warc import brought_record
 
 PASSED_OVER = "passed_over."
 MOST_RECORDS, MOST_BYTES = 100_000, 256 << 20
-CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
+MOST_HEAD = 32 << 10
+"""Bytes of a record's head: FastWARC reads no more."""
 Rest = Literal["more", "none"]
 
 
@@ -163,20 +165,34 @@ class _Volume:
     def write(self, path: Path, rest: _Ahead, size: Size) -> None:
         records, bad = 0, ""
         with path.open("wb") as file:
-            file.write(self._info(rest.next))
-            while rest.next is not None and records < size.records and file.tell() < size.bytes:
+            date_ms = rest.next.date_ms if isinstance(rest.next, Entry) else 0
+            file.write(self._opening(date_ms))
+            while rest.next is not None and (
+                not records or (records < size.records and file.tell() < size.bytes)
+            ):
                 item = rest.take()
                 self.end = item.place + 1
-                if isinstance(item, Unusable):
-                    self.passed_over[f"{PASSED_OVER}{item.reason}"] += 1
-                    bad = bad or item.detail
+                found = self._member(item)
+                if isinstance(found, Unusable):
+                    self.passed_over[f"{PASSED_OVER}{found.reason}"] += 1
+                    bad = bad or found.detail
                 else:
-                    file.write(item.member if isinstance(item, Copied) else member(self._record(item)))
+                    file.write(found)
                     records += 1
-        self.rest = "none" if rest.next is None else "more"
+            self.rest = "none" if rest.next is None else "more"
+            file.seek(0)
+            file.write(self._opening(date_ms))
         self._refuse_bad(records, bad)
         with path.open("rb") as file:
             self.found = contents(file, self.name)
+
+    @property
+    def recipe(self) -> dict[str, JSON]:
+        return self.origin.recipe(self.first, self.end, self.rest)
+
+    def _opening(self, date_ms: int) -> bytes:
+        source, _, name = self.name.removeprefix("warc/").partition("/")
+        return opening(name, source=source, date_ms=date_ms, recipe=self.recipe)
 
     def _refuse_bad(self, records: int, bad: str) -> None:
         good = records + sum(_good(manifest) for manifest in self._before)
@@ -192,16 +208,13 @@ class _Volume:
                 f"ingest {self.origin.name}: more bad rows than good ones ({passed:,} of {passed + good:,}); the first: {bad}"
             )
 
-    def _info(self, item: Item | None) -> bytes:
-        fields = {
-            "software": "thresher",
-            "format": "WARC File Format 1.1",
-            "conformsTo": CONFORMS_TO,
-            "isPartOf": self.part.partition("/")[0],
-            "description": f"made of {self.origin.name} ({self.origin.identity}) by {self.origin.reader}",
-        }
-        date_ms = item.date_ms if isinstance(item, Entry) else 0
-        return member(warcinfo(self.name.rpartition("/")[2], date_ms=date_ms, fields=fields))
+    def _member(self, item: Item) -> bytes | Unusable:
+        if not isinstance(item, Entry):
+            return item.member if isinstance(item, Copied) else item
+        record = self._record(item)
+        if record.find(b"\r\n\r\n") > MOST_HEAD:
+            return Unusable(place=item.place, reason="head_too_long", detail=item.uri[:200])
+        return member(record)
 
     def _record(self, entry: Entry) -> bytes:
         return brought_record(
@@ -223,13 +236,12 @@ def _seal(store: Store, volume: _Volume, rest: _Ahead, size: Size) -> Manifest:
     index = put_output(
         store, f"warc/{volume.part}{INDEX_SUFFIX}", len(lines), partial(cdxj.write, lines=lines)
     )
-    recipe = volume.origin.recipe(volume.first, volume.end, volume.rest)
     outputs: tuple[Output, ...] = (replace(warc, rows=counts.total()), index)
     manifest = Manifest(
         step=STEP,
         part=volume.part,
-        fingerprint=fingerprint(STEP, recipe, ()),
-        recipe=recipe,
+        fingerprint=fingerprint(STEP, volume.recipe, ()),
+        recipe=volume.recipe,
         inputs=(),
         outputs=outputs,
         counts={**counts, **volume.passed_over},

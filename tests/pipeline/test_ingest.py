@@ -4,16 +4,22 @@ import gzip
 
 import pyarrow.parquet as pq
 import pytest
+import zstandard
 
 from core import Conflict, InputError
 from pipeline import dedup, export, process
 from pipeline.config import DedupConfig, FiltersConfig
 from pipeline.engine import run
 from pipeline.given import given
-from pipeline.ingest import ingest
+from pipeline.ingest import Ways, ingest
 from pipeline.progress import LineProgress
+from pipeline.verify import verify_storage
 from shards import tokenizer
+from storage import cdxj
 from storage.files import Files
+from storage.inputs.columns import Columns
+from storage.inputs.volumes import Size
+from storage.manifest import manifests
 
 OTHER = "<html><body><article>" + "".join(
     f"<p>Night {n}: the baker opened the oven, looked at the loaves, and closed it again for a quarter hour.</p>"
@@ -126,3 +132,143 @@ def test_one_export_at_a_time_writes_to_a_directory(tmp_path, crew):
         export.writing(out),
     ):
         pass
+
+
+def told(files, *arguments, **ways):
+    found = []
+    ingest(files, "s", given(arguments), Ways(**ways), found.append)
+    return [(each.name, each.kind, each.fate, each.entries) for each in found]
+
+
+def table(path, texts):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f'{{"text": "{text}"}}\n' for text in texts))
+    return path
+
+
+def test_files_of_a_directory_are_brought_in_by_the_order_of_their_names_under_their_paths(tmp_path):
+    files, given_ = Files(tmp_path / "data"), tmp_path / "in"
+    table(given_ / "b" / "x.jsonl", "12")
+    table(given_ / "a.jsonl", "3")
+    table(given_ / "b-c.jsonl", "4")
+    table(given_ / ".hidden" / "x.jsonl", "5")
+    (given_ / ".git").write_text("no")
+    assert told(files, given_) == [
+        ("a.jsonl", "jsonl", "added", 1),
+        ("b-c.jsonl", "jsonl", "added", 1),
+        ("b/x.jsonl", "jsonl", "added", 2),
+    ]
+    assert [manifest.part for manifest in manifests(files, "archive")] == [
+        "s/a.jsonl-00000",
+        "s/b--x.jsonl-00000",
+        "s/b-c.jsonl-00000",
+    ]
+    assert [fate for _, _, fate, _ in told(files, given_)] == ["known"] * 3
+
+
+def test_a_pattern_stands_for_the_files_that_it_matches(tmp_path):
+    for name in ("b.jsonl", "a.jsonl", "a.csv"):
+        table(tmp_path / "in" / name, "1")
+    assert [each.name for each in given([tmp_path / "in" / "*.jsonl"])] == ["a.jsonl", "b.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda path: path / "none", "no such file"),
+        (lambda path: path / "*.warc", "no such file"),
+        (lambda path: path, "there is no file in this directory"),
+    ],
+)
+def test_what_is_not_there_is_said(tmp_path, make, said):
+    with pytest.raises(InputError, match=said):
+        list(given([make(tmp_path)]))
+
+
+def test_one_that_is_refused_does_not_keep_the_others_out(tmp_path):
+    files = Files(tmp_path / "data")
+    paths = [table(tmp_path / "a.jsonl", "1"), tmp_path / "b.jsonl", table(tmp_path / "c.jsonl", "2")]
+    paths[1].write_text("[]\n")
+    assert [fate for _, _, fate, _ in told(files, *paths)] == ["added", "refused", "added"]
+
+
+def test_a_file_is_known_by_its_bytes_whatever_it_is_called(tmp_path):
+    files = Files(tmp_path / "data")
+    one, two = table(tmp_path / "a.jsonl", "123"), table(tmp_path / "b.jsonl", "123")
+    assert told(files, one, two) == [("a.jsonl", "jsonl", "added", 3), ("b.jsonl", "jsonl", "known", 3)]
+
+
+def test_what_was_begun_under_another_name_is_gone_on_with_as_what_it_was(tmp_path):
+    files, whole = Files(tmp_path / "data"), Files(tmp_path / "whole")
+    one, two = table(tmp_path / "a.jsonl", "12345"), table(tmp_path / "b.jsonl", "12345")
+    for store in (files, whole):
+        told(store, one, size=Size(records=2))
+    last = "manifests/archive/s/a.jsonl-00002.json"
+    files.delete(last)
+    assert told(files, two, size=Size(records=2)) == [("b.jsonl", "jsonl", "added", 5)]
+    assert list(files.list()) == list(whole.list())
+    assert files.read(last) == whole.read(last)
+
+
+def test_another_file_under_the_same_name_is_refused(tmp_path):
+    files = Files(tmp_path / "data")
+    told(files, table(tmp_path / "a" / "x.jsonl", "1"), warc(tmp_path / "x.warc.gz", [PAGE]))
+    (tmp_path / "b").mkdir()
+    others = [table(tmp_path / "b" / "x.jsonl", "2"), warc(tmp_path / "b" / "x.warc.gz", [OTHER])]
+    before = list(files.list())
+    found = ingest(files, "s", given(others))
+    assert [
+        each["reason"].endswith("s holds another file of that name; rename one of them")
+        for each in found.refused
+    ] == [True, True]
+    assert list(files.list()) == before
+
+
+def test_archives_whose_names_differ_in_compression_alone_stand_beside_each_other(tmp_path):
+    files = Files(tmp_path / "data")
+    packed = warc(tmp_path / "x.warc.gz", [PAGE])
+    plain = tmp_path / "x.warc"
+    plain.write_bytes(gzip.decompress(packed.read_bytes()))
+    assert [fate for _, _, fate, _ in told(files, packed, plain)] == ["added", "added"]
+    assert [manifest.outputs[0].name for manifest in manifests(files, "archive")] == [
+        "warc/s/x.warc.gz",
+        "warc/s/x.warc.warc",
+    ]
+    assert [fate for _, _, fate, _ in told(files, packed, plain)] == ["known", "known"]
+
+
+def test_read_otherwise_what_is_there_is_refused(tmp_path):
+    files = Files(tmp_path / "data")
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"text": "a", "body": "b"}\n')
+    told(files, path)
+    (refused,) = ingest(files, "s", given([path]), Ways(columns=Columns(text="body"))).refused
+    assert 'options.text was absent, is "body" now' in refused["reason"]
+
+
+@pytest.mark.parametrize("lie", [gzip.compress, zstandard.compress], ids=["gzip", "zstd"])
+def test_an_archive_that_is_one_member_gives_the_same_pages_as_one_of_a_member_a_record(tmp_path, crew, lie):
+    one, whole = Files(tmp_path / "one"), Files(tmp_path / "whole")
+    path = warc(tmp_path / "x.warc.gz", [PAGE, OTHER])
+    other = tmp_path / "y.warc.gz"
+    other.write_bytes(lie(gzip.decompress(path.read_bytes())))
+    assert told(whole, path) == [("x.warc.gz", "warc", "added", 2)]
+    assert told(one, other) == [("y.warc.gz", "warc", "added", 2)]
+    assert whole_job(one, tmp_path / "out-one", crew) == whole_job(whole, tmp_path / "out-whole", crew)
+    assert not verify_storage(one, LineProgress()).damage
+
+
+def test_a_wet_file_is_cut_into_parts_by_its_texts_and_a_dom_of_ours_is_none_of_them(tmp_path):
+    files = Files(tmp_path / "data")
+    head = "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: http://example.org/{0}\r\nContent-Type: {1}\r\nContent-Length: 1\r\n\r\nx\r\n\r\n"
+    mimes = ["text/plain", "text/html; charset=utf-8", "text/plain"]
+    data = [gzip.compress(head.format(*pair).encode(), mtime=0) for pair in enumerate(mimes)]
+    (tmp_path / "x.warc.wet.gz").write_bytes(b"".join(data))
+    told(files, tmp_path / "x.warc.wet.gz")
+    (manifest,) = manifests(files, "archive")
+    assert manifest.outputs[0].name == "warc/s/x.warc.wet.warc.gz"
+    with files.open(manifest.outputs[1].name) as file:
+        assert [row.url for row in cdxj.read(file, name="x")] == [
+            "http://example.org/0",
+            "http://example.org/2",
+        ]

@@ -77,7 +77,7 @@ def test_a_payload_that_is_committed_is_not_written_again(files, kind):
     assert (line.mime, line.status, line.etag) == ("warc/revisit", 200, '"3"')
     assert (line.offset, line.length, line.digest) == (ref.offset, ref.length, ref.digest)
     whole = originals(files, [ref.file], [revisit.revisit])
-    assert whole[UUID(int=2).urn].payload == BIG
+    assert whole[revisit.revisit].payload == BIG
 
 
 @pytest.mark.parametrize(

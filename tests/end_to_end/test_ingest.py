@@ -1,0 +1,87 @@
+"""The ingest command as a user types it."""
+
+import gzip
+import json
+
+import pytest
+
+from storage.s3.bucket import Bucket
+from tests.storage.inputs import FORMS, ROWS, packed
+from tests.storage.s3server import BUCKET
+
+
+@pytest.fixture
+def inputs(user):
+    """A directory with the same rows in every form, each row with a word of its own form."""
+    directory = user.directory / "in"
+    directory.mkdir()
+    for name, form in FORMS.items():
+        rows = [{**row, "text": f"{row['text']} {name}"} for row in ROWS]
+        (directory / f"{name}.zst").write_bytes(packed(form(rows)))
+    return directory
+
+
+def test_a_line_a_file_and_a_sum_at_the_end(user, inputs):
+    (inputs / "bad.jsonl").write_text('{"text": "x"}\n{"text": \n{"text": "y"}\n')
+    said = user.types("ingest", "s", "in")
+    assert "bad.jsonl (jsonl): added, 3 records; passed over: 1 broken_json" in said.err.splitlines()
+    assert "x.tsv.zst (csv): added, 5 records" in said.err.splitlines()
+    files, texts = len(FORMS) + 1, 4 * len(FORMS) + 2
+    assert said.out == (
+        f"s: {files} files added, 0 known; {texts + files} records, {texts} of them to be processed; "
+        "passed over: 1 broken_json\n"
+    )
+    assert user.types("ingest", "s", "in", "--json").json == {
+        "added": 0,
+        "known": files,
+        "refused": [],
+        "records": texts + files,
+        "entries": texts,
+        "unusable": {"broken_json": 1},
+    }
+    assert "all as they were sealed" in user.types("verify").out
+
+
+def test_columns_are_named_on_the_command_line(user):
+    (user.directory / "x.jsonl").write_text(json.dumps({"body": "b", "link": "http://a.org/", "key": "k"}))
+    assert "has no column text or html" in user.types("ingest", "s", "x.jsonl", code=2).line
+    user.types(
+        "ingest", "s", "x.jsonl", "--text-column", "body", "--url-column", "link", "--id-column", "key"
+    )
+    (warc,) = (user.directory / "data" / "warc" / "s").glob("*.warc.gz")
+    record = gzip.decompress(warc.read_bytes())
+    assert b"WARC-Target-URI: http://a.org/\r\n" in record
+    assert b'WARC-JSON-Metadata: {"id": "k", "from": "x.jsonl"}\r\n' in record
+
+
+def test_a_file_that_is_refused_is_one_line_and_code_2_and_leaves_nothing(user):
+    (user.directory / "x.parquet").write_text("no such thing")
+    said = user.types("ingest", "s", "x.parquet", "--json", code=2)
+    assert said.line == (
+        "thresher: x.parquet says parquet and is none: it begins with b'no such thing'; get the file again"
+    )
+    assert said.json["error"] == said.line.removeprefix("thresher: ")
+    assert said.json["refused"] == [{"file": "x.parquet", "reason": said.json["error"]}]
+    assert not list((user.directory / "data").glob("[!.]*"))
+
+
+def test_a_document_a_line(user):
+    (user.directory / "x.txt").write_text("one\n\ntwo\n")
+    assert user.types("ingest", "a", "x.txt", "--json").json["entries"] == 1
+    assert user.types("ingest", "b", "x.txt", "--by-line", "--json").json["entries"] == 2
+
+
+def test_objects_of_a_bucket_are_brought_in_like_files(user, inputs, server, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server.endpoint)
+    bucket = Bucket(BUCKET, "given")
+    for path in inputs.iterdir():
+        bucket.adopt(path, f"some/deep/{path.name}")
+    bucket.put("some/else", b"no text")
+    bucket.close()
+    local = user.types("ingest", "local", "in", "--json").json
+    assert user.types("ingest", "s", f"s3://{BUCKET}/given/some/deep/", "--json").json == local
+    assert user.types("ingest", "s", "in", "--json").json["known"] == len(FORMS)
+    one = user.types("ingest", "one", f"s3://{BUCKET}/given/some/deep/x.jsonl.zst", "--json").json
+    assert (one["added"], one["entries"]) == (1, 4)
+    said = user.types("ingest", "s", f"s3://{BUCKET}/given/none", code=2)
+    assert said.line == f"thresher: ingest s3://{BUCKET}/given/none: there is no object under this address"
