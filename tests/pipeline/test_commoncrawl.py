@@ -4,11 +4,13 @@ import gzip
 import io
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -350,6 +352,51 @@ def test_what_was_sealed_before_common_crawl_went_silent_stays(store, theirs):
     client.close()
     assert found.added == 14 - had
     assert len(urls(store)) == 14
+
+
+def contents(store):
+    """Every object, for what was taken does not depend on what happened on the way."""
+    return {name: store.read(name) for name in store.list()}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tree, tmp_path_factory):
+    store = Files(tmp_path_factory.mktemp("undisturbed"))
+    with serving(tree[0]) as server:
+        selected_by(server, store)
+    return contents(store)
+
+
+def selected_by(server, store):
+    client = Client(Web(server.base, "x"), patience=Patience(total_ms=60_000, first_ms=1, longest_ms=5))
+    wanted = Selection(crawl=CRAWL, domains=frozenset({"org", "net"}))
+    try:
+        return commoncrawl.select(store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=7)
+    finally:
+        client.close()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_a_server_does_the_archive_is_the_same_to_a_byte(store, theirs, undisturbed, seed):
+    draw = random.Random(seed)
+    faults = [
+        Answer(503),
+        Answer(403, ""),
+        Answer(429, "", 0),
+        Answer(500, "InternalError"),
+        Cut(0),
+        Cut(700),
+    ]
+    theirs.plan = lambda asked: draw.choice(faults) if draw.random() < 0.4 else None
+    selected_by(theirs, store)
+    assert contents(store) == undisturbed
+
+
+def test_two_who_bring_in_the_same_at_once_make_one_archive(store, theirs, undisturbed):
+    with ThreadPoolExecutor(2) as both:
+        found = list(both.map(lambda _: selected_by(theirs, store), range(2)))
+    assert sum(each.found for each in found) == 2 * found[0].found
+    assert contents(store) == undisturbed
 
 
 def put_tree(server, tree, prefix):

@@ -93,6 +93,11 @@ def test_joined_spans_hold_what_the_single_ones_hold_and_do_not_touch(pairs, key
     assert all(one.end < other.first for one, other in pairwise(whole))
 
 
+def test_an_address_is_looked_up_as_common_crawl_writes_it_backwards():
+    assert holds(joined(of_domain("165.22.100.0")), b"0,100,22,165)/ 20240722120756")
+    assert of(domains=frozenset({"165.22.100.0"})).admits(at("http://165.22.100.0/"))
+
+
 def test_a_prefix_ends_at_no_host_that_goes_on():
     prefix = of(domains=frozenset({"example.organic"}), prefixes=("https://example.org",))
     assert prefix.admits(at("http://example.org/x"))
