@@ -2,19 +2,25 @@
 
 import hashlib
 import re
-from importlib.metadata import version
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from core import Document, RecordRef
-from extract.charset import decode
-from extract.html import extract
+from extract import html
+from extract.charset import Decoded, decode
+from extract.extracted import Extracted
+from extract.mime import HTML, PLAIN, XHTML, sniffed
 from extract.rights import Rights, rights
 from extract.skip import Skip
 from extract.suspicion import suspicion
 
-EXTRACTOR = f"trafilatura@{version('trafilatura')}"
-HTML = frozenset({"text/html", "application/xhtml+xml"})
-
+PLAIN_EXTRACTOR = "plain@1"
+READABLE = frozenset((HTML, XHTML, PLAIN))
+"""Types of payloads that text is made of."""
+EXTRACTORS = (html.EXTRACTOR, PLAIN_EXTRACTOR)
+"""All of them: what made a document's text stands in it."""
+Glance = Callable[[str], str | None]
+"""Says of a page's characters, before anything is extracted, why it is not wanted; or None."""
 
 LOOKED_AT = 65_536
 """Characters that are looked at to see whether a payload is text at all."""
@@ -27,6 +33,8 @@ class Record(Protocol):
     """What is needed of an archived response."""
 
     @property
+    def type(self) -> str: ...
+    @property
     def url(self) -> str: ...
     @property
     def date_ms(self) -> int: ...
@@ -38,6 +46,10 @@ class Record(Protocol):
     def payload(self) -> bytes: ...
     @property
     def headers(self) -> tuple[tuple[str, str], ...]: ...
+    @property
+    def truncated(self) -> str | None: ...
+    @property
+    def facts(self) -> Mapping[str, str]: ...
     @property
     def ref(self) -> RecordRef: ...
     def header(self, name: str) -> str | None: ...
@@ -52,46 +64,66 @@ def document_id(source: str, record: RecordRef) -> str:
     return hashlib.blake2b(f"{source}\0{record.file}\0{record.offset}".encode(), digest_size=16).hexdigest()
 
 
-def document(record: Record, source: str) -> Document | Skip:
-    """Extract one response. Its language is left empty: recognising it is a filter's work.
+def document(
+    record: Record, source: str, *, glance: Glance | None = None, markdown: bool = False
+) -> Document | Skip:
+    """Extract one record: a response, or what an input holds. Its language is left empty: recognising it is a filter's work.
 
-    A truncated page is extracted like another. Reasons of a `Skip`: see there.
+    What can be told without extraction is told first: such a `Skip` is `early`. A truncated page is extracted like another.
     """
-    if record.status != 200:
-        return Skip(reason="status")
-    if record.mime not in HTML:
-        return Skip(reason="not_html")
+    if record.type == "response" and record.status != 200:
+        return Skip(reason="status", early=True)
     if not record.payload.strip():
-        return Skip(reason="empty_body")
+        return Skip(reason="empty_body", early=True)
+    mime = sniffed(record.payload, record.mime)
+    if mime not in READABLE:
+        return Skip(reason="unsupported_type", early=True)
     decoded = decode(record.payload, record.header("content-type"))
-    why = (
-        "undecodable"
-        if _is_binary(decoded.text)
-        else suspicion(record.header, decoded.text.encode(errors="replace"))
+    if _is_binary(decoded.text):
+        return Skip(reason="undecodable", early=True)
+    if mime != PLAIN:
+        why: str | None = suspicion(record.header, decoded.text.encode(errors="replace"))
+        if why is None and glance is not None:
+            why = glance(decoded.text)
+        if why is not None:
+            return Skip(reason=why, early=True)
+    found = (
+        _plain(decoded.text) if mime == PLAIN else html.extract(decoded.text, record.url, markdown=markdown)
     )
-    if why is not None:
-        return Skip(reason=why)
-    found = extract(decoded.text, record.url)
-    if isinstance(found, Skip):
-        return found
-    said = rights(record.headers, found.metas, at_ms=record.date_ms)
+    return found if isinstance(found, Skip) else _document(record, source, mime, decoded, found)
+
+
+def _plain(text: str) -> Extracted | Skip:
+    text = text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n").strip()
+    text = text.encode(errors="replace").decode()
+    return Extracted(text=text, extractor=PLAIN_EXTRACTOR, route="plain") if text else Skip(reason="no_text")
+
+
+def _document(record: Record, source: str, mime: str, decoded: Decoded | None, found: Extracted) -> Document:
+    said, known = rights(record.headers, found.metas, at_ms=record.date_ms), record.facts
     return Document(
         id=document_id(source, record.ref),
         url=record.url,
         text=found.text,
-        title=found.title,
-        date=found.date,
+        title=known.get("title") or found.title,
+        date=known.get("date") or found.date,
+        author=known.get("author") or found.author,
+        canonical_url=found.canonical_url,
         language="",
-        declared_language=found.declared_language,
-        license=found.license,
+        declared_language=known.get("language") or found.declared_language,
+        license=known.get("license") or found.license,
         robots=",".join(said.robots),
         tdm_reservation=said.tdm_reservation,
         tdm_policy=said.tdm_policy,
-        mime=record.mime,
-        charset=decoded.charset,
-        extractor=EXTRACTOR,
+        mime=mime,
+        declared_mime=record.mime,
+        charset="" if decoded is None else decoded.charset,
+        charset_source="" if decoded is None else decoded.source,
+        truncated=record.truncated or "",
+        extractor=found.extractor,
+        route=found.route,
         source=source,
-        external_id="",
+        external_id=known.get("id", ""),
         fetched_at_ms=record.date_ms,
         record=record.ref,
     )

@@ -1,16 +1,29 @@
-"""What a page plainly says of itself: title, date, language, licence. Nothing is guessed.
+"""What a page plainly says of itself: title, author, date, language, licence, its own address. Nothing is guessed.
 
-Each is a fact that the markup states in a form of its own; where it does not, the answer is empty.
+Each is a fact that the markup states in a form of its own; where it does not, the answer is empty. Where it is stated twice,
+the first counts.
 """
 
+import json
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import date as day
+from typing import Any
+from urllib.parse import urljoin, urlsplit
 
-from lxml.html import HtmlElement
+from extract.page.boxes import Said
+from extract.page.kind import Kind, kind
 
 LONGEST_TITLE = 1_000
 """Characters."""
+LONGEST_NAME = 200
+"""Characters of an author's name."""
+LONGEST_ADDRESS = 2_000
+MOST_AUTHORS = 20
+LONGEST_JSON = 1_000_000
+"""Characters of JSON-LD that are looked at."""
+DEEPEST_JSON = 8
 DATES = (
     "article:published_time",
     "og:article:published_time",
@@ -29,6 +42,15 @@ DATES = (
     "sailthru.date",
 )
 """Names under which a <meta> gives the day of publication, surest first (Open Graph, schema.org, Dublin Core)."""
+AUTHORS = (
+    "author",
+    "article:author",
+    "dc.creator",
+    "dcterms.creator",
+    "citation_author",
+    "parsely-author",
+    "sailthru.author",
+)
 LICENSES = (
     "license",
     "dc.rights",
@@ -41,7 +63,6 @@ LICENSES = (
 """Names under which a <meta> gives the licence."""
 
 _DAY = re.compile(r"\s*(\d{4})[-/](\d{2})[-/](\d{2})(?!\d)")
-_JSON_DATE = re.compile(r'"datePublished"\s*:\s*"([^"]{10,40})"')
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
 _LICENSE = re.compile(
     r"(?:https?:)?(//(?:www\.)?creativecommons\.org/(?:licenses|publicdomain)/[a-z+-]{1,20}(?:/\d\.\d)?)",
@@ -49,63 +70,145 @@ _LICENSE = re.compile(
 )
 
 
-def title(tree: HtmlElement) -> str:
-    """The title element, else og:title, else the first heading; white space collapsed."""
-    for place in ("//head/title", "//title[not(ancestor::svg)]", "//meta[@property='og:title']", "//h1"):
-        for node in tree.xpath(place):
-            found = " ".join((node.get("content") or node.text_content()).split())
-            if found:
-                return found[:LONGEST_TITLE]
-    return ""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What a page says of itself. Absent facts are empty."""
+
+    title: str
+    author: str
+    """Names with `; ` between them."""
+    date: str
+    """Day of publication, ISO 8601."""
+    language: str
+    """As written."""
+    license: str
+    """Address of a Creative Commons licence, up to its version."""
+    canonical_url: str
+    """Absolute."""
+    kind: Kind
+    metas: tuple[tuple[str, str], ...]
+    """What it says of its use: name, in lower case, and content of each <meta> that was asked for."""
 
 
-def date(tree: HtmlElement) -> str:
-    """Day of publication: of a <meta>, of JSON-LD, of a <time> marked as such."""
-    meta = dict(_meta(tree))
+def facts(said: Iterable[Said], url: str, wanted: Container[str]) -> Facts:
+    """What some elements of a page at `url` say; `wanted` names <meta>s that are given back as they are."""
+    every = list(said)
+    meta: dict[str, str] = {}
+    metas: list[tuple[str, str]] = []
+    authors: list[str] = []
+    for each in every:
+        content = each.attributes.get("content")
+        if each.tag != "meta" or content is None:
+            continue
+        named = each.attributes.get("name", "").strip().lower()
+        if named in wanted:
+            metas.append((named, content))
+        name = named or _first(each, "property", "itemprop", "http-equiv").strip().lower()
+        meta.setdefault(name, content.strip())
+        if name in AUTHORS and "://" not in content:
+            authors.append(content)
+    linked = list(_linked(every))
+    return Facts(
+        title=_title(every, meta),
+        author=_author([*authors, *(name for node in linked for name in _authors(node))]),
+        date=_date(every, meta, linked),
+        language=_language(every, meta),
+        license=_license(every, meta),
+        canonical_url=_canonical(every, meta, url),
+        kind=kind(meta, linked, url),
+        metas=tuple(metas),
+    )
+
+
+def _first(said: Said, *names: str) -> str:
+    return next((said.attributes[name] for name in names if name in said.attributes), "")
+
+
+def _title(said: list[Said], meta: dict[str, str]) -> str:
+    stated = [
+        *(each.text for each in said if each.tag == "title"),
+        meta.get("og:title", ""),
+        meta.get("twitter:title", ""),
+    ]
+    return next((found[:LONGEST_TITLE] for text in stated if (found := " ".join(text.split()))), "")
+
+
+def _author(stated: Iterable[str]) -> str:
+    names = dict.fromkeys(" ".join(name.split()) for name in stated)
+    return "; ".join([name for name in names if 0 < len(name) <= LONGEST_NAME][:MOST_AUTHORS])
+
+
+def _date(said: list[Said], meta: dict[str, str], linked: list[dict[str, Any]]) -> str:
     stated = [meta[name] for name in DATES if name in meta]
-    for node in tree.iterfind(".//script[@type='application/ld+json']"):
-        stated += _JSON_DATE.findall(node.text or "")[:1]
-    stated += tree.xpath("//time[@pubdate or @itemprop='datePublished']/@datetime")
+    stated += [node["datePublished"] for node in linked if isinstance(node.get("datePublished"), str)]
+    stated += [each.attributes["datetime"] for each in said if each.tag == "time"]
     return next(filter(None, map(_day, stated)), "")
 
 
-def language(tree: HtmlElement) -> str:
-    """`lang` of the root, else the Content-Language of a <meta>; as written."""
-    root = tree.getroottree().getroot()
-    stated = (
-        root.get("lang") or root.get("{http://www.w3.org/XML/1998/namespace}lang") or root.get("xml:lang")
-    )
-    found = _LANGUAGE.fullmatch((stated or dict(_meta(tree)).get("content-language") or "").strip())
+def _language(said: list[Said], meta: dict[str, str]) -> str:
+    root = next((each for each in said if each.tag == "html"), None)
+    stated = "" if root is None else _first(root, "lang", "xml:lang")
+    found = _LANGUAGE.fullmatch((stated or meta.get("content-language", "")).strip())
     return found[0] if found else ""
 
 
-def license_(tree: HtmlElement) -> str:
-    """Address of the Creative Commons licence that a link of rel=license or a <meta> names, up to its version.
-
-    A link to such a licence that is not marked may be about anything on the page.
-    """
+def _license(said: list[Said], meta: dict[str, str]) -> str:
+    """A link to such a licence that is not marked may be about anything on the page."""
     stated = [
-        node.get("href") or ""
-        for node in tree.iter("a", "link", "area")
-        if "license" in (node.get("rel") or "").lower().split()
+        each.attributes.get("href", "")
+        for each in said
+        if "license" in each.attributes.get("rel", "").lower().split()
     ]
-    stated += [content for name, content in _meta(tree) if name in LICENSES]
+    stated += [meta[name] for name in LICENSES if name in meta]
     return next(filter(None, map(_creative_commons, stated)), "")
 
 
-def metas(tree: HtmlElement, names: Container[str]) -> tuple[tuple[str, str], ...]:
-    """Name, in lower case, and content of each <meta> of some names, in their order."""
-    found = ((node.get("name", "").strip().lower(), node) for node in tree.iterfind(".//meta[@content]"))
-    return tuple((name, node.get("content", "")) for name, node in found if name in names)
+def _canonical(said: list[Said], meta: dict[str, str], url: str) -> str:
+    stated = [
+        each.attributes.get("href", "")
+        for each in said
+        if each.tag == "link" and "canonical" in each.attributes.get("rel", "").lower().split()
+    ]
+    for written in (*stated, meta.get("og:url", "")):
+        try:
+            found = urljoin(url, written.strip())
+            usable = urlsplit(found).scheme in {"http", "https"}
+        except ValueError:
+            continue
+        if written.strip() and usable and len(found) <= LONGEST_ADDRESS:
+            return found
+    return ""
 
 
-def _meta(tree: HtmlElement) -> Iterator[tuple[str, str]]:
-    """Names and contents of the <meta>s, the first of a name last, so that it counts in a dict."""
-    for node in reversed(tree.findall(".//meta[@content]")):
-        name = (
-            node.get("name") or node.get("property") or node.get("itemprop") or node.get("http-equiv") or ""
-        )
-        yield name.strip().lower(), node.get("content").strip()
+def _linked(said: Iterable[Said]) -> Iterator[dict[str, Any]]:
+    """The nodes of the page's JSON-LD (schema.org), outer ones first."""
+    for each in said:
+        if each.tag == "script" and len(each.text) <= LONGEST_JSON:
+            try:
+                yield from _nodes(json.loads(each.text, strict=False), DEEPEST_JSON)
+            except (ValueError, RecursionError):
+                continue
+
+
+def _nodes(value: Any, deep: int) -> Iterator[dict[str, Any]]:
+    if not deep:
+        return
+    if isinstance(value, list):
+        for each in value:
+            yield from _nodes(each, deep - 1)
+    elif isinstance(value, dict):
+        yield value
+        for each in value.values():
+            if isinstance(each, dict | list):
+                yield from _nodes(each, deep - 1)
+
+
+def _authors(node: dict[str, Any]) -> Iterator[str]:
+    stated = node.get("author")
+    for each in stated if isinstance(stated, list) else [stated]:
+        name = each.get("name") if isinstance(each, dict) else each
+        if isinstance(name, str) and "://" not in name:
+            yield name
 
 
 def _day(stated: str) -> str:

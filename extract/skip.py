@@ -8,5 +8,7 @@ class Skip:
     """The record is not a page with text."""
 
     reason: str
-    """Reason code: status, not_html, empty_body, undecodable, too_large, too_deep, too_complex, no_text,
-    parser_error, block_page, soft_404, login_page; damaged and revisit of records that hold no page."""
+    """Reason code: status, unsupported_type, empty_body, undecodable, too_large, too_deep, too_complex, no_text, block_page, soft_404,
+    login_page; those of `extract.pdf` and `extract.wikitext`; what a glance says; damaged and revisit of records that hold no page."""
+    early: bool = False
+    """Whether it was told without extracting anything."""

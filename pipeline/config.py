@@ -108,11 +108,14 @@ class IngestConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiltersConfig:
-    """`[filters]`: what is kept. `obey` names what pages say of their use for which they are dropped."""
+    """`[filters]`: what is kept, and as what. `obey` names what pages say of their use for which they are dropped; `format` is `text`
+    or `markdown`.
+    """
 
     preset: str = "fineweb"
     languages: tuple[str, ...] = ("en",)
     obey: tuple[str, ...] = ("noai", "tdm-reservation")
+    format: str = "text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,6 +292,10 @@ def _check(path: Path, config: Config) -> None:
             set(config.filters.obey) <= set(OBEYABLE),
             f"filters.obey must name some of {', '.join(OBEYABLE)}, not {list(config.filters.obey)}",
         ),
+        (
+            config.filters.format in {"text", "markdown"},
+            f"filters.format must be 'text' or 'markdown', not {config.filters.format!r}",
+        ),
     ]
     checks.append(
         (
@@ -370,6 +377,7 @@ contact = ""                    # required to crawl: "mailto:you@example.org" or
 # preset = "fineweb"            # none | gopher | c4 | fineweb
 # languages = ["en"]            # [] keeps all
 # obey = ["noai", "tdm-reservation"] # pages that say so are dropped; also noindex, noarchive, unavailable_after, ...
+# format = "text"                # or "markdown": headings, lists, tables and code marked as such
 
 [dedup]
 # near = "14x8"                 # bands x rows of MinHash over 5-word shingles; "off" for exact only

@@ -109,7 +109,7 @@ def funnel(
                 text_bytes=fates[f"{name}.text_bytes"],
             )
     kept = stages.pop("keep", Stage(name="keep", documents=0, payload_bytes=0, text_bytes=0))
-    order = {rule: n for n, rule in enumerate(["archive", "extract", "rights", *rule_order])}
+    order = {rule: n for n, rule in enumerate(["archive", "early", "extract", "rights", *rule_order])}
     dropped = sorted(stages.values(), key=lambda stage: (order[stage.name.partition("/")[0]], stage.name))
     removed = list(removed)
     kept = Stage(

@@ -8,7 +8,7 @@ verdicts, kept or with its reason.
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -19,15 +19,17 @@ import numpy as np
 from core import Document, InputError, Verdict
 from crawler.rendered import CONTENT_TYPE, dom_id
 from extract import Skip
-from extract.document import EXTRACTOR, document, document_id, rights_of
+from extract.document import EXTRACTORS, Glance, document, document_id, rights_of
+from extract.glance import glances
+from extract.mime import PLAIN
 from filters.judge import judge
-from filters.language import Language, recogniser
 from filters.presets import measurement_names, rules
 from filters.presets import recipe as rules_recipe
 from filters.rules import Rule
 from filters.signature import SIGNATURE, minhash, text_hash
 from pipeline import quarantine
 from pipeline.config import FiltersConfig
+from pipeline.foreign import is_foreign, recognition
 from pipeline.step import Part, Step
 from pipeline.work import Made, Watch
 from storage import tables
@@ -40,14 +42,21 @@ from storage.revisit import REVISIT
 from storage.store import Store
 
 NAME = "process"
-VERSION = 2
+VERSION = 3
 RECORDS_A_PART = 1000
 RIGHTS = "rights"
 """What stands for a rule where a page asks not to be used."""
 CRASHED = "crashed"
 """Reason of a record that takes down the process which reads it."""
-ENTERS = frozenset({"response", REVISIT, DAMAGED, DROPPED})
-"""Record types that are counted: what was a page, what was one again, what may have been one, what was not archived."""
+EARLY = "early"
+"""What stands for a rule where nothing had to be extracted to tell."""
+ENTERS = frozenset({"response", REVISIT, DAMAGED, DROPPED, "resource", "conversion"})
+"""Record types that may be counted: what was a page, what was one again, what may have been one, what was not archived, and
+what an input holds instead of pages (`enters`)."""
+ASIDE = "aside.records"
+"""Count of records of such types that are not."""
+SCHEMES = ("http:", "https:", "ftp:", "file:")
+"""Of addresses of records that an input may hold; others are a crawler's own notes (`urn:pageinfo:`, `metadata:`)."""
 PAGELESS = frozenset({REVISIT, DAMAGED})
 """Those that hold no text, by which they are skipped: the document of a revisit is that of the record it refers to."""
 
@@ -55,7 +64,8 @@ PAGELESS = frozenset({REVISIT, DAMAGED})
 def step(filters: FiltersConfig) -> Step:
     """The step as this configuration and the installed extractor define it."""
     recipe = {
-        "extractor": EXTRACTOR,
+        "extractors": list(EXTRACTORS),
+        "format": filters.format,
         "filters": rules_recipe(filters.preset, filters.languages),
         "signature": SIGNATURE,
         "obey": list(filters.obey),
@@ -75,6 +85,7 @@ class Range(NamedTuple):
     preset: str
     languages: tuple[str, ...]
     obey: tuple[str, ...]
+    markdown: bool
 
 
 def parts(store: Store, source: str, filters: FiltersConfig) -> Iterator[Part]:
@@ -99,7 +110,7 @@ def parts_of(store: Store, archive: Manifest, filters: FiltersConfig) -> Iterato
         yield Part(
             name=f"{source}/part-{stem}-{first:012d}",
             inputs=(Input(name=warc.name, sha256=warc.sha256, first=first, end=end),),
-            task=Range(source, filters.preset, filters.languages, filters.obey),
+            task=Range(source, filters.preset, filters.languages, filters.obey, filters.format == "markdown"),
         )
 
 
@@ -137,7 +148,8 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
     """Make one part's three tables."""
     (span,) = part.inputs
     task: Range = part.task
-    recognise, chosen = _judges(task.preset, task.languages)
+    chosen = _rules(task.preset, task.languages)
+    glance = partial(_glance, task.languages) if task.languages else None
     documents: list[Document] = []
     verdicts: list[Verdict] = []
     counts: Counter[str] = Counter()
@@ -147,16 +159,17 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
     with store.open(span.name) as file:
         for record in read(file, span.first, span.end, name=span.name):
             watch.at(record.offset)
-            if record.type == "conversion":
+            if record.type == "conversion" and record.mime != PLAIN:
                 dom = record
-            if record.type not in ENTERS or record.resource_type:
-                continue  # so are the parts of a rendered page: its DOM has them
+            if not enters(record):
+                counts[ASIDE] += record.type in ENTERS
+                continue
             record = seen(record, dom)  # noqa: PLW2901 - the same page, as its browser saw it
             dom = None
             if record.offset in watch.crashed:
                 found, verdict = None, _skipped(task.source, record, CRASHED)
             else:
-                found, verdict = _judged(record, task, recognise, chosen)
+                found, verdict = _judged(record, task, glance, chosen)
             verdicts.append(verdict)
             text_bytes = 0
             if found is not None:
@@ -185,6 +198,15 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
         for output, table in made.items()
     )
     return Made(counts=dict(counts), outputs=outputs)
+
+
+def enters(record: ArchivedRecord) -> bool:
+    """Whether a record is to be counted. The parts of a rendered page are not: its DOM has them."""
+    if record.type not in ENTERS or record.resource_type:
+        return False
+    if record.type == "conversion":
+        return record.mime == PLAIN
+    return record.type != "resource" or record.url.startswith(SCHEMES)
 
 
 def seen(page: ArchivedRecord, dom: ArchivedRecord | None) -> ArchivedRecord:
@@ -226,29 +248,39 @@ def tally(fate: str, *, documents: int, payload: int, text: int) -> dict[str, in
 
 
 @cache
-def _judges(preset: str, languages: tuple[str, ...]) -> tuple[Callable[[str], Language], tuple[Rule, ...]]:
-    return recogniser(), rules(preset, languages)
+def _rules(preset: str, languages: tuple[str, ...]) -> tuple[Rule, ...]:
+    return rules(preset, languages)
 
 
 def _judged(
     record: ArchivedRecord,
     task: Range,
-    recognise: Callable[[str], Language],
+    glance: Glance | None,
     chosen: tuple[Rule, ...],
 ) -> tuple[Document | None, Verdict]:
     if record.type == DROPPED and (remains := dropped(record.payload)) is not None:
         identity = document_id(task.source, record.ref)
         return None, Verdict(id=identity, keep=False, rule="archive", reason=remains.reason, measurements={})
-    found = Skip(reason=record.type) if record.type in PAGELESS else document(record, task.source)
+    found = (
+        Skip(reason=record.type, early=True)
+        if record.type in PAGELESS
+        else document(record, task.source, glance=glance, markdown=task.markdown)
+    )
     if isinstance(found, Skip):
-        return None, _skipped(task.source, record, found.reason)
-    language = recognise(found.text)
+        return None, _skipped(task.source, record, found.reason, early=found.early)
+    language = recognition()(found.text)
     found = dataclasses.replace(found, language=language.code)
     if (reason := rights_of(found).refusal(task.obey)) is not None:
         return found, Verdict(id=found.id, keep=False, rule=RIGHTS, reason=reason, measurements={})
     return found, judge(found, language, chosen)
 
 
-def _skipped(source: str, record: ArchivedRecord, reason: str) -> Verdict:
+def _glance(wanted: tuple[str, ...], html: str) -> str | None:
+    return "other_language" if is_foreign(glances(html), wanted) else None
+
+
+def _skipped(source: str, record: ArchivedRecord, reason: str, *, early: bool = False) -> Verdict:
     identity = document_id(source, record.ref)
-    return Verdict(id=identity, keep=False, rule="extract", reason=reason, measurements={})
+    return Verdict(
+        id=identity, keep=False, rule=EARLY if early else "extract", reason=reason, measurements={}
+    )

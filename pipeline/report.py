@@ -11,7 +11,7 @@ from core import InputError
 from pipeline import dedup
 from pipeline.export import tokenizer_of
 from pipeline.funnel import Funnel, Stage, Tokens, funnel
-from pipeline.process import ENTERS, rules_of
+from pipeline.process import ASIDE, EARLY, ENTERS, rules_of
 from pipeline.project import Project
 from storage.manifest import Manifest, manifests
 
@@ -38,7 +38,7 @@ def funnel_of(project: Project, names: Sequence[str], tokens: Tokens | None = No
             rule_order.extend(rule for rule in rules_of(manifest.recipe) if rule not in rule_order)
     removals = dedup.find(project.store, names, project.config.dedup)
     removed = _removed(removals) if removals is not None else []
-    seen = sum(count for key, count in fates.items() if key.endswith(".documents"))
+    seen = sum(count for key, count in fates.items() if key.endswith(".documents")) + fates[ASIDE]
     return funnel(names, fates, rule_order, removed, tokens or _tokens(project, removals), archived - seen)
 
 
@@ -55,6 +55,16 @@ def render(funnel: Funnel, console: Console) -> None:
         table.add_row(f"- {stage.name}", *_cells(stage, total), style="dim")
     table.add_row(funnel.kept.name, *_cells(funnel.kept, total), style="bold")
     console.print(table)
+    early = [stage for stage in funnel.stages if stage.name.startswith(f"{EARLY}/")]
+    if early:
+        records, payload = (
+            sum(stage.documents for stage in early),
+            sum(stage.payload_bytes for stage in early),
+        )
+        console.print(
+            f"before anything was extracted: {records:,} of {total:,} records, {_bytes(payload)} of {_bytes(funnel.payload_bytes)}",
+            style="dim",
+        )
     if any(stage.tokens is not None and stage.tokens_estimated for stage in funnel.stages):
         console.print(
             "~ tokens of what was not exported: text bytes at the exported documents' rate", style="dim"

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 
 from core import InputError
 from extract.charset import decode
-from extract.document import HTML
+from extract.mime import HTML, XHTML
 from pipeline.process import archive_outputs
 from pipeline.progress import Progress
 from storage import cdxj
@@ -36,7 +36,7 @@ from storage.wacz import Wacz, page
 PIECE = 1 << 20
 LARGEST_RECORD = 1 << 30
 """Bytes of a record that is compressed anew: it is held in memory."""
-PAGES = frozenset({*HTML, REVISIT_MIME})
+PAGES = frozenset({HTML, XHTML, REVISIT_MIME})
 """Types in an index of what may be a page: of a revisit only its head can tell."""
 OPEN_AT_MOST = 64
 """Index files merged at a time."""
@@ -190,7 +190,7 @@ def _page(store: Store, row: cdxj.Row) -> str:
         return ""
     with store.open(row.filename) as file:
         record = next(read(file, row.offset, row.offset + 1, name=row.filename, limit=LOOKED_AT))
-    if record.mime not in HTML:
+    if record.mime not in {HTML, XHTML}:
         return ""
     return page(row.url, _iso(row.timestamp), _title(record))
 

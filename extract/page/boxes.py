@@ -1,0 +1,401 @@
+"""`Page`: a page as two arrays, made while it is parsed; no tree is built.
+
+1. A `Block` is a run of text that begins and ends on a line of its own; blocks stand in the order of the page.
+2. A `Box` is an element that begins and ends on a line of its own; it has all blocks from `first` to before `last`. Boxes stand in the
+   order in which they begin, and each names the one around it.
+3. What nobody sees is left out: scripts, styles, controls, drawings, and elements that are hidden by an attribute.
+4. What a page says of itself is put aside for `extract.says`: <meta>s, links of a relation, titles, and scripts of JSON-LD.
+5. A formula is its TeX between dollars, where the page has that: of MathML, of MathJax, of an image that stands for it.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lxml import etree
+
+from extract.page.signs import NEVER_DISBELIEVED, signs
+
+INLINE = frozenset((
+    "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd",
+    "label", "mark", "q", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt", "u",
+    "var", "wbr", "nobr",
+))  # fmt: skip
+UNSEEN = frozenset((
+    "applet", "area", "audio", "base", "basefont", "canvas", "figcaption", "frame", "frameset", "map", "marquee",
+    "noscript", "option", "param", "rp", "source", "style", "svg", "template", "track",
+))  # fmt: skip
+CONTROLS = frozenset(("input", "textarea", "select", "button"))
+PLAYERS = frozenset(("iframe", "object", "embed", "video"))
+UNLIKELY_TAGS = frozenset(("nav", "footer", "aside"))
+UNLIKELY_ROLES = frozenset(
+    (
+        "menu",
+        "menubar",
+        "complementary",
+        "navigation",
+        "alert",
+        "alertdialog",
+        "dialog",
+        "banner",
+        "contentinfo",
+    )
+)
+NEVER_UNLIKELY = frozenset(("body", "html", "article", "main", "blockquote"))
+NEW_LINE = "\v"
+"""Stands for a break of lines that the page asks for, among the white space that means nothing."""
+TEX = ("application/x-tex", "TeX", "LaTeX")
+JSON_LD = "application/ld+json"
+
+DEEPEST = 255
+"""Boxes around a box; what lies deeper belongs to the innermost of them."""
+
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_COMMAS = re.compile("[\u060c\ufe50\ufe10\ufe11\u2e41\u2e34\u2e32\uff0c\u3001]")
+_FORMULA = re.compile(r"\b(?:mwe-math|latex|tex|math)", re.IGNORECASE)
+_DISPLAY = re.compile(r"^\{\\(?:displaystyle|textstyle)\s*(.*)\}$", re.DOTALL)
+
+
+class Block:
+    """A run of text."""
+
+    __slots__ = ("box", "commas", "length", "link", "tag", "text")
+
+    def __init__(self, box: "Box", text: str, link: int) -> None:
+        self.box = box
+        """The innermost box around it."""
+        self.tag = box.tag
+        self.text = text
+        """White space collapsed, lines that the page breaks kept; as it stands in a <pre>."""
+        self.length = len(text)
+        self.link = min(link, self.length)
+        """Characters of it that are links."""
+        self.commas = text.count(",") + (0 if text.isascii() else len(_COMMAS.findall(text)))
+
+    def __repr__(self) -> str:
+        return f"<{self.tag} {self.text!r}>"
+
+
+class Box:
+    """An element that stands on lines of its own."""
+
+    __slots__ = (
+        "children", "comments", "controls", "depth", "first", "images", "last", "number", "parent", "players", "sure", "tag", "unlikely", "weight",
+    )  # fmt: skip
+
+    def __init__(self, number: int, tag: str, parent: "Box | None", first: int) -> None:
+        self.number = number
+        self.tag = tag
+        self.parent = parent
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.first = first
+        self.last = first
+        self.children: list[Box] = []
+        self.controls = self.images = self.players = 0
+        """Of its own, not those of its children."""
+        self.weight = 0
+        self.unlikely = 0.0
+        self.comments = self.sure = False
+        """See `extract.page.signs`."""
+
+    def __repr__(self) -> str:
+        return f"<box {self.number}: {self.tag}, blocks {self.first} to {self.last}>"
+
+
+class Said(NamedTuple):
+    """An element that says something of the page."""
+
+    tag: str
+    """`html`, `meta`, `link`, `a`, `title`, `time`, or `script` of JSON-LD."""
+    attributes: Mapping[str, str]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page that was read."""
+
+    boxes: list[Box]
+    blocks: list[Block]
+    said: list[Said]
+    """Elements that say something of the page, in their order."""
+    elements: int
+    """How many it has."""
+
+
+class Reader:
+    """What the parser tells of a page, element by element (lxml's target interface). Used for one page."""
+
+    def __init__(self) -> None:
+        outermost = Box(0, "", None, 0)
+        self.boxes = [outermost]
+        self.blocks: list[Block] = []
+        self.said: list[Said] = []
+        self.elements = 0
+        self._box = outermost
+        self._pieces: list[str] = []
+        self._linked = self._links = 0
+        """Characters of links since the block began; links that are open."""
+        self._verbatim = 0
+        self._silent = 0
+        """Open elements from the outermost on that is not seen; 0 where all are."""
+        self._heard: list[str] | None = None
+        """What is listened to all the same."""
+        self._told: Callable[[str], None] = self._is_nothing
+        """What becomes of it."""
+        self._ends: list[Callable[[], None] | None] = []
+        """Of the open elements, what is to be done when they end."""
+        self._starts: dict[str, Callable[[str, Mapping[str, str]], None]] = {
+            **dict.fromkeys(INLINE, self._inline),
+            **dict.fromkeys(UNSEEN, self._unseen),
+            **dict.fromkeys(CONTROLS, self._control),
+            **dict.fromkeys(PLAYERS, self._player),
+            "a": self._link, "br": self._break, "head": self._head, "hr": self._rule, "html": self._html, "img": self._image,
+            "link": self._fact, "math": self._math, "meta": self._fact, "pre": self._pre, "script": self._script, "time": self._time,
+            "title": self._title,
+        }  # fmt: skip
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """An element begins."""
+        self.elements += 1
+        if self._silent:
+            self._silent += 1
+            if self._heard is not None and tag == "annotation" and attributes.get("encoding") in TEX:
+                self._heard.clear()
+                self._told = self._is_tex
+            return
+        self._starts.get(tag, self._block)(tag, attributes)
+
+    def end(self, tag: str) -> None:
+        """It ends."""
+        if self._silent:
+            self._silent -= 1
+            if self._heard is not None and (not self._silent or tag == "annotation"):
+                heard, self._heard = "".join(self._heard), None
+                self._told(heard)
+            return
+        end = self._ends.pop()
+        if end is not None:
+            end()
+
+    def data(self, text: str) -> None:
+        """Text, or a piece of it."""
+        if self._silent:
+            if self._heard is not None:
+                self._heard.append(text)
+            return
+        self._pieces.append(text)
+        if self._links:
+            self._linked += len(text.strip())
+
+    def close(self) -> None:
+        """Of an interface; there is nothing to do."""
+
+    def page(self) -> Page:
+        """What was read, once the parser is done."""
+        self._flush()
+        self.boxes[0].last = len(self.blocks)
+        return Page(boxes=self.boxes, blocks=self.blocks, said=self.said, elements=self.elements)
+
+    def _flush(self) -> None:
+        pieces = self._pieces
+        if pieces:
+            text = "".join(pieces)
+            pieces.clear()
+            if self._verbatim:
+                text = text.replace(NEW_LINE, "\n").rstrip().strip("\n")
+            elif NEW_LINE in text:
+                text = "\n".join(filter(None, (" ".join(line.split()) for line in text.split(NEW_LINE))))
+            else:
+                text = " ".join(text.split())
+            if text:
+                # Links in code lead to what it names, and not away from it.
+                self.blocks.append(Block(self._box, text, 0 if self._verbatim else self._linked))
+        self._linked = 0
+
+    def _block(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """A box begins; within a <pre>, a line."""
+        if attributes and _is_hidden(attributes):
+            self._silent = 1
+            return
+        if self._verbatim:
+            if self._pieces and not self._pieces[-1].endswith("\n"):
+                self._pieces.append("\n")
+            self._ends.append(None)
+            return
+        if self._pieces:
+            self._flush()
+        around = self._box
+        if around.depth == DEEPEST:
+            self._ends.append(self._flush)
+            return
+        self._box = box = Box(len(self.boxes), tag, around, len(self.blocks))
+        self.boxes.append(box)
+        around.children.append(box)
+        self._ends.append(self._block_ends)
+        if attributes:
+            _name(box, attributes)
+        if tag in UNLIKELY_TAGS:
+            box.unlikely = NEVER_DISBELIEVED
+
+    def _block_ends(self) -> None:
+        if self._pieces:
+            self._flush()
+        box = self._box
+        box.last = len(self.blocks)
+        if box.parent is not None:
+            self._box = box.parent
+
+    def _html(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self.said.append(Said(tag, dict(attributes)))
+        self._block(tag, {})
+
+    def _head(self, _tag: str, _attributes: Mapping[str, str]) -> None:
+        self._ends.append(None)
+
+    def _pre(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._block(tag, attributes)
+        if not self._silent:
+            self._ends[-1] = self._pre_ends if not self._verbatim else self._inner_pre_ends
+            self._verbatim += 1
+
+    def _pre_ends(self) -> None:
+        self._block_ends()
+        self._verbatim = 0
+
+    def _inner_pre_ends(self) -> None:
+        self._verbatim -= 1
+
+    def _inline(self, _tag: str, attributes: Mapping[str, str]) -> None:
+        if attributes and _is_hidden(attributes):
+            self._silent = 1
+        else:
+            self._ends.append(None)
+
+    def _time(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if "datetime" in attributes and (
+            "pubdate" in attributes or attributes.get("itemprop") == "datePublished"
+        ):
+            self.said.append(Said(tag, dict(attributes)))
+        self._inline(tag, attributes)
+
+    def _link(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if _is_hidden(attributes):
+            self._silent = 1
+        elif "href" in attributes:
+            if "rel" in attributes:
+                self.said.append(Said(tag, dict(attributes)))
+            self._links += 1
+            self._ends.append(self._link_ends)
+        else:
+            self._ends.append(None)
+
+    def _link_ends(self) -> None:
+        self._links -= 1
+
+    def _break(self, _tag: str, _attributes: Mapping[str, str]) -> None:
+        """A second one behind another begins a new block."""
+        self._ends.append(None)
+        pieces = self._pieces
+        behind_another = pieces and (
+            pieces[-1] == NEW_LINE or (len(pieces) > 1 and pieces[-2] == NEW_LINE and pieces[-1].isspace())
+        )
+        if behind_another and not self._verbatim:
+            self._flush()
+        else:
+            pieces.append(NEW_LINE)
+
+    def _rule(self, _tag: str, _attributes: Mapping[str, str]) -> None:
+        self._ends.append(None)
+        if not self._verbatim:
+            self._flush()
+
+    def _image(self, _tag: str, attributes: Mapping[str, str]) -> None:
+        self._ends.append(None)
+        self._box.images += 1
+        if "alt" in attributes and "class" in attributes and _FORMULA.search(attributes["class"]):
+            self._is_tex(attributes["alt"])
+
+    def _fact(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._ends.append(None)
+        self.said.append(Said(tag, dict(attributes)))
+
+    def _unseen(self, _tag: str, _attributes: Mapping[str, str]) -> None:
+        self._silent = 1
+
+    def _control(self, _tag: str, _attributes: Mapping[str, str]) -> None:
+        self._box.controls += 1
+        self._silent = 1
+
+    def _player(self, _tag: str, _attributes: Mapping[str, str]) -> None:
+        self._box.players += 1
+        self._silent = 1
+
+    def _math(self, _tag: str, attributes: Mapping[str, str]) -> None:
+        self._silent = 1
+        if "alttext" in attributes:
+            self._is_tex(attributes["alttext"])
+        else:
+            self._listen(self._is_formula)
+
+    def _script(self, _tag: str, attributes: Mapping[str, str]) -> None:
+        self._silent = 1
+        type_ = attributes.get("type", "")
+        if type_ == JSON_LD:
+            self._listen(self._is_json)
+        elif type_.startswith("math/tex"):
+            self._listen(self._is_tex)
+
+    def _title(self, _tag: str, _attributes: Mapping[str, str]) -> None:
+        self._silent = 1
+        self._listen(self._is_title)
+
+    def _listen(self, told: Callable[[str], None]) -> None:
+        self._heard, self._told = [], told
+
+    def _is_title(self, text: str) -> None:
+        self.said.append(Said("title", {}, text))
+
+    def _is_json(self, text: str) -> None:
+        self.said.append(Said("script", {}, text))
+
+    def _is_tex(self, text: str) -> None:
+        tex = _DISPLAY.sub(r"\1", text.strip()).strip()
+        if tex:
+            self._pieces.append(f" ${tex}$ " if not tex.startswith("$") else f" {tex} ")
+
+    def _is_formula(self, text: str) -> None:
+        """Of MathML without TeX: its signs, one after another."""
+        self._pieces.append("".join(text.split()))
+
+    def _is_nothing(self, _text: str) -> None:
+        pass
+
+
+def _name(box: Box, attributes: Mapping[str, str]) -> None:
+    class_, id_ = attributes.get("class"), attributes.get("id")
+    if class_ or id_:
+        box.weight, unlikely, comments, box.sure = signs(class_ or "", id_ or "")
+        if box.tag not in NEVER_UNLIKELY:
+            box.unlikely, box.comments = unlikely, comments
+    if "role" in attributes and attributes["role"] in UNLIKELY_ROLES:
+        box.unlikely = NEVER_DISBELIEVED
+
+
+def _is_hidden(attributes: Mapping[str, str]) -> bool:
+    return (
+        ("style" in attributes and _HIDDEN.search(attributes["style"]) is not None)
+        or "hidden" in attributes
+        or ("aria-hidden" in attributes and attributes["aria-hidden"] == "true")
+    )
+
+
+def read(html: bytes) -> Page | None:
+    """The page in some UTF-8; None where the parser finds nothing in it."""
+    reader = Reader()
+    try:
+        etree.fromstring(html, etree.HTMLParser(encoding="utf-8", target=reader))
+    except etree.ParseError:
+        return None
+    return reader.page()

@@ -1,0 +1,170 @@
+"""Which blocks of a page are its content. Pure.
+
+The best box of the page (`scores`) is content, and so are those beside it that are like it, and what else on the page reads like text where the best
+box has not nearly all of it; menus, forms and lists of links within them are not. What lines say comes last (`trim`).
+A page that gives too little is looked at again with fewer of its boxes ruled out.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from extract.page import cues, trim
+from extract.page.boxes import Block, Box, Page
+from extract.page.headline import AHEAD, headline
+from extract.page.kind import Kind
+from extract.page.scores import Scores, around, ruled_out
+
+ENOUGH = 250
+"""Characters of content with which a look is believed."""
+TOO_LITTLE = 100
+"""Characters below which the page is taken as it is."""
+LOOKS = ((True, True, True), (False, True, True), (False, False, True), (False, False, False))
+"""Whether unlikely boxes are ruled out, whether names count, and whether the best box is cleaned, look by look."""
+LONG, FAIR = 80, 40
+"""Characters of a block that reads like text, and of one that does if it ends as a sentence."""
+MOST_LINKED = 0.33
+"""Share of such a block that may be links."""
+CLEANED = frozenset(("form", "fieldset", "table", "ul", "ol", "div", "section", "dl", "header"))
+"""Boxes that may be clutter within content."""
+WIDE = 0.9
+"""Share of the page's text beside links that a box must have where the page is taken whole."""
+PARTIAL = 0.3
+"""Share of it below which the best box cannot be what a page is about that nobody calls an article."""
+NEARLY_ALL, WITH_HEADLINE = 0.85, 0.3
+"""Share of what reads like text with which nothing else is looked for; and where the headline stands right before the best box."""
+SURE_OF_ITSELF = 300
+"""Characters that such a box must have."""
+GAIN, PURE, LEAST = 0.1, 0.75, 0.1
+"""What else is there must be so much of the best box; boxes taken from it must read like text so far, and be so large beside it."""
+
+
+def choose(page: Page, title: str, kind: Kind) -> list[Block]:
+    """The blocks of the content, in their order; all of the page where it gives next to nothing.
+
+    Of a discussion what others say is content; that, references and products are taken whole, not only where they read like an article.
+    """
+    gone = ruled_out(
+        page.boxes,
+        lambda box: kind != "discussion" and box.comments and box.last - box.first < len(page.blocks),
+    )
+    good = [block.length if _is_text(block) else 0 for block in page.blocks]
+    best: list[Block] = []
+    for strict, weighed, cleaned in LOOKS:
+        out = _unlikely(page, good, gone) if strict else gone
+        scores = Scores(page, good, out, weighed=weighed)
+        found = _content(scores, title, kind, gone, cleaned=cleaned)
+        size = _size(found)
+        if size >= ENOUGH:
+            return found
+        if size > _size(best):
+            best = found
+    return best if _size(best) >= TOO_LITTLE else page.blocks
+
+
+def _size(blocks: Sequence[Block]) -> int:
+    """Characters of them as lines."""
+    return sum(block.length + 1 for block in blocks)
+
+
+def _is_text(block: Block) -> bool:
+    """Whether it reads like text."""
+    return (
+        (block.length >= LONG or (block.length >= FAIR and cues.is_sentence(block.text)))
+        and block.link < MOST_LINKED * block.length
+        and not cues.is_junk(block.text)
+    )
+
+
+def _unlikely(page: Page, good: Sequence[int], gone: Sequence[bool]) -> list[bool]:
+    """The boxes that are gone, and those whose names say that they are no content, unless they have too much of the text for that."""
+    sums = [0]
+    for block, size in zip(page.blocks, good, strict=True):
+        sums.append(sums[-1] + (0 if gone[block.box.number] else size))
+    return ruled_out(
+        page.boxes, lambda box: gone[box.number] or sums[box.last] - sums[box.first] < box.unlikely * sums[-1]
+    )
+
+
+def _content(scores: Scores, title: str, kind: Kind, gone: Sequence[bool], *, cleaned: bool) -> list[Block]:
+    top = scores.best()
+    if top is None:
+        return []
+    whole = kind not in {"article", "page"}
+    if whole or (kind == "page" and _plain(scores, top) < PARTIAL * _plain(scores, scores.page.boxes[0])):
+        top = _widened(scores, top)
+    blocks = scores.page.blocks
+    taken = [False] * len(blocks)
+    for box in (*_elsewhere(scores, top, title), *_siblings(scores, top)):
+        taken[box.first : box.last] = scores.live[box.first : box.last]
+    if cleaned:
+        for box in scores.page.boxes:
+            if box.tag in CLEANED and _is_clutter(scores, box, top, whole=whole):
+                taken[box.first : box.last] = [False] * (box.last - box.first)
+    trim.end(blocks, taken, top.last)
+    trim.lead(blocks, taken, title, gone)
+    return [block for block, each in zip(blocks, taken, strict=True) if each]
+
+
+def _plain(scores: Scores, box: Box) -> int:
+    """Characters beside links."""
+    return scores.text[box.number] - scores.link[box.number]
+
+
+def _widened(scores: Scores, top: Box) -> Box:
+    """The innermost box around the best one that has nearly all of the page's text beside links."""
+    outermost = scores.page.boxes[0]
+    enough = WIDE * _plain(scores, outermost)
+    return next((box for box in (top, *around(top)) if _plain(scores, box) >= enough), outermost)
+
+
+def _elsewhere(scores: Scores, top: Box, title: str) -> Iterator[Box]:
+    """Boxes beside those around the best one that hold text as well."""
+    first = next((number for number in range(top.first, top.last) if scores.live[number]), top.first)
+    head = headline(title, scores.page.blocks, first)
+    size = scores.good(top)
+    begins_here = head is not None and abs(first - head) < AHEAD and size > SURE_OF_ITSELF
+    if size >= (WITH_HEADLINE if begins_here else NEARLY_ALL) * scores.all_good:
+        return
+    inner = top
+    for box in around(top):
+        if scores.good(box) - scores.good(inner) > GAIN * size:
+            for each in box.children:
+                good = scores.good(each)
+                if each is not inner and good and good >= max(PURE * scores.text[each.number], LEAST * size):
+                    yield each
+        inner = box
+
+
+def _siblings(scores: Scores, top: Box) -> Iterator[Box]:
+    """The best box, and those in the same box that have a fifth of its score, or are paragraphs of text."""
+    least = max(10, scores.score(top) * 0.2)
+    for box in top.parent.children if top.parent is not None else [top]:
+        text, density = scores.text[box.number], scores.density(box)
+        if (
+            box is top
+            or (scores.is_scored(box) and scores.score(box) >= least)
+            or (box.tag == "p" and (density < 0.25 if text > LONG else text > 0 and not density))
+        ):
+            yield box
+
+
+def _is_clutter(scores: Scores, box: Box, top: Box, *, whole: bool) -> bool:
+    """Whether a box within what was chosen is none of it: menus, forms, lists of links."""
+    if box is top or (box.first <= top.first and box.last >= top.last) or box.first == box.last:
+        return False
+    number = box.number
+    weight = box.weight if scores.weighed else 0
+    text = scores.text[number]
+    if weight < 0 and (box.sure or scores.good(box) < max(PURE * text, LEAST * scores.good(top))):
+        return True
+    if scores.commas[number] >= 10:
+        return False
+    density = scores.density(box)
+    if box.controls > scores.paragraphs[number] / 3:
+        return True
+    if box.tag in {"ul", "ol"}:
+        return density > 0.5
+    return (
+        scores.items[number] - 100 > scores.paragraphs[number]
+        or (box.tag != "table" and text < 25 and box.images != 1)
+        or density > (0.5 if whole or box.tag == "table" or weight >= 25 else 0.2)
+    )

@@ -1,0 +1,42 @@
+"""The headline of a page: the line that says what its <title> says. Pure."""
+
+import re
+from collections.abc import Sequence
+
+from extract.page.boxes import Block
+
+LONGEST = 250
+"""Characters of a headline."""
+AHEAD = 12
+"""Blocks behind the begin of the content in which it is looked for."""
+SHARE = 0.8
+"""Of the words of a line that are words of the title as well."""
+COVERED = 0.3
+"""Of the words of the title that a line has, if it is no <h1>."""
+_WORD = re.compile(r"\w+")
+_BONUS = {"h1": 0.5, "h2": 0.35, "h3": 0.35}
+
+
+def headline(title: str, blocks: Sequence[Block], first: int) -> int | None:
+    """Number of the block that is it, where the content begins with block `first`."""
+    wanted = set(_WORD.findall(title.lower()))
+    if not wanted:
+        return None
+    best, best_score = None, 0.0
+    for number, block in enumerate(blocks[: first + AHEAD + 1]):
+        if block.length > LONGEST:
+            continue
+        words = set(_WORD.findall(block.text.lower()))
+        heading = block.tag in {"h1", "h2", "h3", "h4", "h5", "h6"}
+        if not words or (not heading and len(words) < 3):
+            continue
+        common = len(words & wanted)
+        covered = common / len(wanted)
+        if common < SHARE * len(words) or (covered < COVERED and block.tag != "h1"):
+            continue
+        score = covered + _BONUS.get(block.tag, 0) - (0.3 if number > first else 0)
+        if 2 * block.link > block.length:
+            score -= 0.1
+        if score > best_score or (score == best_score and number <= first):
+            best, best_score = number, score
+    return best

@@ -1,0 +1,71 @@
+"""`Kind`: what sort of page it is, by what it says of itself and by its address. Pure.
+
+What was made with a documentation tool is a reference, what runs on a forum's software a discussion; what schema.org and Open Graph call it counts
+before its address. One that says nothing is a `page`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+Kind = Literal["article", "discussion", "reference", "product", "page"]
+
+_GENERATORS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    (
+        "reference",
+        re.compile(
+            r"sphinx|mkdocs|docusaurus|doxygen|javadoc|gitbook|docbook|rustdoc|vitepress|vuepress|antora|asciidoctor|mdbook|jsdoc|yard|pdoc"
+            r"|starlight|read ?the ?docs|jekyll-docs|hugo book|texinfo|makeinfo|mediawiki|dokuwiki|man2html|lazydoc|fpdoc|pasdoc|epydoc|haddock",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "discussion",
+        re.compile(
+            r"vbulletin|phpbb|discourse|xenforo|mybb|simple machines|smf|invision|ip\.board|flarum|vanilla|nodebb|bbpress|fluxbb|punbb|question2answer",
+            re.IGNORECASE,
+        ),
+    ),
+)
+_TYPES: Mapping[str, Kind] = {
+    **dict.fromkeys(
+        ("article", "newsarticle", "blogposting", "report", "reportagenewsarticle", "analysisnewsarticle", "opinionnewsarticle",
+         "scholarlyarticle", "recipe", "liveblogposting"),
+        "article",
+    ),
+    **dict.fromkeys(("discussionforumposting", "qapage", "question"), "discussion"),
+    **dict.fromkeys(("techarticle", "apireference", "softwaresourcecode", "definedterm"), "reference"),
+    **dict.fromkeys(("product", "productgroup", "individualproduct", "vehicle", "hotel", "apartment"), "product"),
+}  # fmt: skip
+_OPEN_GRAPH: Mapping[str, Kind] = {"article": "article", "product": "product", "og:product": "product"}
+_PATHS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    (
+        "discussion",
+        re.compile(
+            r"/(?:forums?|threads?|board|viewtopic|showthread|discussions?|questions)(?:[/.?]|\.php)|/t/[^/]+/\d+",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "reference",
+        re.compile(
+            r"/(?:docs?|documentation|api|reference|manual|wiki|javadoc|apidocs?|man)/", re.IGNORECASE
+        ),
+    ),
+)
+
+
+def kind(meta: Mapping[str, str], linked: Iterable[Mapping[str, Any]], url: str) -> Kind:
+    """Of a page with these <meta>s (by name, in lower case) and nodes of JSON-LD."""
+    generator = meta.get("generator", "")
+    for of, pattern in _GENERATORS:
+        if pattern.search(generator):
+            return of
+    for node in linked:
+        types = node.get("@type")
+        for name in types if isinstance(types, list) else [types]:
+            if isinstance(name, str) and (found := _TYPES.get(name.lower())):
+                return found
+    if found := _OPEN_GRAPH.get(meta.get("og:type", "").lower()):
+        return found
+    return next((of for of, pattern in _PATHS if pattern.search(url)), "page")

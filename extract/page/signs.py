@@ -1,0 +1,90 @@
+"""`Signs`: what an element's class and id say of its contents. Pure.
+
+Nobody is obliged to name anything in any way; but templates are written by people, and the same words are met on most of them.
+Weights and the first two lists of words follow what is known of such names since Arc90's Readability (2009) and its successors.
+"""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+LONGEST = 400
+"""Characters of a class or an id that are looked at."""
+
+_UNLIKELY = re.compile(
+    r"-ad-|ai2html|banner|breadcrumb|combx|comment|community|cover-wrap|disqus|extra|footer|gdpr|header|legends|menu|related|remark"
+    r"|replies|rss|shoutbox|sidebar|skyscraper|social|sponsor|supplemental|ad-break|agegate|pagination|pager|popup|yom-remote"
+    r"|tweet|twitter"
+)
+_MAYBE = re.compile(r"and|article|body|column|content|main|mathjax|shadow")
+_POSITIVE = re.compile(r"article|body|content|entry|hentry|h-entry|main|page|pagination|post|text|blog|story")
+_NEGATIVE = re.compile(
+    r"-ad-|hidden|^hid$|banner|combx|comment|com-|contact|foot|gdpr|masthead|media|meta|outbrain|promo|related"
+    r"|scroll|share|shoutbox|sidebar|skyscraper|sponsor|shopping|tags|widget"
+)
+_COMMENTS = re.compile(
+    r"(?:^|[\s_-])(?:comments?|commentlist|commentarea|commentsblock"
+    r"|comment[_-]?(?:list|area|section|thread|container|content|wrap|block|box|body|s)\w*|respond|disqus\w*|dsq-\w+|replies"
+    r"|trackbacks?|pingbacks?|livefyre\w*|echo-\w+|js-kit\w*|idc-\w+|intensedebate\w*|usercomments|readercomments|fb-comments"
+    r"|commentary-list)(?:$|[\s_-])|[\s_-]comments?$"
+)
+_CAPTION = re.compile(
+    r"caption|photo-?credit|img-?credit|image-?credit|photo-?meta|image-?(?:meta|info|text)|byline-img"
+)
+_SURELY = re.compile(
+    r"side-?bar|related|foot|menu|widget|promo|sponsor|author|profile|about|bio|slide|gallery|lightbox|legend|banner|tags|meta|contact"
+    r"|share|social|popup|modal|cookie|gdpr|newsletter|signup|subscri"
+)
+_VOICES = re.compile(r"comment|disqus|repl|respon|discuss|remark|combx|shoutbox|feedback|trackback|pingback")
+_NEUTRAL = re.compile(
+    r"elementor|(?:has|with|without|no|show|hide)[-_]?(?:side-?bar|skyscraper|banner|header|footer|menu|ads?)"
+)
+"""Names of page builders, and of what a layout has or has not."""
+_BITS = (1, 2, 4, 8, 16, 32, 64, 128)
+_IS_UNLIKELY, _IS_MAYBE, _IS_POSITIVE, _IS_NEGATIVE, _IS_COMMENTS, _IS_CAPTION, _IS_SURE, _IS_VOICES = _BITS
+_PATTERNS = tuple(
+    zip(_BITS, (_UNLIKELY, _MAYBE, _POSITIVE, _NEGATIVE, _COMMENTS, _CAPTION, _SURELY, _VOICES), strict=True)
+)
+NEVER_DISBELIEVED = 2.0
+DOUBTFUL, LIKELY = 0.3, 0.8
+
+
+class Signs(NamedTuple):
+    """What the two names of an element come to."""
+
+    weight: int
+    """Above 0 where they are of content, below where of its surroundings."""
+    unlikely: float
+    """Where they are of what stands around content, the share of the page's text with which they are not believed; else 0."""
+    comments: bool
+    """They are of readers' comments."""
+    sure: bool
+    """They are of a part that is hardly ever content, whatever is in it."""
+
+
+@lru_cache(maxsize=1 << 14)
+def signs(class_: str, id_: str) -> Signs:
+    """What a class and an id say."""
+    weight, every = 0, 0
+    for attribute in (class_, id_):
+        found = 0
+        for number, name in enumerate(attribute[:LONGEST].lower().split()):
+            found |= _name(name, number == 0)
+        weight += 25 * (found & _IS_POSITIVE > 0) - 25 * (found & _IS_NEGATIVE > 0)
+        every |= found
+    sure = every & (_IS_SURE | _IS_VOICES) > 0
+    unlikely = 0.0
+    if every & _IS_CAPTION or (every & _IS_UNLIKELY and not every & _IS_MAYBE):
+        unlikely = NEVER_DISBELIEVED if every & _IS_VOICES else LIKELY if sure else DOUBTFUL
+    return Signs(weight, unlikely, every & _IS_COMMENTS > 0, sure)
+
+
+@lru_cache(maxsize=1 << 15)
+def _name(name: str, first: bool) -> int:
+    """What one name says, as bits: there are far fewer names than sets of them."""
+    if _NEUTRAL.match(name):
+        return 0
+    found = sum(bit for bit, pattern in _PATTERNS if pattern.search(name))
+    if first and name.startswith("comment") and not name.startswith("commentary"):
+        found |= _IS_COMMENTS
+    return found
