@@ -118,6 +118,12 @@ def test_wat_and_wet_files_come_in_beside_the_pages(store, theirs, kind, record_
     assert not verify_storage(store, LineProgress()).damage
 
 
+def test_texts_of_wet_files_become_documents(store, theirs, tree, crew):
+    brought(store, theirs.base, f"{ADDRESS}/wet", files=1)
+    documents = processed(store, crew)
+    assert "The ferry to the island" in documents["https://example.org/000"]["text"]
+
+
 def test_a_local_list_of_paths_names_the_files(store, theirs, tmp_path):
     listed = gzip.decompress((theirs.root / f"crawl-data/{CRAWL}/warc.paths.gz").read_bytes()).split(b"\n")
     (tmp_path / "some.paths.gz").write_bytes(gzip.compress(listed[1] + b"\n"))
