@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import json
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -462,12 +463,21 @@ def error(code: str) -> bytes:
     return f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>Please reduce your request rate.</Message></Error>'.encode()
 
 
+class Quiet(ThreadingHTTPServer):
+    """Says nothing of those who went away before the end."""
+
+    daemon_threads = True
+
+    def handle_error(self, request, client_address) -> None:
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 @contextmanager
 def serving(root: Path) -> Iterator[Server]:
     state = Server(root)
     handler = type("Bound", (Handler,), {"state": state})
-    with ThreadingHTTPServer((HOST, 0), handler) as server:
-        server.daemon_threads = True
+    with Quiet((HOST, 0), handler) as server:
         state.port = server.server_address[1]
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 class Window:
     """Its width now, and its bounds. Times in milliseconds of one clock."""
 
-    width: float = 8.0
-    most: float = 32.0
+    width: float = 4.0
+    most: float = 16.0
     least: float = 1.0
     cut_ms: int = -1
     """When it was last halved."""
