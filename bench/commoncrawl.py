@@ -20,9 +20,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from pipeline import commoncrawl
-from pipeline.commoncrawl import Wanted
 from pipeline.config import parse
 from pipeline.progress import LineProgress
+from pipeline.wanted import Wanted
 from storage.files import Files
 from tests.commoncrawl import CRAWL, Page, article, make, serving
 

@@ -7,13 +7,14 @@ from typing import Any
 import typer
 
 from pipeline import commoncrawl
-from pipeline.commoncrawl import Selected, Wanted
+from pipeline.commoncrawl import Selected
 from pipeline.given import given
 from pipeline.ingest import Brought, Ingested, Ways, ingest
 from pipeline.progress import stderr_progress
 from pipeline.project import Project
 from pipeline.said import counted
 from pipeline.terminal import say
+from pipeline.wanted import Wanted
 from storage.store import Store
 
 

@@ -309,9 +309,9 @@ def ingest(
       thresher ingest docs commoncrawl:CC-MAIN-2024-22 --domain example.org --language eng
     """
     from pipeline.brought import run_commoncrawl, run_ingest
-    from pipeline.commoncrawl import Wanted, is_meant
     from pipeline.ingest import Ways
     from pipeline.project import Project
+    from pipeline.wanted import Wanted, is_meant
     from storage.inputs.columns import Columns
 
     wanted = Wanted(

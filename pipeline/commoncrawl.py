@@ -15,23 +15,21 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 from urllib.parse import urlsplit
 
 from core import Conflict, InputError
 from crawler.identity import user_agent
-from frontier import NotAUrl, canonical
 from pipeline.config import Config
 from pipeline.given import Given
 from pipeline.ingest import Brought, Ingested, ingest
 from pipeline.progress import Progress
+from pipeline.wanted import IndexName, Wanted, files_of, selection_of
 from storage import cdxj
-from storage.commoncrawl import columnar, paths, taken, zipnum
+from storage.commoncrawl import columnar, taken, zipnum
 from storage.commoncrawl.batch import ROWS, Hauled, batches, haul, identity
 from storage.commoncrawl.client import Client, pieces
-from storage.commoncrawl.layout import SCHEME, address, paths_list
 from storage.commoncrawl.row import Row
-from storage.commoncrawl.selection import FETCHED, Selection
+from storage.commoncrawl.selection import Selection
 from storage.commoncrawl.source import Source
 from storage.commoncrawl.web import Web
 from storage.inputs.volumes import PASSED_OVER, passed_over
@@ -44,29 +42,6 @@ SELECTION_NAME = "selection"
 SELECTION = f"{SELECTION_NAME}@1"
 SHOWN = 16
 """Digits of a fingerprint that name a part."""
-IndexName = Literal["cdx", "columnar"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What of a crawl is to come in, as a user says it: whole files, or, where any but the first two is given, single records."""
-
-    files: int | None = None
-    """The first so many."""
-    segments: frozenset[str] = frozenset()
-    domains: tuple[str, ...] = ()
-    prefixes: tuple[str, ...] = ()
-    mimes: tuple[str, ...] = ()
-    statuses: tuple[int, ...] = ()
-    languages: tuple[str, ...] = ()
-    limit: int | None = None
-    index: IndexName = "cdx"
-
-    @property
-    def is_selective(self) -> bool:
-        """Whether single records are wanted."""
-        narrowed = self.mimes or self.statuses or self.languages or self.limit
-        return bool(self.domains or self.prefixes or narrowed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +69,6 @@ class Selected:
         )
 
 
-def is_meant(argument: str) -> bool:
-    """Whether an argument of the command names something of Common Crawl's."""
-    return argument.startswith(SCHEME) or argument.endswith(paths.SUFFIXES)
-
-
 @contextmanager
 def opened(config: Config) -> Iterator[Client]:
     """The way to Common Crawl that the configuration names, for the time of the context."""
@@ -123,7 +93,7 @@ def bring_all(
     Raises `InputError` for what cannot be meant, before anything is brought in; `Unavailable` where Common Crawl does not answer for
     long. What was sealed before stays.
     """
-    files = [path for argument in arguments for path in _chosen(client, argument, wanted)]
+    files = [path for argument in arguments for path in files_of(client, argument, wanted)]
     there = {str(manifest.recipe.get("ingested")) for manifest in manifests(store, STEP_NAME, source)}
     new = [path for path in dict.fromkeys(files) if path not in there]
 
@@ -151,8 +121,8 @@ def select_all(
 ) -> Selected:
     """Bring in single records of one or more crawls. Raises as `bring_all` does."""
     found = Selected()
-    for selection in [_selection(argument, wanted) for argument in arguments]:
-        found += select(store, source, client, selection, wanted.index, progress)
+    for each in [selection_of(argument, wanted) for argument in arguments]:
+        found += select(store, source, client, each, wanted.index, progress)
     return found
 
 
@@ -278,58 +248,6 @@ def _fetched(client: Client, path: str) -> Iterator[Path]:
         if (came := local.stat().st_size) != told.size:
             raise InputError(f"ingest {path}: {came} bytes came of {told.size}; run the command again")
         yield local
-
-
-def _chosen(client: Client, argument: str, wanted: Wanted) -> tuple[str, ...]:
-    """The paths of the files that are wanted."""
-    if argument.startswith(SCHEME):
-        listed = paths_list(*address(argument))
-        named = paths.archives(paths.read_list(client, listed), f"{client.uri}{listed}")
-    elif is_meant(argument):
-        named = paths.read_local(Path(argument))
-    else:
-        raise InputError(f"ingest {argument}: not of Common Crawl, as the others are; ingest it by itself")
-    found = tuple(paths.chosen(named, segments=wanted.segments, files=wanted.files))
-    if not found:
-        of = f" is in the segments {', '.join(sorted(wanted.segments))}" if wanted.segments else " is named"
-        raise InputError(f"ingest {argument}: no file{of}")
-    return found
-
-
-def _selection(argument: str, wanted: Wanted) -> Selection:
-    """What is to be looked up."""
-    if not argument.startswith(SCHEME):
-        raise InputError(
-            f"ingest {argument}: single records are looked up in a crawl: give commoncrawl:CC-MAIN-..."
-        )
-    crawl, kind = address(argument)
-    if kind != "warc":
-        raise InputError(
-            f"ingest {argument}: the indexes are of pages; give {SCHEME}{crawl}, without /{kind}"
-        )
-    if wanted.files is not None or wanted.segments:
-        raise InputError(
-            "--files and --segment choose whole files; leave them out where records are looked up"
-        )
-    selection = Selection(
-        crawl=crawl,
-        domains=frozenset(map(_host, wanted.domains)),
-        prefixes=tuple(sorted(set(wanted.prefixes))),
-        mimes=frozenset(mime.lower() for mime in wanted.mimes),
-        statuses=frozenset(wanted.statuses or FETCHED),
-        languages=frozenset(wanted.languages),
-        limit=wanted.limit,
-    )
-    selection.spans()  # what is wrong with it is said before anything is asked
-    return selection
-
-
-def _host(domain: str) -> str:
-    """The domain as URLs have it: lower case, ASCII."""
-    try:
-        return canonical(f"http://{domain.strip().rstrip('.')}/").host
-    except NotAUrl as error:
-        raise InputError(f"--domain {domain}: {error}; write one such as example.org") from error
 
 
 def _source(config: Config) -> Source:

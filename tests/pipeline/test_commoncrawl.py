@@ -18,12 +18,12 @@ import pytest
 
 from core import InputError, Unavailable
 from pipeline import commoncrawl, process
-from pipeline.commoncrawl import Wanted
 from pipeline.config import FiltersConfig, parse
 from pipeline.engine import run
 from pipeline.garbage import unsealed
 from pipeline.progress import LineProgress
 from pipeline.verify import verify_storage
+from pipeline.wanted import Wanted
 from storage import cdxj, records
 from storage.commoncrawl import facts
 from storage.commoncrawl.client import Client
