@@ -44,7 +44,7 @@ def _told(brought: Brought) -> None:
 
 
 def _say(source: str, done: Ingested, as_json: bool) -> None:
-    body: dict[str, Any] = asdict(done)
+    body: dict[str, Any] = asdict(done) | {"unusable": dict(done.unusable)}  # it takes Counters apart
     if done.refused:
         body["error"] = done.refused[0]["reason"]
     refused = f"; {len(done.refused)} refused" if done.refused else ""

@@ -90,7 +90,9 @@ def init(
 
 @app.command()
 def seed(
-    file: Annotated[str, typer.Argument(help="File of URLs (list, CSV, sitemap; .gz, .zst), one URL, or -.")],
+    file: Annotated[
+        str, typer.Argument(help="File of URLs (list, CSV, sitemap, WAT; .gz, .zst), one URL, or -.")
+    ],
     crawl: CrawlOption = "main",
     scope: ScopeOption = "domain",
     depth: DepthOption = None,
@@ -99,6 +101,9 @@ def seed(
         str,
         typer.Option("--revisit", help="Visit again after a time such as 12h or 7d; each visit adapts it."),
     ] = "",
+    links: Annotated[
+        bool, typer.Option("--links", help="Of a WAT file, the links of its pages too.")
+    ] = False,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
@@ -118,7 +123,7 @@ def seed(
     revisit_s = milliseconds(revisit) // 1000 if revisit else 0
     plan = Plan(crawl=_name(crawl), scope=scope, max_depth=depth, priority=priority, revisit_s=revisit_s)
     refusals = Refusals()
-    seeded = run_seed(Project.at(project), file, plan, refusals.show)
+    seeded = run_seed(Project.at(project), file, plan, refusals.show, links=links)
     refusals.end()
     say(as_json, asdict(seeded), said.seeded_line(seeded, crawl))
 
@@ -258,6 +263,10 @@ def ingest(
     by_line: Annotated[
         bool, typer.Option("--by-line", help="A plain text has a document a line, and is not one itself.")
     ] = False,
+    site: Annotated[
+        str,
+        typer.Option(help="Host that a Posts.xml of Stack Exchange is of, where its folder does not say."),
+    ] = "",
     files: Annotated[
         int | None, typer.Option("--files", min=1, help="Of Common Crawl: the first so many files.")
     ] = None,
@@ -298,8 +307,9 @@ def ingest(
 ) -> None:
     """Bring in what was made elsewhere: archives, tables, texts, and what Common Crawl has.
 
-    WARC, WAT, WET, ARC and WACZ; JSON lines, CSV, Parquet and Arrow; plain text, HTML, PDF; tar files of them.
-    Plain, or compressed with gzip or Zstandard. Typed again it goes on where it was; what is there is known.
+    WARC, WAT, WET, ARC and WACZ; JSON lines, CSV, Parquet and Arrow; plain text, HTML, PDF; tar files of them;
+    dumps of Wikipedia (pages-articles) and Stack Exchange (Posts.xml). Plain, or compressed with gzip, bzip2 or Zstandard.
+    Typed again it goes on where it was; what is there is known.
 
     \b
     Example:
@@ -334,7 +344,7 @@ def ingest(
             "--files, --segment, --domain and their like choose from Common Crawl: give commoncrawl:CC-MAIN-... with them"
         )
     columns = Columns(text=text_column, html=html_column, url=url_column, id=id_column)
-    run_ingest(opened.store, _name(name), inputs, Ways(columns=columns, by_line=by_line), as_json)
+    run_ingest(opened.store, _name(name), inputs, Ways(columns=columns, by_line=by_line, site=site), as_json)
 
 
 @app.command()

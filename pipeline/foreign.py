@@ -16,8 +16,13 @@ SURE = 0.9
 def is_foreign(windows: Iterable[str], wanted: tuple[str, ...]) -> bool:
     """Of a page's windows (`extract.glance`); where there is none, nobody knows."""
     recognise = recognition()
-    found = [recognise(window) for window in windows]
-    return bool(found) and all(each.code not in wanted and each.score >= SURE for each in found)
+    foreign = False
+    for window in windows:
+        found = recognise(window)
+        foreign = found.code not in wanted and found.score >= SURE
+        if not foreign:
+            break
+    return foreign
 
 
 @cache

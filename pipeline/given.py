@@ -1,7 +1,8 @@
 """What a user gives to be brought in: files, directories and addresses of them, one by one as local files.
 
 1. A directory or prefix stands for the files below it, in the order of their names; what begins with a dot is left out.
-2. Each has a name that its folder does not change: that of the file, or its path below what was given.
+2. Each has a name that its folder does not change: that of the file, or its path below what was given. Files of a dump of
+   Stack Exchange have the same names for every site, and have that of their folder in front.
 3. An object of a bucket is brought here when its turn comes, and removed behind it.
 """
 
@@ -14,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from core import InputError
+from storage.inputs.stackexchange import HOST
 from storage.root import store as store_at
 from storage.s3.spool import spooled
 from storage.store import Store
@@ -71,6 +73,9 @@ def _below(directory: Path) -> Iterator[Path]:
 
 
 def _file(path: Path, name: str) -> Given:
+    folder = path.absolute().parent.name
+    if "/" not in name and HOST.fullmatch(folder):
+        name = f"{folder}/{name}"
     return Given(name=name, open=partial(_here, path))
 
 

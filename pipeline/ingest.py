@@ -52,10 +52,14 @@ class Ways:
     columns: Columns = USUAL
     by_line: bool = False
     """Whether a text has a document a line."""
+    site: str = ""
+    """Host of the site that a Posts.xml of Stack Exchange is of, where its folder does not say."""
     size: Size = FULL
 
     def options(self, kind: Kind) -> dict[str, JSON]:
         """What of it decides the records of an input of that kind."""
+        if self.site and kind.name.startswith("stackexchange"):
+            return {"site": self.site}
         return {**self.columns.given()} if kind.rows or kind.name.startswith("tar") else {}
 
 
@@ -176,7 +180,7 @@ def _bring(store: Store, source: str, name: str, path: Path, ways: Ways, known: 
     identity = f"sha256:{digest(path)}"
     there = known.get(identity)
     with path.open("rb") as file:
-        kind = kind_of(file, name, kinds(ways.columns, by_line=ways.by_line))
+        kind = kind_of(file, name, kinds(ways.columns, by_line=ways.by_line, site=ways.site))
         word = kind.name.partition("@")[0]
         if there is not None and not there.name:
             return Brought(name=name, kind=word, fate="known", counts=there.counts)

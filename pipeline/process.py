@@ -20,7 +20,7 @@ from core import Document, InputError, Verdict
 from crawler.rendered import CONTENT_TYPE, dom_id
 from extract import Skip
 from extract.document import EXTRACTORS, Glance, document, document_id, rights_of
-from extract.glance import glances
+from extract.glance import declared, glances
 from extract.mime import PLAIN
 from filters.judge import judge
 from filters.presets import measurement_names, rules
@@ -276,6 +276,9 @@ def _judged(
 
 
 def _glance(wanted: tuple[str, ...], html: str) -> str | None:
+    """A page that says it is in a wanted language need not be looked at: if it is not, its text will show it."""
+    if declared(html) in wanted:
+        return None
     return "other_language" if is_foreign(glances(html), wanted) else None
 
 

@@ -1,11 +1,14 @@
 """The last line of a command: what came of it."""
 
-from collections.abc import Mapping
-from typing import Any
+from __future__ import annotations
 
-from pipeline.engine import Ran
-from pipeline.seed import Seeded
-from shards.dataset import Dataset
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.engine import Ran
+    from pipeline.seed import Seeded
+    from shards.dataset import Dataset
 
 
 def seeded_line(seeded: Seeded, crawl: str) -> str:

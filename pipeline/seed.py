@@ -42,13 +42,18 @@ class Seeded:
 
 
 def seed(
-    project: Project, source: str, plan: Plan, refused: Callable[[seeds.Refused], None] = lambda _: None
+    project: Project,
+    source: str,
+    plan: Plan,
+    refused: Callable[[seeds.Refused], None] = lambda _: None,
+    *,
+    links: bool = False,
 ) -> Seeded:
     """Add every seed; those that are known change nothing. Each refused line is handed to `refused`.
 
     Raises InputError where the source cannot be read, or holds no URL at all.
     """
-    lines = seeds.read(source)
+    lines = seeds.read(source, links=links)
     with project.frontier_address() as address:
         return asyncio.run(_seed(project, address, lines, plan, source, refused))
 

@@ -1,4 +1,5 @@
-"""Seeds: URLs out of a plain list, a CSV with a `url` column, a sitemap or a feed (`crawler.sitemap`); plain, .gz or .zst.
+"""Seeds: URLs out of a plain list, a CSV with a `url` column, a sitemap or a feed (`crawler.sitemap`), or a WAT file
+(`pipeline.wat`); plain, .gz or .zst.
 
 A file is read as a stream. A line that is no URL is refused with its line number and its reason, and the
 others go on; a file that holds no text, or nothing at all, is an InputError before anything is added.
@@ -20,6 +21,9 @@ from crawler.sitemap import entries
 from frontier import NotAUrl
 from frontier.canonical import canonical
 from frontier.trap import pitfall
+from pipeline import wat
+from storage.inputs.inflated import inflated
+from storage.members import PLAIN
 
 PEEK = 4096
 COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".zst": "zstd"}
@@ -48,8 +52,9 @@ class Sitemap:
 Seed = Url | Sitemap | Refused
 
 
-def read(seeds: str) -> Iterator[Seed]:
-    """Every seed of a FILE, of `-` (standard input), or the one URL that was given instead.
+def read(seeds: str, *, links: bool = False) -> Iterator[Seed]:
+    """Every seed of a FILE, of `-` (standard input), or the one URL that was given instead; with `links`, also those that
+    the pages of a WAT file lead to.
 
     Raises InputError, before the first item, for a file that is missing, empty, binary or unreadable.
     """
@@ -59,11 +64,30 @@ def read(seeds: str) -> Iterator[Seed]:
         return _lines("standard input", sys.stdin.buffer)
     path = Path(seeds)
     try:
+        if _is_archive(path):
+            return _whole(seeds, _archive(path, seeds, links))
+        if links:
+            raise InputError(
+                f"seeds {seeds}: links are known of the pages of a WAT file alone; leave out --links"
+            )
         return _lines(seeds, pa.input_stream(path, compression=cast("Any", COMPRESSIONS.get(path.suffix))))
     except FileNotFoundError:
         raise InputError(f"seeds {seeds}: no such file; give a list of URLs, one a line") from None
     except OSError as error:
         raise InputError(f"seeds {seeds}: cannot be read ({error})") from None
+
+
+def _is_archive(path: Path) -> bool:
+    with path.open("rb") as file:
+        unpacked = inflated(file, name=str(path))
+        head = (io.BufferedReader(unpacked, PEEK) if unpacked else file).read(len(PLAIN))
+    return head == PLAIN
+
+
+def _archive(path: Path, name: str, links: bool) -> Iterator[Seed]:
+    with path.open("rb") as file:
+        for number, url in wat.urls(file, name, links=links):
+            yield _seed(number, url)
 
 
 def _lines(name: str, stream: Any) -> Iterator[Seed]:

@@ -9,7 +9,7 @@
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -63,13 +63,14 @@ class Block:
     __slots__ = ("box", "commas", "length", "link", "tag", "text")
 
     def __init__(self, box: "Box", text: str, link: int) -> None:
+        length = len(text)
         self.box = box
         """The innermost box around it."""
         self.tag = box.tag
         self.text = text
         """White space collapsed, lines that the page breaks kept; as it stands in a <pre>."""
-        self.length = len(text)
-        self.link = min(link, self.length)
+        self.length = length
+        self.link = min(length, link)
         """Characters of it that are links."""
         self.commas = text.count(",") + (0 if text.isascii() else len(_COMMAS.findall(text)))
 
@@ -80,9 +81,14 @@ class Block:
 class Box:
     """An element that stands on lines of its own."""
 
-    __slots__ = (
-        "children", "comments", "controls", "depth", "first", "images", "last", "number", "parent", "players", "sure", "tag", "unlikely", "weight",
-    )  # fmt: skip
+    # Of the class where an element has none of it, as most have: a page has hundreds of boxes.
+    controls = images = players = 0
+    """Of its own, not those of its children."""
+    weight = 0
+    unlikely = 0.0
+    comments = sure = False
+    """See `extract.page.signs`."""
+    children: Sequence["Box"] = ()
 
     def __init__(self, number: int, tag: str, parent: "Box | None", first: int) -> None:
         self.number = number
@@ -91,13 +97,6 @@ class Box:
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.first = first
         self.last = first
-        self.children: list[Box] = []
-        self.controls = self.images = self.players = 0
-        """Of its own, not those of its children."""
-        self.weight = 0
-        self.unlikely = 0.0
-        self.comments = self.sure = False
-        """See `extract.page.signs`."""
 
     def __repr__(self) -> str:
         return f"<box {self.number}: {self.tag}, blocks {self.first} to {self.last}>"
@@ -146,6 +145,7 @@ class Reader:
         """What becomes of it."""
         self._ends: list[Callable[[], None] | None] = []
         """Of the open elements, what is to be done when they end."""
+        self._box_ends = self._block_ends  # bound once, not once a box
         self._starts: dict[str, Callable[[str, Mapping[str, str]], None]] = {
             **dict.fromkeys(INLINE, self._inline),
             **dict.fromkeys(UNSEEN, self._unseen),
@@ -165,7 +165,11 @@ class Reader:
                 self._heard.clear()
                 self._told = self._is_tex
             return
-        self._starts.get(tag, self._block)(tag, attributes)
+        start = self._starts.get(tag)
+        if start is None:
+            self._block(tag, attributes)
+        else:
+            start(tag, attributes)
 
     def end(self, tag: str) -> None:
         """It ends."""
@@ -185,6 +189,8 @@ class Reader:
             if self._heard is not None:
                 self._heard.append(text)
             return
+        if not self._pieces and not self._verbatim and text.isspace():
+            return  # between two elements: half of all texts
         self._pieces.append(text)
         if self._links:
             self._linked += len(text.strip())
@@ -232,8 +238,11 @@ class Reader:
             return
         self._box = box = Box(len(self.boxes), tag, around, len(self.blocks))
         self.boxes.append(box)
-        around.children.append(box)
-        self._ends.append(self._block_ends)
+        if isinstance(around.children, list):
+            around.children.append(box)
+        else:
+            around.children = [box]
+        self._ends.append(self._box_ends)
         if attributes:
             _name(box, attributes)
         if tag in UNLIKELY_TAGS:
@@ -375,8 +384,8 @@ class Reader:
 
 def _name(box: Box, attributes: Mapping[str, str]) -> None:
     class_, id_ = attributes.get("class"), attributes.get("id")
-    if class_ or id_:
-        box.weight, unlikely, comments, box.sure = signs(class_ or "", id_ or "")
+    if (class_ or id_) and (said := signs(class_ or "", id_ or "")) is not None:
+        box.weight, unlikely, comments, box.sure = said
         if box.tag not in NEVER_UNLIKELY:
             box.unlikely, box.comments = unlikely, comments
     if "role" in attributes and attributes["role"] in UNLIKELY_ROLES:
@@ -384,9 +393,8 @@ def _name(box: Box, attributes: Mapping[str, str]) -> None:
 
 
 def _is_hidden(attributes: Mapping[str, str]) -> bool:
-    return (
+    return "hidden" in attributes or (
         ("style" in attributes and _HIDDEN.search(attributes["style"]) is not None)
-        or "hidden" in attributes
         or ("aria-hidden" in attributes and attributes["aria-hidden"] == "true")
     )
 

@@ -36,8 +36,7 @@ _CUE = re.compile(
     r"|powiązane.{0,40}|zobacz (?:też|także|również)\W*|czytaj (?:też|także|również)\W*|читайте также\W*|по теме\W*|похожие .{0,40}"
     # What can be done with the page.
     r"|share this.{0,40}|about the author.{0,20}|über den autor.{0,20}|see also:?|sign up for .{0,60}newsletter.{0,30}"
-    r"|(?:artikel|beitrag|seite) (?:teilen|drucken|weiterempfehlen).{0,20}|partager (?:cet article|sur).{0,20}",
-    re.IGNORECASE,
+    r"|(?:artikel|beitrag|seite) (?:teilen|drucken|weiterempfehlen).{0,20}|partager (?:cet article|sur).{0,20}"
 )
 _JUNK = re.compile(
     r"(?:tags?|labels?|categor(?:y|ies)|filed under|posted (?:in|under)|archived under|related|tagged(?: with)?|permalink|share|tweet"
@@ -53,39 +52,36 @@ _JUNK = re.compile(
     r"|photograph(?:s|y)? by|image \d+ of|photo \d+ of|join our|never miss|get (?:the latest|breaking|our)|sharing is caring|like this(?: story|:)|tell us what|send (?:tips|us)"
     r"|(?:schedule|last (?:modified|updated)|updated|posted|published|published on|aktualisiert|stand)\s*(?:on|:|am|vom)?\s*[\W\d]*(?:\w+ ){0,4}\d{4}.{0,40}$"
     r")(?:\b|(?<=\W)).{0,110}"
-    r"|.{0,60}(?:getty images|shutterstock|istock(?:photo)?(?:\.com)?|picture alliance|/\s?(?:afp|dpa|reuters|ap|epa|imago|apa|keystone|ansa|efe))\W*",
-    re.IGNORECASE,
+    r"|.{0,60}(?:getty images|shutterstock|istock(?:photo)?(?:\.com)?|picture alliance|/\s?(?:afp|dpa|reuters|ap|epa|imago|apa|keystone|ansa|efe))\W*"
 )
 _DATE = re.compile(
     r"\b(?:19|20)\d\d\b|\b\d{1,2}[:./]\d{2}\b"
-    r"|\b(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zé]*\.?\s*\d|\bago\b",
-    re.IGNORECASE,
+    r"|\b(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zé]*\.?\s*\d|\bago\b"
 )
 _BYLINE = re.compile(
-    r"(?:by|von|par|por|di|da|door|af|av|posted|published|updated|written|author|last (?:updated|modified))\b",
-    re.IGNORECASE,
+    r"(?:by|von|par|por|di|da|door|af|av|posted|published|updated|written|author|last (?:updated|modified))\b"
 )
 _STOP = re.compile(r"[.!?。！？:;\"”)]\s*$")
 
 
 def ends_content(line: str) -> bool:
     """Whether comments, or what else there is to read on the site, begin with this line."""
-    return len(line) < MOST_CUE and _CUE.fullmatch(line) is not None
+    return len(line) < MOST_CUE and _CUE.fullmatch(line.lower()) is not None
 
 
 def is_junk(line: str) -> bool:
     """Whether it is one of a site's own lines: tags, sharing, copyright."""
-    return len(line) < MOST_JUNK and _JUNK.fullmatch(line) is not None
+    return len(line) < MOST_JUNK and _JUNK.fullmatch(line.lower()) is not None
 
 
 def has_date(line: str) -> bool:
     """Whether there is a date or a time in it."""
-    return _DATE.search(line) is not None
+    return _DATE.search(line.lower()) is not None
 
 
 def is_byline(line: str) -> bool:
     """Whether it begins as lines do that say who has written something, or when."""
-    return _BYLINE.match(line) is not None
+    return _BYLINE.match(line.lower()) is not None
 
 
 def is_sentence(line: str) -> bool:

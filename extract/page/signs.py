@@ -63,8 +63,8 @@ class Signs(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 14)
-def signs(class_: str, id_: str) -> Signs:
-    """What a class and an id say."""
+def signs(class_: str, id_: str) -> Signs | None:
+    """What a class and an id say; None where that is nothing."""
     weight, every = 0, 0
     for attribute in (class_, id_):
         found = 0
@@ -76,7 +76,8 @@ def signs(class_: str, id_: str) -> Signs:
     unlikely = 0.0
     if every & _IS_CAPTION or (every & _IS_UNLIKELY and not every & _IS_MAYBE):
         unlikely = NEVER_DISBELIEVED if every & _IS_VOICES else LIKELY if sure else DOUBTFUL
-    return Signs(weight, unlikely, every & _IS_COMMENTS > 0, sure)
+    said = Signs(weight, unlikely, every & _IS_COMMENTS > 0, sure)
+    return said if any(said) else None
 
 
 @lru_cache(maxsize=1 << 15)

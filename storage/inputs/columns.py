@@ -122,7 +122,7 @@ def useful(names: Sequence[str], columns: Columns) -> list[str]:
 
 def entry(row: Mapping[str, Any], columns: Columns, spot: Spot) -> Entry | Unusable:
     """The row as a record."""
-    cells = {str(name).lower(): value for name, value in row.items()}
+    cells = _cells(row)
     mime, payload = _payload(cells, columns)
     if not payload.strip():
         return Unusable(place=spot.place, reason="no_text", detail=f"{spot.fragment}: no text in it")
@@ -136,8 +136,8 @@ def entry(row: Mapping[str, Any], columns: Columns, spot: Spot) -> Entry | Unusa
         return Unusable(
             place=spot.place, reason="not_utf8", detail=f"{spot.fragment}: a text that is not UTF-8"
         )
-    identity = _first(cells, (columns.id, *IDS) if columns.id else IDS)
-    url = _first(cells, (columns.url, *URLS) if columns.url else URLS)
+    identity = _first(cells, (columns.id.lower(), *IDS) if columns.id else IDS)
+    url = _first(cells, (columns.url.lower(), *URLS) if columns.url else URLS)
     dumped = _first(cells, DUMPS) != ""
     facts: dict[Fact, str] = {"id": identity} if identity == _short(identity) else {}
     for fact, names in SAID.items():
@@ -190,11 +190,11 @@ def _of_number(value: object) -> int:
 
 
 def _payload(cells: Mapping[str, Any], columns: Columns) -> tuple[str, bytes]:
-    texts: tuple[str, ...] = (columns.text,) if columns.text else () if columns.html else TEXTS
-    pages = (columns.html,) if columns.html else PAGES
+    texts: tuple[str, ...] = (columns.text.lower(),) if columns.text else () if columns.html else TEXTS
+    pages = (columns.html.lower(),) if columns.html else PAGES
     for mime, names in ((PLAIN, texts), (HTML, pages)):
         for name in names:
-            value = _cell(cells, name)
+            value = cells.get(name)
             if isinstance(value, str) and value.strip():
                 return mime, _encoded(value)
             if isinstance(value, bytes) and value.strip():
@@ -217,17 +217,24 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _cell(cells: Mapping[str, Any], name: str) -> Any:
-    name = name.lower()
-    if name in cells:
-        return cells[name]
-    column, _, inner = name.partition(".")
-    within = cells.get(column) if inner else None
-    return within.get(inner) if isinstance(within, Mapping) else None
+def _cells(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What the row holds, by names in lower case; fields of a structure by `column.field` too."""
+    cells: dict[str, Any] = {}
+    for name, value in row.items():
+        column = str(name).lower()
+        cells[column] = value
+        if isinstance(value, dict):
+            for inner, within in value.items():
+                cells.setdefault(f"{column}.{str(inner).lower()}", within)
+    return cells
 
 
 def _first(cells: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    return next((said for said in (_said(_cell(cells, name)) for name in names) if said), "")
+    for name in names:
+        value = cells.get(name)
+        if value is not None and (said := _said(value)):
+            return said
+    return ""
 
 
 def _said(value: object) -> str:
@@ -245,7 +252,8 @@ def _short(said: str) -> str:
 
 
 def _fetched(cells: Mapping[str, Any], names: tuple[str, ...]) -> int:
-    return next((found for found in (milliseconds(_cell(cells, name)) for name in names) if found), 0)
+    moments = (milliseconds(cells[name]) for name in names if cells.get(name) is not None)
+    return next(filter(None, moments), 0)
 
 
 def _iso(said: str) -> str:

@@ -1,10 +1,11 @@
-"""Compressed inputs as streams: gzip and Zstandard, several members or frames one behind the other.
+"""Compressed inputs as streams: gzip, bzip2 and Zstandard, several members, streams or frames one behind the other.
 
 1. What compression it is, the first bytes say; a name is not asked.
 2. A stream that breaks off or is broken ends there, with all that came before; `problem` says so afterwards.
 3. Memory is bounded: a few pieces, and a Zstandard window of at most `WINDOW`.
 """
 
+import bz2
 import io
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -16,6 +17,7 @@ from core import InputError
 from storage.members import BROKEN, CUT_OFF, GZIP, INFLATE_ERROR, PIECE, ZSTD
 from storage.members import WINDOW as FED
 
+BZIP2 = b"BZh"
 WINDOW = 1 << 27
 """What the `zstd` command itself takes without being told (`--long=27`)."""
 FED_ZSTD = 4 << 10
@@ -70,6 +72,8 @@ def inflated(file: BinaryIO, *, name: str) -> Inflated | None:
     file.seek(0)
     if head.startswith(GZIP):
         return Inflated(_gunzipped(file))
+    if head.startswith(BZIP2):
+        return Inflated(_bunzipped(file))
     if head == DICTIONARY_FRAME:
         return Inflated(_unpacked(file, _with_dictionary(file, name)))
     if head == ZSTD or head in SKIPPED:
@@ -90,6 +94,22 @@ def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
             try:
                 piece, fed = engine.decompress(fed, PIECE), b""
             except INFLATE_ERROR:
+                raise _Ended(BROKEN) from None
+            yield piece
+        fed = _padded(file, engine.unused_data or file.read(FED))
+
+
+def _bunzipped(file: BinaryIO) -> Iterator[bytes]:
+    fed = file.read(FED)
+    while fed:
+        engine = bz2.BZ2Decompressor()
+        while not engine.eof:
+            fed = fed or (file.read(FED) if engine.needs_input else b"")
+            if engine.needs_input and not fed:
+                raise _Ended(CUT_OFF)
+            try:
+                piece, fed = engine.decompress(fed, PIECE), b""
+            except OSError:
                 raise _Ended(BROKEN) from None
             yield piece
         fed = _padded(file, engine.unused_data or file.read(FED))

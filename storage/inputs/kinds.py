@@ -13,7 +13,19 @@ from tempfile import TemporaryFile
 from typing import BinaryIO, cast
 
 from core import InputError
-from storage.inputs import arc, arrow, delimited, jsonl, parquet, rewrapped, tar, text, wacz
+from storage.inputs import (
+    arc,
+    arrow,
+    delimited,
+    jsonl,
+    parquet,
+    rewrapped,
+    stackexchange,
+    tar,
+    text,
+    wacz,
+    wikipedia,
+)
 from storage.inputs.columns import HTML_BYTES, USUAL, Columns
 from storage.inputs.entry import Item, Reader, Unusable
 from storage.inputs.inflated import DICTIONARY_FRAME, inflated
@@ -22,7 +34,7 @@ from storage.members import LZ4
 LOOKED_AT = 4096
 """Bytes at the beginning that tell."""
 WARC = "warc"
-COMPRESSED = (".gz", ".zst", ".zstd", ".lz4")
+COMPRESSED = (".gz", ".bz2", ".zst", ".zstd", ".lz4")
 ENDINGS: Mapping[str, str] = {
     ".warc": WARC,
     ".wat": WARC,
@@ -63,9 +75,8 @@ MARKS: Mapping[bytes, str] = {
 MARKED = frozenset({*MARKS.values(), "tar"})
 PAGES = (b"<!doctype html", b"<html", b"<head", b"<body")
 UNREADABLE: Mapping[bytes, str] = {
-    b"BZh": "is compressed with bzip2; compress it with gzip or zstd",
     b"\xfd7zXZ": "is compressed with xz; compress it with gzip or zstd",
-    b"7z\xbc\xaf\x27\x1c": "is a 7z archive; unpack it",
+    b"7z\xbc\xaf\x27\x1c": "is a 7z archive; unpack it with `7z x`",
     b"FEA1": "is Feather of version 1; write it as Parquet",
 }
 INDEXES = (".cdx", ".cdxj", ".idx", ".loc")
@@ -91,7 +102,7 @@ class Kind:
         return self.name.startswith(f"{WARC}@")
 
 
-def kinds(columns: Columns = USUAL, *, by_line: bool = False) -> Mapping[str, Kind]:
+def kinds(columns: Columns = USUAL, *, by_line: bool = False, site: str = "") -> Mapping[str, Kind]:
     """Every kind by its word, as the user wants it read."""
     texts = text.by_line if by_line else partial(text.whole, mime=text.PLAIN_BYTES)
     made = (
@@ -105,6 +116,8 @@ def kinds(columns: Columns = USUAL, *, by_line: bool = False) -> Mapping[str, Ki
         Kind(name="csv@1", read=partial(delimited.read, columns=columns), rows=True),
         Kind(name="tar@1", read=partial(tar.read, columns=columns)),
         Kind(name="lines@1" if by_line else "text@1", read=texts),
+        Kind(name="wikipedia@1", read=wikipedia.read),
+        Kind(name="stackexchange@1", read=partial(stackexchange.read, host=site)),
         Kind(name="html@1", read=partial(text.whole, mime=HTML_BYTES)),
         Kind(name="pdf@1", read=partial(text.whole, mime="application/pdf")),
     )
@@ -184,6 +197,10 @@ def _said(name: str) -> str | None:
 def _marked(head: bytes) -> str | None:
     if kind := next((kind for mark, kind in MARKS.items() if head.startswith(mark)), None):
         return kind
+    if wikipedia.is_dump(head):
+        return "wikipedia"
+    if stackexchange.is_dump(head):
+        return "stackexchange"
     try:
         tarfile.TarInfo.frombuf(head[: tarfile.BLOCKSIZE], "utf-8", "surrogateescape")
     except tarfile.HeaderError:

@@ -42,13 +42,13 @@ def test_a_line_a_file_and_a_sum_at_the_end(user, inputs):
     assert "all as they were sealed" in user.types("verify").out
 
 
-def test_columns_are_named_on_the_command_line(user):
+def test_columns_and_a_document_a_line_are_said_on_the_command_line(user):
     (user.directory / "x.jsonl").write_text(json.dumps({"body": "b", "link": "http://a.org/", "key": "k"}))
+    (user.directory / "x.txt").write_text("one\n\ntwo\n")
     assert "has no column text or html" in user.types("ingest", "s", "x.jsonl", code=2).line
-    user.types(
-        "ingest", "s", "x.jsonl", "--text-column", "body", "--url-column", "link", "--id-column", "key"
-    )
-    (warc,) = (user.directory / "data" / "warc" / "s").glob("*.warc.gz")
+    columns = ("--text-column", "body", "--url-column", "link", "--id-column", "key")
+    assert user.types("ingest", "s", "x.jsonl", "x.txt", *columns, "--by-line", "--json").json["entries"] == 3
+    (warc,) = (user.directory / "data" / "warc" / "s").glob("x.jsonl*.warc.gz")
     record = gzip.decompress(warc.read_bytes())
     assert b"WARC-Target-URI: http://a.org/\r\n" in record
     assert b'WARC-JSON-Metadata: {"id": "k", "from": "x.jsonl"}\r\n' in record
@@ -65,12 +65,6 @@ def test_a_file_that_is_refused_is_one_line_and_code_2_and_leaves_nothing(user):
     assert not list((user.directory / "data").glob("[!.]*"))
 
 
-def test_a_document_a_line(user):
-    (user.directory / "x.txt").write_text("one\n\ntwo\n")
-    assert user.types("ingest", "a", "x.txt", "--json").json["entries"] == 1
-    assert user.types("ingest", "b", "x.txt", "--by-line", "--json").json["entries"] == 2
-
-
 def test_objects_of_a_bucket_are_brought_in_like_files(user, inputs, server, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", server.endpoint)
     bucket = Bucket(BUCKET, "given")
@@ -78,10 +72,9 @@ def test_objects_of_a_bucket_are_brought_in_like_files(user, inputs, server, mon
         bucket.adopt(path, f"some/deep/{path.name}")
     bucket.put("some/else", b"no text")
     bucket.close()
-    local = user.types("ingest", "local", "in", "--json").json
-    assert user.types("ingest", "s", f"s3://{BUCKET}/given/some/deep/", "--json").json == local
-    assert user.types("ingest", "s", "in", "--json").json["known"] == len(FORMS)
-    one = user.types("ingest", "one", f"s3://{BUCKET}/given/some/deep/x.jsonl.zst", "--json").json
-    assert (one["added"], one["entries"]) == (1, 4)
+    one = f"s3://{BUCKET}/given/some/deep/x.jsonl.zst"
+    brought = user.types("ingest", "s", one, f"s3://{BUCKET}/given/some/deep/", "--json").json
+    assert (brought["added"], brought["known"]) == (len(FORMS), 1)
+    assert brought["entries"] == 4 * (len(FORMS) + 1)
     said = user.types("ingest", "s", f"s3://{BUCKET}/given/none", code=2)
     assert said.line == f"thresher: ingest s3://{BUCKET}/given/none: there is no object under this address"

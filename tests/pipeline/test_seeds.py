@@ -1,6 +1,7 @@
 """Seeds are read from what users have: lists, CSVs, sitemaps, compressed or not."""
 
 import gzip
+import json
 
 import pytest
 import zstandard
@@ -10,6 +11,7 @@ from crawler.note import decode
 from frontier import canonical
 from pipeline import seeds
 from pipeline.seed import Plan, _discoveries
+from tests.shared import shared
 
 LIST = b"# comment\nhttp://example.org/a\n\n  https://example.org/b  \nno url\nftp://example.org/\n"
 
@@ -114,3 +116,59 @@ def test_a_missing_file_is_refused(tmp_path):
 def test_a_gz_that_is_none_is_refused(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         read(tmp_path, b"plain text", "seeds.gz")
+
+
+def envelope(kind, url, links=(), base=""):
+    page = {"Head": {"Base": base} if base else {}, "Links": links}
+    said = {
+        "Envelope": {
+            "WARC-Header-Metadata": {"WARC-Type": kind, "WARC-Target-URI": url},
+            "Payload-Metadata": {"HTTP-Response-Metadata": {"HTML-Metadata": page}},
+        }
+    }
+    block = json.dumps(said).encode()
+    head = f"WARC/1.0\r\nWARC-Type: metadata\r\nWARC-Target-URI: {url}\r\nContent-Type: application/json\r\n"
+    return gzip.compress(head.encode() + b"Content-Length: %d\r\n\r\n%b\r\n\r\n" % (len(block), block))
+
+
+WAT = (
+    envelope("request", "http://example.org/")
+    + envelope(
+        "response",
+        "http://example.org/d/a",
+        [
+            {"path": "A@/href", "url": "b"},
+            {"path": "IMG@/src", "url": "c.png"},
+            {"path": "AREA@/href", "url": "//example.com/"},
+            {"path": "A@/href", "url": "http://[broken"},
+            {"path": "A@/href"},
+        ],
+        base="/e/",
+    )
+    + envelope("response", "dns:example.org")
+)
+
+
+def test_the_pages_of_a_wat_file_and_where_they_lead_if_that_is_wanted(tmp_path):
+    path = tmp_path / "x.warc.wat.gz"
+    path.write_bytes(WAT)
+    assert texts(seeds.read(str(path))) == ["http://example.org/d/a"]
+    assert texts(seeds.read(str(path), links=True)) == [
+        "http://example.org/d/a",
+        "http://example.org/e/b",
+        "http://example.com/",
+    ]
+    (refused,) = (seed for seed in seeds.read(str(path)) if not isinstance(seed, Url))
+    assert refused.line == 3
+
+
+def test_links_are_known_of_wat_files_alone(tmp_path):
+    (tmp_path / "s.txt").write_bytes(LIST)
+    with pytest.raises(InputError, match="links are known of the pages of a WAT file alone"):
+        seeds.read(str(tmp_path / "s.txt"), links=True)
+
+
+@pytest.mark.shared
+def test_a_real_wat_file():
+    path = shared("archives/whirlwind-python/whirlwind.warc.wat.gz")
+    assert texts(seeds.read(str(path))) == []  # it has the request alone

@@ -1,5 +1,6 @@
 """Inputs made here: the same rows in every form that is read."""
 
+import bz2
 import csv
 import gzip
 import io
@@ -96,6 +97,8 @@ def halves(compress):
 CODECS = {
     "plain": bytes,
     "gzip": gzipped,
+    "bzip2": bz2.compress,
+    "bzip2 streams": halves(bz2.compress),
     "gzip members": halves(gzipped),
     "zstd": packed,
     "zstd frames": halves(packed),

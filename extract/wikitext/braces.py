@@ -1,0 +1,117 @@
+"""Templates and links, inside out: each is replaced by what it shows, in one pass with a stack.
+
+1. What is not closed is text. A link that is not closed within a template ends where the template does.
+2. Braces and brackets deeper than `DEEPEST` are text.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from extract.wikitext.names import link
+from extract.wikitext.quotes import unquoted
+from extract.wikitext.show import Call
+from extract.wikitext.templates import shown
+
+DEEPEST = 100
+"""Of templates and links within one another, as MediaWiki has it for templates ($wgMaxTemplateDepth)."""
+_TOKEN = re.compile(r"\{\{++|\}\}++|\[\[|\]\]|\|")
+
+
+@dataclass(slots=True)
+class _Open:
+    """A template (`braces` 2 or more) or link (0) that is not closed yet."""
+
+    braces: int
+    parts: list[list[str]] = field(default_factory=lambda: [[]])
+    named: list[int] = field(default_factory=lambda: [-1])
+    """Where the `=` of each part is that has a name: in the text that it begins with."""
+
+    def text(self) -> str:
+        """As it was written."""
+        return ("{" * self.braces or "[[") + "|".join(map("".join, self.parts))
+
+    def add(self, raw: str) -> None:
+        """Text of the page, as opposed to what a template or link shows."""
+        if not self.parts[-1]:
+            self.named[-1] = raw.find("=")
+        self.parts[-1].append(raw)
+
+
+def resolved(text: str) -> str:
+    """The page with neither templates nor links."""
+    stack = [_Open(0)]
+    templates = at = 0
+    for token in _TOKEN.finditer(text):
+        top = stack[-1]
+        if token.start() > at:
+            top.add(text[at : token.start()])
+        at = token.end()
+        mark = token[0]
+        if mark == "|" and len(stack) > 1:
+            top.parts.append([])
+            top.named.append(-1)
+        elif mark in ("[[", "{{", "{{{") and len(stack) <= DEEPEST:
+            stack.append(_Open(len(mark) if mark[0] == "{" else 0))
+            templates += mark[0] == "{"
+        elif mark == "]]" and len(stack) > 1 and not top.braces:
+            stack.pop()
+            stack[-1].parts[-1].append(_alone(link(["".join(part) for part in top.parts])))
+        elif mark[0] == "}" and templates:
+            while not stack[-1].braces:
+                _leave_open(stack)
+            templates -= _close(stack, len(mark))
+        elif mark[0] == "{" and len(stack) <= DEEPEST:
+            stack.append(_Open(len(mark)))
+            templates += 1
+        else:
+            top.add(mark)
+    stack[-1].add(text[at:])
+    while len(stack) > 1:
+        _leave_open(stack)
+    return "".join(stack[0].parts[0])
+
+
+def _leave_open(stack: list[_Open]) -> None:
+    text = stack.pop().text()
+    stack[-1].parts[-1].append(text)
+
+
+def _close(stack: list[_Open], braces: int) -> int:
+    """Close templates with so many braces, as many as there are; how many openings are done with."""
+    done = 0
+    while braces > 1 and stack[-1].braces:
+        inner = stack.pop()
+        taken = 3 if min(inner.braces, braces) > 2 else 2
+        text = _default(inner) if taken == 3 else _alone(shown(_call(inner)))
+        braces -= taken
+        left = inner.braces - taken
+        if left > 1:
+            stack.append(_Open(left, [[text]]))
+        else:
+            stack[-1].parts[-1].append("{" * left + text)
+            done += 1
+    if braces:
+        stack[-1].add("}" * braces)
+    return done
+
+
+def _alone(text: str) -> str:
+    """What a link or template shows, whose emphasis is no part of the quotes that are around it."""
+    return unquoted(text) if text.startswith("''") or text.endswith("''") else text
+
+
+def _default(parameter: _Open) -> str:
+    """What a parameter shows on a page that is not called by another: what stands behind its name."""
+    return "".join(parameter.parts[1]) if len(parameter.parts) > 1 else ""
+
+
+def _call(template: _Open) -> Call:
+    name, *parts = map("".join, template.parts)
+    listed: list[str] = []
+    named: dict[str, str] = {}
+    for part, equals in zip(parts, template.named[1:], strict=True):
+        if equals < 0:
+            listed.append(part.strip())
+        else:
+            named[part[:equals].strip().lower()] = part[equals + 1 :].strip()
+    return Call(name=name, listed=tuple(listed), named=named)

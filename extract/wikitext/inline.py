@@ -1,0 +1,138 @@
+"""Marks within lines: tags, external links, emphasis, switches; and, when lines are blocks, entities and blanks."""
+
+import re
+from html import unescape
+
+from extract.wikitext.marks import BREAK, GONE
+from extract.wikitext.quotes import unquoted
+
+PARAGRAPHS = frozenset(
+    (
+        "p",
+        "div",
+        "center",
+        "blockquote",
+        "dl",
+        "ul",
+        "ol",
+        "section",
+        "poem",
+        "article",
+        "figure",
+        "figcaption",
+    )
+)
+"""Tags that end a paragraph, at either end."""
+WIKITEXT = {
+    "table": ("\n{|\n", "\n|}\n"), "tr": ("\n|-\n", "\n"), "td": ("\n|", "\n"), "th": ("\n!", "\n"), "caption": ("\n|+", "\n"),
+    "li": ("\n* ", "\n"), "dt": ("\n; ", "\n"), "dd": ("\n: ", "\n"), "hr": ("\n----\n", ""), "br": (BREAK, ""),
+    "h1": ("\n= ", " =\n"), "h2": ("\n== ", " ==\n"), "h3": ("\n=== ", " ===\n"), "h4": ("\n==== ", " ====\n"),
+    "h5": ("\n===== ", " =====\n"), "h6": ("\n====== ", " ======\n"),
+}  # fmt: skip
+"""What tags are in wikitext, at their begin and end."""
+HIDING = frozenset(("span", "div", "small", "p"))
+
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]{0,20})((?:[\s/][^<>]*+)?+)>")
+_POEM = re.compile(r"<poem(?:\s[^<>]*+)?+>|</poem>", re.IGNORECASE)
+_HIDDEN = re.compile(r"display\s*+:\s*+none")
+_EXTERNAL = re.compile(
+    r"\[(?:https?:|ftps?:|mailto:|news:|ircs?:|//)[^\s\[\]<>\"\x00-\x1f]*+[ \t]*+([^\[\]\n]*+)\]",
+    re.IGNORECASE,
+)
+_VARIANT = re.compile(r"-\{([^{}]*+)\}-")
+_SWITCH = re.compile(r"__(\w{3,40}?)__")
+_BETWEEN = rf"[\s{GONE},;:，；、/]*+"
+_EMPTY = re.compile(rf"[(（\[]({_BETWEEN})[)）\]]")
+_EMPTY_FIRST = re.compile(rf"([(（])({_BETWEEN})")
+_EMPTY_LAST = re.compile(rf"{GONE}{_BETWEEN}(?=[)）])")
+_COMMA_LAST = re.compile(rf"[,;:，；、]\s*+{GONE}++(?=[)）])")
+_GONE_LINE = re.compile(rf"^[ \t]*+{GONE}[{GONE} \t]*+", re.MULTILINE)
+_GONE_BEFORE = re.compile(rf" {GONE}++(?=[ \t.,;:!?)\n，。；：！？）])")
+_GONE_BEHIND = re.compile(rf"{GONE}++[ \t]++(?=[.,;:!?。，；：！？])")
+_BLANKS = re.compile(r"  ++")
+_EMPTY_LINES = re.compile(r"\n{3,}+")
+
+
+def plain(text: str, *, markdown: bool) -> str:
+    """The page without marks within its lines."""
+    text = _BLANKS.sub(" ", text.replace("&nbsp;", " ").replace("\xa0", " "))
+    if "-{" in text:
+        text = _VARIANT.sub(lambda found: _variant(found[1]), text)
+    text = unquoted(text)
+    if "<" in text:
+        text = _untagged(_with_breaks(text), markdown=markdown)
+    text = _EXTERNAL.sub(lambda found: found[1].strip() or GONE, text)
+    if "__" in text:
+        text = _SWITCH.sub(lambda found: found[0] if _is_word(found[1]) else GONE, text)
+    if GONE in text:
+        text = _EMPTY.sub(lambda found: GONE if GONE in found[1] else found[0], text)
+        text = _EMPTY_FIRST.sub(lambda found: found[1] if GONE in found[2] else found[0], text)
+        text = _COMMA_LAST.sub("", _EMPTY_LAST.sub(GONE, text))
+        text = _GONE_BEHIND.sub("", _GONE_BEFORE.sub("", _GONE_LINE.sub("", text)))
+        text = text.replace(f"|{GONE}", "| ").replace(GONE, "")  # a cell may hold nothing else
+    return text
+
+
+def finished(text: str) -> str:
+    """The blocks with their entities read and their blanks in order."""
+    text = unescape(text).replace("\xa0", " ").replace("\xad", "")
+    return _EMPTY_LINES.sub("\n\n", text) if "\n\n\n" in text else text
+
+
+def _variant(written: str) -> str:
+    """What `-{...}-` shows, which Chinese and other wikis convert scripts with: the first of its forms."""
+    flags, pipe, rest = written.rpartition("|")
+    if pipe and set("HTNDA") & set(flags) and "A" not in flags:
+        return ""
+    first = rest.split(";", 1)[0]
+    _, colon, form = first.partition(":")
+    return form.strip() if colon and ";" in rest else rest
+
+
+def _is_word(name: str) -> bool:
+    """Whether `__name__` is no switch of MediaWiki's: those are in capitals, or in a script that has none."""
+    return name != name.upper() or name.startswith("_") or name.isdecimal()
+
+
+def _with_breaks(text: str) -> str:
+    """The page with the lines of poems kept apart."""
+    if "<poem" not in text and "<POEM" not in text and "<Poem" not in text:
+        return text
+    out: list[str] = []
+    at, is_poem = 0, False
+    for tag in _POEM.finditer(text):
+        piece = text[at : tag.start()]
+        out.append(piece.strip().replace("\n", BREAK) if is_poem else piece)
+        out.append(tag[0])
+        is_poem, at = not tag[0].startswith("</"), tag.end()
+    return "".join((*out, text[at:]))
+
+
+def _untagged(text: str, *, markdown: bool) -> str:
+    out: list[str] = []
+    at = hidden = 0
+    hiding = ""
+    for tag in _TAG.finditer(text):
+        piece = text[at : tag.start()]
+        if hidden and "\n\n" in piece:  # nobody closed it
+            hidden = 0
+        if not hidden:
+            out.append(piece)
+        at = tag.end()
+        closes, name, alone = bool(tag[1]), tag[2].lower(), tag[3].endswith("/")
+        if hidden:
+            hidden += (-1 if closes else not alone) * (name == hiding)
+        elif name in HIDING and not (closes or alone) and _HIDDEN.search(tag[3]):
+            hidden, hiding = 1, name
+        else:
+            out.append(_in_wikitext(name, closes=closes, markdown=markdown))
+    rest = text[at:]
+    return "".join((*out, rest if not hidden or "\n\n" in rest else ""))
+
+
+def _in_wikitext(name: str, *, closes: bool, markdown: bool) -> str:
+    if name in WIKITEXT:
+        return WIKITEXT[name][closes]
+    if name in PARAGRAPHS:
+        return "\n\n"
+    return "`" if markdown and name == "code" else ""

@@ -1,0 +1,39 @@
+"""Emphasis: `''` and `'''` taken off, where an apostrophe is meant put in their place."""
+
+import re
+
+_RUN = re.compile(r"'{2,}+")
+_BOLD_LINE = re.compile(r"^.*'''.*$", re.MULTILINE)
+
+
+def unquoted(text: str) -> str:
+    """The text without emphasis."""
+    if "'''" in text:
+        text = _BOLD_LINE.sub(lambda found: _with_apostrophe(found[0]), text)
+    return _RUN.sub(lambda found: {2: "", 3: "", 4: "'", 5: ""}.get(n := len(found[0]), "'" * (n - 5)), text)
+
+
+def _with_apostrophe(line: str) -> str:
+    """The line with `l'''Odyssée''` read as an apostrophe and italics, as MediaWiki does (Parser::doQuotes).
+
+    It does so where neither bold nor italic marks come in pairs, at the first `'''` that follows a word of one letter, else
+    a longer word, else a blank.
+    """
+    runs = list(_RUN.finditer(line))
+    sizes = [min(len(run[0]), 5) for run in runs]  # four are an apostrophe and three
+    bold = [run for run, size in zip(runs, sizes, strict=True) if len(run[0]) == size == 3]
+    if (
+        sum(size != 2 for size in sizes) % 2 == 0
+        or sum(size in (2, 5) for size in sizes) % 2 == 0
+        or not bold
+    ):
+        return line
+    where = min(bold, key=lambda run: _rank(line[max(0, run.start() - 2) : run.start()]))
+    return f"{line[: where.start()]}'{line[where.end() :]}"
+
+
+def _rank(before: str) -> int:
+    """Of the two characters in front of `'''`."""
+    if before.endswith(" "):
+        return 2
+    return 0 if before[:-1] == " " else 1

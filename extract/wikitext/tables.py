@@ -1,0 +1,72 @@
+"""Tables: the lines between `{|` and `|}` to rows of cells."""
+
+import re
+from dataclasses import dataclass, field
+
+from extract.wikitext.marks import BREAK
+
+_LAYOUT = re.compile(
+    r"\b(?:infobox|navbox|sidebar|metadata|noprint|ambox|toc|vertical-navbox|sisterproject)", re.IGNORECASE
+)
+_ATTRIBUTES = re.compile(r"""(?:\s*+[a-z-]{2,20}\s*+=\s*+(?:"[^"]*+"|[\w#%.:;-]++))++\s*+""", re.IGNORECASE)
+_ITEM = re.compile(r"^[*#:;]++[ \t]*+")
+
+
+@dataclass(slots=True)
+class Table:
+    """A table that is being read. What is beside its rows (its attributes) is not shown."""
+
+    is_shown: bool
+    caption: list[str] = field(default_factory=list)
+    rows: list[list[list[str]]] = field(default_factory=lambda: [[]])
+    """Each cell the lines that it has so far."""
+    is_caption: bool = False
+
+    def read(self, line: str) -> None:
+        """Take in a line, stripped, that is not the end of the table."""
+        if line.startswith("|-"):
+            self.rows.append([])
+            self.is_caption = False
+        elif line.startswith("|+"):
+            self.caption, self.is_caption = [_content(line[2:])], True
+        elif line.startswith(("|", "!")):
+            self.is_caption = False
+            cells = line[1:].replace("!!", "||") if line[0] == "!" else line[1:]
+            self.rows[-1].extend([_content(cell)] for cell in cells.split("||"))
+        elif self.is_caption:
+            self.caption.append(line)
+        elif self.rows[-1] and line:
+            self.rows[-1][-1].append(_ITEM.sub("", line))
+
+    def text(self, *, markdown: bool) -> str:
+        """A line for each row that has something in it; empty for a table that serves the layout of the page."""
+        if not self.is_shown:
+            return ""
+        rows = [[_joined(cell) for cell in row] for row in self.rows]
+        rows = [row for row in rows if any(row)]
+        lines = _ruled(rows) if markdown else [" | ".join(filter(None, row)) for row in rows]
+        caption = _joined(self.caption)
+        return ("\n\n" if markdown else "\n").join((caption, "\n".join(lines))).strip()
+
+
+def begun(attributes: str) -> Table:
+    """The table whose first line has those attributes."""
+    return Table(is_shown=_LAYOUT.search(attributes) is None)
+
+
+def _content(cell: str) -> str:
+    """What stands behind a cell's attributes."""
+    _, bar, content = cell.partition("|")
+    if not bar and _ATTRIBUTES.fullmatch(cell):  # a template would have said the rest
+        return ""
+    return (content if bar else cell).strip()
+
+
+def _joined(lines: list[str]) -> str:
+    return " ".join(" ".join(lines).replace(BREAK, " ").split())
+
+
+def _ruled(rows: list[list[str]]) -> list[str]:
+    """As GitHub's Markdown has tables: the first row, its rule, the others, which need not be as long."""
+    lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    return [*lines[:1], f"|{' --- |' * len(rows[0])}", *lines[1:]] if rows else []
