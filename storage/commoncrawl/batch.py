@@ -104,28 +104,20 @@ def _arrived(client: Client, asks: Iterable[Ask]) -> Iterator[tuple[Row, bytes |
     """Each row with its bytes; with None where there are none."""
     for ask, came in client.arriving(asks):
         reach: Reach = ask.about
-        try:
-            data = came.result()
-        except Answered as error:
-            if not error.is_missing:
-                raise client.line(ask.key, error) from error
+        error = came.exception()
+        if not (isinstance(error, Answered) and error.is_missing):
+            data = client.result(ask.key, came)
+            yield from ((row, reach.cut(data, row)) for row in reach.rows)
+        elif len(reach.rows) == 1:
+            yield reach.rows[0], None
+        else:
             # One row of several may name what lies behind the end: each is asked for alone.
-            if len(reach.rows) > 1:
-                alone = (
-                    Ask(
-                        row.filename,
-                        row.offset,
-                        row.length,
-                        Reach(filename=row.filename, first=row.offset, rows=(row,)),
-                    )
-                    for row in reach.rows
-                )
-                yield from _arrived(client, alone)
-            else:
-                yield reach.rows[0], None
-            continue
-        for row in reach.rows:
-            yield row, reach.cut(data, row)
+            yield from _arrived(client, map(_alone, reach.rows))
+
+
+def _alone(row: Row) -> Ask:
+    reach = Reach(filename=row.filename, first=row.offset, rows=(row,))
+    return Ask(row.filename, row.offset, row.length, reach)
 
 
 def _append_facts(file: BinaryIO, found: ArchivedRecord, row: Row) -> int:

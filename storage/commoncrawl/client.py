@@ -161,14 +161,14 @@ class Client:
         try:
             return came.result()
         except Answered as error:
-            raise self.line(key, error) from error
+            raise self._line(key, error) from error
         except (BotoCoreError, TransportError) as error:
             raise refusal(error, self.uri) from error
         except BaseException:
             came.cancel()
             raise
 
-    def line(self, key: str, error: Answered) -> ThresherError:
+    def _line(self, key: str, error: Answered) -> ThresherError:
         """What a definite answer comes to for the user."""
         where = f"{self.uri}{key}"
         if error.status == 412:
@@ -220,9 +220,8 @@ class Client:
             now = self._now_ms()
             if found.is_slow:
                 self._answered = self._answered or not found.is_doubtful
-                rest = min(
-                    found.wait_ms, self._patience.total_ms
-                )  # who waits for others has no end of its own
+                # Who waits for others has no end of its own.
+                rest = min(found.wait_ms, self._patience.total_ms)
                 self.window = halved(self.window, sent_ms=sent, now_ms=now, rest_ms=rest)
             if came() > had:
                 failures, since, had = 0, None, came()
