@@ -6,18 +6,19 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from core import Document, RecordRef
-from extract import html
+from extract import html, pdf, wikitext
 from extract.charset import Decoded, decode
 from extract.extracted import Extracted
-from extract.mime import HTML, PLAIN, XHTML, sniffed
+from extract.mime import HTML, PDF, PLAIN, XHTML, sniffed
 from extract.rights import Rights, rights
 from extract.skip import Skip
 from extract.suspicion import suspicion
 
 PLAIN_EXTRACTOR = "plain@1"
-READABLE = frozenset((HTML, XHTML, PLAIN))
+WIKITEXT = "text/x-wiki"
+READABLE = frozenset((HTML, XHTML, PLAIN, PDF, WIKITEXT))
 """Types of payloads that text is made of."""
-EXTRACTORS = (html.EXTRACTOR, PLAIN_EXTRACTOR)
+EXTRACTORS = (html.EXTRACTOR, PLAIN_EXTRACTOR, pdf.EXTRACTOR, wikitext.EXTRACTOR)
 """All of them: what made a document's text stands in it."""
 Glance = Callable[[str], str | None]
 """Says of a page's characters, before anything is extracted, why it is not wanted; or None."""
@@ -71,26 +72,54 @@ def document(
 
     What can be told without extraction is told first: such a `Skip` is `early`. A truncated page is extracted like another.
     """
-    if record.type == "response" and record.status != 200:
-        return Skip(reason="status", early=True)
-    if not record.payload.strip():
-        return Skip(reason="empty_body", early=True)
     mime = sniffed(record.payload, record.mime)
-    if mime not in READABLE:
-        return Skip(reason="unsupported_type", early=True)
+    why = _unreadable(record, mime)
+    if why is not None:
+        return Skip(reason=why, early=True)
+    if mime == PDF:
+        return _made(record, source, mime, None, _pdf(record))
+    if mime == WIKITEXT:
+        return _made(record, source, mime, None, wikitext.extract(record.payload, markdown=markdown))
     decoded = decode(record.payload, record.header("content-type"))
-    if _is_binary(decoded.text):
-        return Skip(reason="undecodable", early=True)
-    if mime != PLAIN:
-        why: str | None = suspicion(record.header, decoded.text.encode(errors="replace"))
-        if why is None and glance is not None:
-            why = glance(decoded.text)
-        if why is not None:
-            return Skip(reason=why, early=True)
+    why = _unwanted(record, decoded.text, None if mime == PLAIN else glance, is_page=mime != PLAIN)
+    if why is not None:
+        return Skip(reason=why, early=True)
     found = (
         _plain(decoded.text) if mime == PLAIN else html.extract(decoded.text, record.url, markdown=markdown)
     )
-    return found if isinstance(found, Skip) else _document(record, source, mime, decoded, found)
+    return _made(record, source, mime, decoded, found)
+
+
+def _unreadable(record: Record, mime: str) -> str | None:
+    if record.type == "response" and record.status != 200:
+        return "status"
+    if not record.payload.strip():
+        return "empty_body"
+    return None if mime in READABLE else "unsupported_type"
+
+
+def _unwanted(record: Record, text: str, glance: Glance | None, *, is_page: bool) -> str | None:
+    if _is_binary(text):
+        return "undecodable"
+    why: str | None = suspicion(record.header, text.encode(errors="replace")) if is_page else None
+    return glance(text) if why is None and glance is not None else why
+
+
+def _pdf(record: Record) -> Extracted | Skip:
+    found = pdf.extract(record.payload, truncated=bool(record.truncated))
+    if isinstance(found, Skip):
+        return found
+    return Extracted(
+        text=found.text,
+        extractor=pdf.EXTRACTOR,
+        route=found.route,
+        title=found.title,
+        author=found.author,
+        date=found.date,
+        declared_language=found.declared_language,
+        license=found.license,
+        cut=found.cut,
+    )
 
 
 def _plain(text: str) -> Extracted | Skip:
@@ -99,7 +128,11 @@ def _plain(text: str) -> Extracted | Skip:
     return Extracted(text=text, extractor=PLAIN_EXTRACTOR, route="plain") if text else Skip(reason="no_text")
 
 
-def _document(record: Record, source: str, mime: str, decoded: Decoded | None, found: Extracted) -> Document:
+def _made(
+    record: Record, source: str, mime: str, decoded: Decoded | None, found: Extracted | Skip
+) -> Document | Skip:
+    if isinstance(found, Skip):
+        return found
     said, known = rights(record.headers, found.metas, at_ms=record.date_ms), record.facts
     return Document(
         id=document_id(source, record.ref),
@@ -119,7 +152,7 @@ def _document(record: Record, source: str, mime: str, decoded: Decoded | None, f
         declared_mime=record.mime,
         charset="" if decoded is None else decoded.charset,
         charset_source="" if decoded is None else decoded.source,
-        truncated=record.truncated or "",
+        truncated=record.truncated or ("unspecified" if found.cut else ""),
         extractor=found.extractor,
         route=found.route,
         source=source,

@@ -23,3 +23,5 @@ class Extracted:
     canonical_url: str = ""
     metas: tuple[tuple[str, str], ...] = ()
     """What it says of its use: name, in lower case, and content of each <meta> that `extract.rights` reads."""
+    cut: bool = False
+    """The payload has no end: some server or archive cut it off."""

@@ -34,10 +34,8 @@ def glances(html: str) -> list[str]:
     if len(seen) <= WINDOWS * SLICE:
         return windows(text_of(seen))
     last = len(seen) - SLICE
-    # A slice begins and ends behind a tag.
     places = [last * number // (WINDOWS - 1) for number in range(WINDOWS)]
-    slices = [seen[seen.find(">", place) + 1 : place + SLICE] for place in places]
-    texts = [text_of(each)[:WINDOW] for each in slices]
+    texts = [text_of(_slice(seen, place))[:WINDOW] for place in places]
     return [text for text in texts if text] if sum(map(len, texts)) >= ENOUGH else []
 
 
@@ -45,6 +43,14 @@ def declared(html: str) -> str:
     """The language that the root of a page names, without region, in lower case; empty where it names none."""
     found = _DECLARED.search(html, 0, HEAD)
     return found[1].lower() if found else ""
+
+
+def _slice(seen: str, place: int) -> str:
+    """Markup from a place on, or from behind the tag in which it lies."""
+    end = place + SLICE
+    closes, opens = seen.find(">", place, end), seen.find("<", place, end)
+    is_in_tag = closes >= 0 and not 0 <= opens < closes
+    return seen[closes + 1 if is_in_tag else place : end]
 
 
 def text_of(markup: str) -> str:

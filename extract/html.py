@@ -1,7 +1,7 @@
 """HTML to main text, made deterministic.
 
 1. A page is parsed once, into boxes and blocks (`extract.page`), and everything is decided on them.
-2. There is no time limit, and nothing is remembered of other pages. What bounds the work is the page: `bounds`, and `MOST_ELEMENTS`.
+2. There is no time limit, and nothing is remembered of other pages. What bounds the work is the page: `bounds`, and `boxes.MOST_ELEMENTS`.
 3. Whatever a page makes of the parser is the page's fate, a `Skip`, and never the run's.
 """
 
@@ -14,11 +14,10 @@ from extract.page import boxes, content, layout
 from extract.rights import METAS
 from extract.skip import Skip
 
-__all__ = ["EXTRACTOR", "LONGEST", "MOST_ELEMENTS", "extract"]
+__all__ = ["EXTRACTOR", "LONGEST", "extract"]
 
 EXTRACTOR = f"page@1+libxml2-{'.'.join(map(str, etree.LIBXML_VERSION))}"
 """Another parser may read another tree."""
-MOST_ELEMENTS = 1_000_000
 
 
 def extract(html: str, url: str, *, markdown: bool = False) -> Extracted | Skip:
@@ -32,7 +31,7 @@ def extract(html: str, url: str, *, markdown: bool = False) -> Extracted | Skip:
     page = boxes.read(body)
     if page is None:
         return Skip(reason="no_text")
-    if page.elements > MOST_ELEMENTS:
+    if page.elements > boxes.MOST_ELEMENTS:
         return Skip(reason="too_large")
     said = says.facts(page.said, url, METAS)
     chosen = content.choose(page, said.title, said.kind)

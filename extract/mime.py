@@ -13,7 +13,6 @@ PDF = "application/pdf"
 PLAIN = "text/plain"
 BINARY = "application/octet-stream"
 ZIP = "application/zip"
-BITMAP = "image/bmp"
 
 RESOURCE_HEADER = 1445
 """Bytes that are looked at (section 5.2)."""
@@ -37,7 +36,7 @@ _SIGNATURES = (
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
-    (b"BM", BITMAP),
+    (b"BM", "image/bmp"),
     (b"\x00\x00\x01\x00", "image/x-icon"),
     (b"\x1f\x8b\x08", "application/gzip"),
     (b"PK\x03\x04", ZIP),
@@ -58,7 +57,7 @@ _TEXTUAL = re.compile(
     r"text/|application/(?:xhtml\+xml|xml|json|javascript|x-javascript|ecmascript)|.*\+(?:xml|json)$"
 )
 _MARKUP = re.compile(
-    rb"[\t\n\x0c\r ]*(?:<\?xml|(?:<!doctype html|<html|<head|<script|<iframe|<h1|<div|<font|<table|<a|<style|<title|<b|<body|<br|<p)[ >]|<!--)",
+    rb"(?:\xef\xbb\xbf)?[\t\n\x0c\r ]*(?:<\?xml|(?:<!doctype html|<html|<head|<script|<iframe|<h1|<div|<font|<table|<a|<style|<title|<b|<body|<br|<p)[ >]|<!--)",
     re.IGNORECASE,
 )
 _XHTML = re.compile(rb"<html\b[^>]{0,1000}http://www\.w3\.org/1999/xhtml|<!doctype html", re.IGNORECASE)
@@ -86,11 +85,11 @@ def sniffed(payload: bytes, declared: str) -> str:
 def _signed(start: bytes) -> str:
     """The type whose signature stands at the beginning; empty where none does."""
     for signature, type_ in _SIGNATURES:
-        if start.startswith(signature) and (type_ != BITMAP or not _is_text(start)):
-            return type_
+        if start.startswith(signature) and not (signature.isalnum() and _is_text(start)):
+            return type_  # letters alone may be a word
     if start.startswith(b"RIFF"):
         return _RIFF.get(start[8:12], "")
-    return "video/mp4" if start[4:8] == b"ftyp" else ""
+    return "video/mp4" if start[4:8] == b"ftyp" and not _is_text(start) else ""
 
 
 def _is_text(start: bytes) -> bool:

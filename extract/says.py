@@ -141,7 +141,7 @@ def _author(stated: Iterable[str]) -> str:
 def _date(said: list[Said], meta: dict[str, str], linked: list[dict[str, Any]]) -> str:
     stated = [meta[name] for name in DATES if name in meta]
     stated += [node["datePublished"] for node in linked if isinstance(node.get("datePublished"), str)]
-    stated += [each.attributes["datetime"] for each in said if each.tag == "time"]
+    stated += [each.attributes.get("datetime", "") for each in said if each.tag == "time"]
     return next(filter(None, map(_day, stated)), "")
 
 

@@ -69,7 +69,8 @@ def line(brought: Brought) -> str:
     """What became of one file."""
     if brought.fate == "refused":
         return f"thresher: {brought.reason}"
-    return f"{brought.name} ({brought.kind}): {brought.fate}, {brought.records:,} records{_passed(brought.unusable)}"
+    sums = f"{brought.records:,} records, {brought.entries:,} to be processed"
+    return f"{brought.name} ({brought.kind}): {brought.fate}, {sums}{_passed(brought.unusable)}"
 
 
 def _passed(unusable: Mapping[str, int]) -> str:

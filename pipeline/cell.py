@@ -4,9 +4,12 @@
 2. It is replaced between two parts when it has grown beyond `RSS` or made `PARTS`: native parsers fragment memory.
 3. It may allocate its share of the machine's memory and no more; running out of it is a crash of the item at hand,
    not of the machine.
-4. It dies with the process that began it.
+4. An item that costs it more than `ITEM_CPU_S` of CPU time takes it down, like any crash: a native parser that never
+   ends is one. No item that ends by itself comes near it, so that no result depends on the speed of a machine.
+5. It dies with the process that began it.
 """
 
+import math
 import multiprocessing
 import os
 import pickle
@@ -23,6 +26,8 @@ from pipeline.work import NOWHERE, Died, Ended, Mark, Raised, Sealed, Task, cpu_
 
 PARTS = 64
 RSS = 1 << 30
+ITEM_CPU_S = 600
+"""CPU seconds of one item. The longest that is known to end takes some 20 (`extract.pdf.pdfium`)."""
 OUT_OF_MEMORY = 71
 """Exit code of a process that could not allocate: `EX_OSERR` of sysexits.h."""
 SPAWN = multiprocessing.get_context("spawn")
@@ -31,9 +36,10 @@ SPAWN = multiprocessing.get_context("spawn")
 class Cell:
     """One worker process at a time. One thread makes; any may `kill`."""
 
-    def __init__(self, *, memory: int) -> None:
+    def __init__(self, *, memory: int, item_cpu_s: int = ITEM_CPU_S) -> None:
         """`memory` bounds what the process may allocate, in bytes."""
         self._memory = memory
+        self._item_cpu_s = item_cpu_s
         self._process: Any = None
         self._pipe: Connection | None = None
         self._mark: Mark = SPAWN.RawValue("q", NOWHERE)
@@ -89,7 +95,7 @@ class Cell:
         with self._lock:
             if self._killed:
                 raise EOFError
-            process = SPAWN.Process(target=_serve, args=(there, self._mark, self._memory))
+            process = SPAWN.Process(target=_serve, args=(there, self._mark, self._memory, self._item_cpu_s))
             process.start()
             self._process, self._pipe = process, here
         there.close()
@@ -118,7 +124,30 @@ class Cell:
         return f"<cell: process {self.pid}, {self._made} parts made>"
 
 
-def _serve(pipe: Connection, mark: Mark, memory: int) -> None:
+class _Leash:
+    """A mark whose every item may use so much CPU time: beyond it the kernel ends the process (SIGXCPU)."""
+
+    __slots__ = ("_item_cpu_s", "_mark")
+
+    def __init__(self, mark: Mark, item_cpu_s: int) -> None:
+        self._mark = mark
+        self._item_cpu_s = item_cpu_s
+
+    @property
+    def value(self) -> int:
+        return self._mark.value
+
+    @value.setter
+    def value(self, item: int) -> None:
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        soft = hard if item == NOWHERE else math.ceil(cpu_seconds()) + self._item_cpu_s
+        if hard != resource.RLIM_INFINITY:
+            soft = min(soft, hard)
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+        self._mark.value = item
+
+
+def _serve(pipe: Connection, mark: Mark, memory: int, item_cpu_s: int) -> None:
     # Ctrl-C reaches the whole process group; only the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -129,10 +158,10 @@ def _serve(pipe: Connection, mark: Mark, memory: int) -> None:
     threading.Thread(target=_die_with_parent, daemon=True).start()
     with suppress(EOFError, BrokenPipeError):
         pipe.send(None)
-        cpu = 0.0
+        cpu, leash = 0.0, _Leash(mark, item_cpu_s)
         while True:
             task: Task = pipe.recv()
-            ended = _made(task, mark, cpu)
+            ended = _made(task, leash, cpu)
             cpu = cpu_seconds()
             pipe.send(ended)
 

@@ -246,6 +246,42 @@ def rescrape(
 
 
 @app.command()
+def refetch(
+    name: Annotated[str, typer.Argument(help="The source, processed.")],
+    crawl: Annotated[str, typer.Option("--crawl", help="Crawl in which they are to wait.")] = "",
+    out: Annotated[
+        Path | None, typer.Option("--out", help="File to write their URLs to instead, one a line.")
+    ] = None,
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Have pages and PDFs fetched whole that a source holds cut off, as Common Crawl cuts them.
+
+    \b
+    Example:
+      thresher refetch cc --crawl whole && thresher crawl whole
+      thresher refetch cc --out truncated.txt
+    """
+    from core import InputError
+    from pipeline import said
+    from pipeline.project import Project
+    from pipeline.refetch import listed
+    from pipeline.refetch import refetch as run_refetch
+
+    at = Project.at(project)
+    if bool(crawl) == (out is not None):
+        raise InputError("refetch: give either --crawl NAME or --out FILE")
+    if out is not None:
+        count = listed(at, _name(name), out)
+        say(as_json, {"out": str(out), "urls": count}, f"{out}: {count:,} URLs of what {name} holds cut off")
+        return
+    refusals = Refusals()
+    seeded = run_refetch(at, _name(name), _name(crawl), refusals.show)
+    refusals.end()
+    say(as_json, asdict(seeded), said.seeded_line(seeded, crawl))
+
+
+@app.command()
 def ingest(
     name: Annotated[str, typer.Argument(help="Name of the source to make.")],
     inputs: Annotated[

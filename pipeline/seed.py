@@ -53,7 +53,17 @@ def seed(
 
     Raises InputError where the source cannot be read, or holds no URL at all.
     """
-    lines = seeds.read(source, links=links)
+    return add(project, seeds.read(source, links=links), plan, source, refused)
+
+
+def add(
+    project: Project,
+    lines: Iterator[seeds.Seed],
+    plan: Plan,
+    source: str,
+    refused: Callable[[seeds.Refused], None] = lambda _: None,
+) -> Seeded:
+    """The same of seeds that are there; `source` is what errors call them."""
     with project.frontier_address() as address:
         return asyncio.run(_seed(project, address, lines, plan, source, refused))
 

@@ -49,7 +49,7 @@ def choose(page: Page, title: str, kind: Kind) -> list[Block]:
     good = [block.length if _is_text(block) else 0 for block in page.blocks]
     best: list[Block] = []
     for strict, weighed, cleaned in LOOKS:
-        out = _unlikely(page, good, gone) if strict else gone
+        out = _unlikely(page, good, gone, kind) if strict else gone
         scores = Scores(page, good, out, weighed=weighed)
         found = _content(scores, title, kind, gone, cleaned=cleaned)
         size = _size(found)
@@ -74,13 +74,21 @@ def _is_text(block: Block) -> bool:
     )
 
 
-def _unlikely(page: Page, good: Sequence[int], gone: Sequence[bool]) -> list[bool]:
+def _unlikely(page: Page, good: Sequence[int], gone: Sequence[bool], kind: Kind) -> list[bool]:
     """The boxes that are gone, and those whose names say that they are no content, unless they have too much of the text for that."""
+    discussed = kind == "discussion"
     sums = [0]
     for block, size in zip(page.blocks, good, strict=True):
         sums.append(sums[-1] + (0 if gone[block.box.number] else size))
     return ruled_out(
-        page.boxes, lambda box: gone[box.number] or sums[box.last] - sums[box.first] < box.unlikely * sums[-1]
+        page.boxes,
+        lambda box: (
+            gone[box.number]
+            or (
+                sums[box.last] - sums[box.first] < box.unlikely * sums[-1]
+                and not (discussed and box.comments)
+            )
+        ),
     )
 
 
@@ -88,8 +96,9 @@ def _content(scores: Scores, title: str, kind: Kind, gone: Sequence[bool], *, cl
     top = scores.best()
     if top is None:
         return []
-    whole = kind not in {"article", "page"}
-    if whole or (kind == "page" and _plain(scores, top) < PARTIAL * _plain(scores, scores.page.boxes[0])):
+    if _is_whole(kind) or (
+        kind == "page" and _plain(scores, top) < PARTIAL * _plain(scores, scores.page.boxes[0])
+    ):
         top = _widened(scores, top)
     blocks = scores.page.blocks
     taken = [False] * len(blocks)
@@ -97,11 +106,15 @@ def _content(scores: Scores, title: str, kind: Kind, gone: Sequence[bool], *, cl
         taken[box.first : box.last] = scores.live[box.first : box.last]
     if cleaned:
         for box in scores.page.boxes:
-            if box.tag in CLEANED and _is_clutter(scores, box, top, whole=whole):
+            if box.tag in CLEANED and _is_clutter(scores, box, top, kind):
                 taken[box.first : box.last] = [False] * (box.last - box.first)
-    trim.end(blocks, taken, top.last)
+    trim.end(blocks, taken, top.last, comments=kind != "discussion")
     trim.lead(blocks, taken, title, gone)
     return [block for block, each in zip(blocks, taken, strict=True) if each]
+
+
+def _is_whole(kind: Kind) -> bool:
+    return kind not in {"article", "page"}
 
 
 def _plain(scores: Scores, box: Box) -> int:
@@ -147,12 +160,12 @@ def _siblings(scores: Scores, top: Box) -> Iterator[Box]:
             yield box
 
 
-def _is_clutter(scores: Scores, box: Box, top: Box, *, whole: bool) -> bool:
+def _is_clutter(scores: Scores, box: Box, top: Box, kind: Kind) -> bool:
     """Whether a box within what was chosen is none of it: menus, forms, lists of links."""
     if box is top or (box.first <= top.first and box.last >= top.last) or box.first == box.last:
         return False
-    number = box.number
-    weight = box.weight if scores.weighed else 0
+    number, whole = box.number, _is_whole(kind)
+    weight = box.weight if scores.weighed and not (kind == "discussion" and box.comments) else 0
     text = scores.text[number]
     if weight < 0 and (box.sure or scores.good(box) < max(PURE * text, LEAST * scores.good(top))):
         return True
@@ -165,6 +178,6 @@ def _is_clutter(scores: Scores, box: Box, top: Box, *, whole: bool) -> bool:
         return density > 0.5
     return (
         scores.items[number] - 100 > scores.paragraphs[number]
-        or (box.tag != "table" and text < 25 and box.images != 1)
+        or (box.tag != "table" and text < 25 and box.images != 1 and not whole)
         or density > (0.5 if whole or box.tag == "table" or weight >= 25 else 0.2)
     )

@@ -10,8 +10,7 @@ MOST_CUE = 200
 MOST_JUNK = 120
 """Characters of a line that is one of a site's own."""
 
-_CUE = re.compile(
-    # Comments of readers.
+_COMMENTS = re.compile(
     r"[\W_]*(?:\d[\d,.]*|no|view|show|hide|add|all|user|reader|readers'?|visitor|your|latest|recent|the)?\s*"
     r"(?:comments?|responses?|replies|reactions|thoughts|trackbacks?|pingbacks?|kommentare?|commentaires?|comentarios?"
     r"|coment[aá]rios?|commenti|reacties|kommentarer|комментари\w*|评论|コメント|komentarze?|koment[aá]\w*)\b"
@@ -21,8 +20,10 @@ _CUE = re.compile(
     r"|(?:schreibe?n? sie |hinterlasse |neuen )?(?:einen |ihren |deinen )?kommentar(?:e)? (?:schreiben|hinterlassen|abgeben|verfassen).{0,40}"
     r"|laisse[rz]? un commentaire.{0,40}|deja? (?:un|tu) comentario.{0,40}|lascia un commento.{0,40}|deixe um comentário.{0,40}"
     r"|(?:bisher )?keine kommentare.{0,30}|no comments? (?:yet|found).{0,30}"
+)
+_MORE = re.compile(
     # What else there is to read.
-    r"|related (?:posts?|articles?|stories|links|news|content|reading|topics|entries)\b.{0,40}"
+    r"related (?:posts?|articles?|stories|links|news|content|reading|topics|entries)\b.{0,40}"
     r"|more (?:from|on|in|stories|news|articles|posts)\b.{0,60}|you (?:may|might) also (?:like|enjoy|be interested).{0,30}"
     r"|recommended (?:for you|posts|articles|stories|reading)|popular (?:posts|articles|stories)"
     r"|most (?:read|popular|viewed|commented).{0,30}|recent (?:posts|articles|comments|entries)|read (?:next|this next).{0,20}"
@@ -64,9 +65,12 @@ _BYLINE = re.compile(
 _STOP = re.compile(r"[.!?。！？:;\"”)]\s*$")
 
 
-def ends_content(line: str) -> bool:
-    """Whether comments, or what else there is to read on the site, begin with this line."""
-    return len(line) < MOST_CUE and _CUE.fullmatch(line.lower()) is not None
+def ends_content(line: str, *, comments: bool = True) -> bool:
+    """Whether comments (where they are none of the content), or what else there is to read on the site, begin with this line."""
+    if len(line) >= MOST_CUE:
+        return False
+    said = line.lower()
+    return (comments and _COMMENTS.fullmatch(said) is not None) or _MORE.fullmatch(said) is not None
 
 
 def is_junk(line: str) -> bool:

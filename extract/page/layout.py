@@ -2,101 +2,149 @@
 
 1. Plain text: an item of a list begins with `- `, the cells of a row have ` | ` between them, code keeps its lines.
 2. Markdown (CommonMark, and tables as GitHub has them): headings, lists with their depth and numbers, tables, code in fences, quotations.
-   Nothing in a text is escaped: it is written to be read.
+   Nothing in a text is escaped but `|` in tables: it is written to be read.
 3. A row is one where each cell is a block of its own and short; the tables with which pages were once laid out are not.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
+from typing import NamedTuple
 
 from extract.page.boxes import Block, Box
 
 MOST_CELL = 200
 """Characters of a cell of a table that is one."""
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
-FENCE = "```"
+SHORTEST_FENCE = 3
+
+_BACKTICKS = re.compile("`+")
+
+
+class Place(NamedTuple):
+    """What is around a block: the innermost box of each sort."""
+
+    item: Box | None = None
+    row: Box | None = None
+    cell: Box | None = None
+    table: Box | None = None
+    quotation: Box | None = None
+
+
+Placed = Callable[[Box], Place]
 
 
 def plain(blocks: Iterable[Block]) -> str:
     """One line a block, a row, or a line that the page breaks."""
     lines = []
-    begun: Box | None = None
-    for row, cells in _rows(blocks):
+    begun: set[int] = set()
+    placed = _places()
+    for row, cells in _rows(blocks, placed):
         if row is not None:
             lines.append(" | ".join(_one_line(cell) for cell in cells))
             continue
         for block in cells:
-            item = _around(block.box, "li")
-            lines.append(f"- {block.text}" if item is not None and item is not begun else block.text)
-            begun = item or begun
+            item = placed(block.box).item
+            begins = item is not None and item.number not in begun
+            lines.append(f"- {block.text}" if begins else block.text)
+            if item is not None:
+                begun.add(item.number)
     return "\n".join(lines)
 
 
 def markdown(blocks: Iterable[Block]) -> str:
     """Paragraphs with an empty line between them; items and rows without."""
     written: list[str] = []
-    begun: Box | None = None
-    table: Box | None = None
-    tight = False
+    columns: dict[int, int] = {}  # where the text of an item begins, by its number
     counted: Counter[int] = Counter()
-    for row, cells in _rows(blocks):
+    placed = _places()
+    before: Box | None = None  # the item that has just begun, or the table whose row was the last
+    for row, cells in _rows(blocks, placed):
         if row is not None:
-            inside = _around(row, "table")
-            line = f"| {' | '.join(_one_line(cell).replace('|', chr(92) + '|') for cell in cells)} |"
-            if inside is table and tight:
+            texts = [text.replace("|", "\\|") for text in _columns(row, cells, placed)]
+            line = f"| {' | '.join(texts)} |"
+            table = placed(row).table
+            if table is not None and table is before:
                 written.append(f"\n{line}")
             else:
-                written += ["\n\n", line, f"\n|{' --- |' * len(cells)}"]
-            table, tight = inside, True
+                written.append(f"\n\n{line}\n|{' --- |' * len(texts)}")
+            before = table
             continue
         for block in cells:
-            item = _around(block.box, "li")
-            if item is not None and item is not begun:
-                depth = sum(box.tag in {"ul", "ol"} for box in _chain(item)) - 1
-                written += [
-                    "\n" if begun is not None and tight else "\n\n",
-                    "  " * max(0, depth),
-                    f"{_marker(item, counted)} {_marked(block)}",
-                ]
-                begun, tight = item, True
-            else:
-                written += ["\n\n", _marked(block)]
-                begun, tight = None, False
-            table = None
+            place = placed(block.box)
+            item, marker = place.item, ""
+            column = 0 if item is None else _column(item, columns, placed)
+            begins = item is not None and item.number not in columns
+            if item is not None and begins:
+                marker = " " * column + f"{_marker(item, counted)} "
+                column = columns[item.number] = len(marker)
+            is_tight = begins and before is not None and before.tag == "li"
+            written += ["\n" if is_tight else "\n\n", _item(block, place, marker or " " * column, column)]
+            before = item if begins else None
     return "".join(written).strip("\n")
 
 
-def _rows(blocks: Iterable[Block]) -> Iterator[tuple[Box | None, list[Block]]]:
+def _places() -> Placed:
+    """Finds the place of a box; each box is looked at once, however many blocks it is around."""
+    known: dict[int, Place] = {}
+
+    def place(box: Box) -> Place:
+        found = known.get(box.number)
+        if found is None:
+            found = known[box.number] = _inner(Place() if box.parent is None else place(box.parent), box)
+        return found
+
+    return place
+
+
+def _inner(around: Place, box: Box) -> Place:
+    match box.tag:
+        case "li":
+            return around._replace(item=box)
+        case "tr":
+            return around._replace(row=box)
+        case "td" | "th":
+            return around._replace(cell=box)
+        case "table":
+            return around._replace(table=box)
+        case "blockquote":
+            return around._replace(quotation=box)
+    return around
+
+
+def _rows(blocks: Iterable[Block], placed: Placed) -> Iterator[tuple[Box | None, list[Block]]]:
     """Blocks of one row of a table together, with its box; all others with None."""
-    for row, group in groupby(blocks, key=lambda block: _around(block.box, "tr")):
+    for row, group in groupby(blocks, key=lambda block: placed(block.box).row):
         cells = list(group)
-        yield (row if row is not None and _is_row(cells) else None), cells
+        yield (row if row is not None and _is_row(cells, placed) else None), cells
 
 
-def _is_row(cells: list[Block]) -> bool:
-    boxes = [_cell(block.box) for block in cells]
+def _is_row(cells: list[Block], placed: Placed) -> bool:
     return (
         len(cells) > 1
-        and len({id(box) for box in boxes}) == len(cells)
+        and len({_cell(block, placed) for block in cells}) == len(cells)
         and max(block.length for block in cells) <= MOST_CELL
     )
 
 
-def _cell(box: Box) -> Box:
-    return next((each for each in _chain(box) if each.tag in {"td", "th"}), box)
+def _cell(block: Block, placed: Placed) -> int:
+    return (placed(block.box).cell or block.box).number
 
 
-def _around(box: Box, tag: str) -> Box | None:
-    """The innermost box of a tag that is the box or around it."""
-    return next((each for each in _chain(box) if each.tag == tag), None)
+def _columns(row: Box, cells: list[Block], placed: Placed) -> list[str]:
+    """The texts of a row, with those of cells in which there is none."""
+    texts = {_cell(block, placed): _one_line(block) for block in cells}
+    columns = [box.number for box in row.children if box.tag in {"td", "th"}]
+    return [texts.get(column, "") for column in (columns if texts.keys() <= set(columns) else texts)]
 
 
-def _chain(box: Box) -> Iterator[Box]:
-    around: Box | None = box
-    while around is not None:
-        yield around
-        around = around.parent
+def _column(item: Box, columns: dict[int, int], placed: Placed) -> int:
+    """Where an item is written: its own text, where it has begun, or its marker, below the text of the item around it."""
+    around: Box | None = item
+    while around is not None and around.number not in columns:
+        around = None if around.parent is None else placed(around.parent).item
+    return 0 if around is None else columns[around.number]
 
 
 def _marker(item: Box, counted: Counter[int]) -> str:
@@ -107,14 +155,27 @@ def _marker(item: Box, counted: Counter[int]) -> str:
     return f"{counted[inside.number]}."
 
 
+def _item(block: Block, place: Place, start: str, column: int) -> str:
+    """A block behind the marker or the space that its line starts with; a quotation is within the item, or has it."""
+    text, quotation, item = _marked(block), place.quotation, place.item
+    is_within = quotation is not None and (item is None or quotation.depth > item.depth)
+    if is_within:
+        text = _quoted(text)
+    text = start + text.replace("\n", "\n" + " " * column)
+    return text if quotation is None or is_within else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    return "> " + text.replace("\n", "\n> ")
+
+
 def _marked(block: Block) -> str:
     if block.tag in HEADINGS:
         return f"{'#' * HEADINGS[block.tag]} {_one_line(block)}"
     if block.tag == "pre":
-        fence = FENCE if FENCE not in block.text else "~~~~"
+        longest = max(map(len, _BACKTICKS.findall(block.text)), default=0)
+        fence = "`" * max(SHORTEST_FENCE, longest + 1)
         return f"{fence}\n{block.text}\n{fence}"
-    if _around(block.box, "blockquote") is not None:
-        return "> " + block.text.replace("\n", "\n> ")
     return block.text.replace("\n", "  \n")
 
 

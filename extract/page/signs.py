@@ -62,13 +62,19 @@ class Signs(NamedTuple):
     """They are of a part that is hardly ever content, whatever is in it."""
 
 
-@lru_cache(maxsize=1 << 14)
 def signs(class_: str, id_: str) -> Signs | None:
     """What a class and an id say; None where that is nothing."""
+    if len(class_) + len(id_) <= LONGEST:
+        return _signs(class_, id_)
+    return _signs(class_[:LONGEST], id_[:LONGEST])
+
+
+@lru_cache(maxsize=1 << 14)
+def _signs(class_: str, id_: str) -> Signs | None:
     weight, every = 0, 0
     for attribute in (class_, id_):
         found = 0
-        for number, name in enumerate(attribute[:LONGEST].lower().split()):
+        for number, name in enumerate(attribute.lower().split()):
             found |= _name(name, number == 0)
         weight += 25 * (found & _IS_POSITIVE > 0) - 25 * (found & _IS_NEGATIVE > 0)
         every |= found

@@ -21,13 +21,13 @@ Taken = list[bool]
 """Of each block, whether it is chosen; changed in place."""
 
 
-def end(blocks: Sequence[Block], taken: Taken, last: int) -> None:
-    """Cut off, up to block `last`, what comes after the content, and the site's own lines throughout."""
+def end(blocks: Sequence[Block], taken: Taken, last: int, *, comments: bool) -> None:
+    """Cut off, up to block `last`, what comes after the content, `comments` or not, and the site's own lines throughout."""
     size, before = _size(blocks, taken), 0
     for number, block in enumerate(blocks):
         if not taken[number]:
             continue
-        if before >= max(BEFORE * size, LEAST_BEFORE) and cues.ends_content(block.text):
+        if before >= max(BEFORE * size, LEAST_BEFORE) and cues.ends_content(block.text, comments=comments):
             taken[number:last] = [False] * max(0, last - number)
             break
         before += block.length

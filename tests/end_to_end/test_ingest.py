@@ -24,8 +24,11 @@ def inputs(user):
 def test_a_line_a_file_and_a_sum_at_the_end(user, inputs):
     (inputs / "bad.jsonl").write_text('{"text": "x"}\n{"text": \n{"text": "y"}\n')
     said = user.types("ingest", "s", "in")
-    assert "bad.jsonl (jsonl): added, 3 records; passed over: 1 broken_json" in said.err.splitlines()
-    assert "x.tsv.zst (csv): added, 5 records" in said.err.splitlines()
+    assert (
+        "bad.jsonl (jsonl): added, 3 records, 2 to be processed; passed over: 1 broken_json"
+        in said.err.splitlines()
+    )
+    assert "x.tsv.zst (csv): added, 5 records, 4 to be processed" in said.err.splitlines()
     files, texts = len(FORMS) + 1, 4 * len(FORMS) + 2
     assert said.out == (
         f"s: {files} files added, 0 known; {texts + files} records, {texts} of them to be processed; "

@@ -8,8 +8,10 @@ import zstandard
 
 from core import RecordRef
 from extract import Skip
-from extract.document import EXTRACTOR, document, document_id
-from extract.html import LONGEST, MOST_ELEMENTS, Extracted, extract
+from extract.document import document, document_id
+from extract.extracted import Extracted
+from extract.html import EXTRACTOR, LONGEST, extract
+from extract.page.boxes import MOST_ELEMENTS
 from storage.records import ArchivedRecord
 from tests.shared import shared
 
@@ -83,7 +85,6 @@ def test_the_pages_before_change_nothing():
         ("<p></p>", "no_text"),
         ("x" * (LONGEST + 1), "too_large"),
         ("<html><p>" + "<br>" * (MOST_ELEMENTS + 1), "too_large"),
-        ("<html><body>" + "<div>" * 300 + "words at the bottom", "too_deep"),
         ("<html><body>" + "<ul><li>" * 100_000, "too_deep"),
     ],
 )
@@ -106,15 +107,15 @@ def test_hostile_pages_end_as_text_or_as_a_skip(html):
     assert isinstance(extract(html, "http://example.org/"), Extracted | Skip)
 
 
-@pytest.mark.parametrize(
-    "html",
-    [
-        "<p>" + "<a href=x>word</a> " * 20_000,
-        PAGE.replace("<body>", "<body " + " ".join(f"a{n}=1" for n in range(5000)) + ">"),
-    ],
-)
-def test_pages_that_would_take_the_extractor_minutes_are_skipped_by_count_not_by_time(html):
-    assert extract(html, "http://example.org/") == Skip(reason="too_complex")
+def test_a_page_that_would_take_the_parser_minutes_is_skipped_by_count_not_by_time():
+    page = PAGE.replace("<body>", "<body " + " ".join(f"a{n}=1" for n in range(5000)) + ">")
+    assert extract(page, "http://example.org/") == Skip(reason="too_complex")
+
+
+def test_words_however_deep_they_lie_are_text():
+    found = extract("<html><body>" + "<div>" * 300 + "words at the bottom", "http://example.org/")
+    assert isinstance(found, Extracted)
+    assert found.text == "words at the bottom"
 
 
 @pytest.mark.parametrize(
@@ -122,13 +123,40 @@ def test_pages_that_would_take_the_extractor_minutes_are_skipped_by_count_not_by
     [
         (record(PAGE.encode(), status=404), "status"),
         (record(PAGE.encode(), status=None), "status"),
-        (record(b"%PDF-1.7", mime="application/pdf"), "not_html"),
+        (record(b"%PDF-1.7", mime="application/pdf"), "unsupported_type"),
+        (record(b"\x89PNG\r\n\x1a\n" + bytes(40)), "unsupported_type"),
         (record(b""), "empty_body"),
         (record(bytes(range(256)) * 20), "undecodable"),
     ],
 )
-def test_records_that_are_no_pages(made, reason):
-    assert document(made, "main") == Skip(reason=reason)
+def test_records_that_are_no_pages_are_told_before_anything_is_extracted(made, reason):
+    assert document(made, "main") == Skip(reason=reason, early=True)
+
+
+def test_plain_text_is_its_own_document():
+    found = document(record(b"One line.\r\nAnother <b>one</b>.\r\n", mime="text/plain"), "main")
+    assert (found.text, found.route, found.mime) == ("One line.\nAnother <b>one</b>.", "plain", "text/plain")
+
+
+def test_a_page_of_which_nothing_was_declared_is_what_its_bytes_are():
+    assert document(record(PAGE.encode(), mime=""), "main").mime == "text/html"
+    assert document(record(b"Only words.", mime=""), "main").mime == "text/plain"
+
+
+def test_a_glance_is_asked_before_anything_is_extracted():
+    asked = []
+
+    def glance(html):
+        asked.append(html)
+        return "other_language"
+
+    assert document(record(PAGE.encode()), "main", glance=glance) == Skip(reason="other_language", early=True)
+    assert asked == [PAGE]
+
+
+def test_markdown_is_made_where_it_is_asked_for():
+    found = document(record(PAGE.encode()), "main", markdown=True)
+    assert found.text.startswith("# The keeper's book\n\nThe lighthouse keeper wrote")
 
 
 def test_a_document_says_where_it_comes_from():

@@ -1,13 +1,27 @@
 """What a page says of itself, and nothing that it does not say."""
 
+import json
+
 import pytest
-from lxml.html import document_fromstring
+from hypothesis import given
+from hypothesis import strategies as st
 
 from extract import says
+from extract.page.boxes import Said, read
+
+URL = "https://example.org/dir/page"
+
+
+def facts(html, *, url=URL, wanted=()):
+    return says.facts(read(html.encode()).said, url, wanted)
 
 
 def head(markup):
-    return document_fromstring(f"<html><head>{markup}</head><body><p>text</p></body></html>")
+    return facts(f"<html><head>{markup}</head><body><p>text</p></body></html>")
+
+
+def linked(**node):
+    return head(f'<script type="application/ld+json">{json.dumps(node)}</script>')
 
 
 @pytest.mark.parametrize(
@@ -20,12 +34,12 @@ def head(markup):
     ],
 )
 def test_titles(markup, title):
-    assert says.title(head(markup)) == title
+    assert head(markup).title == title
 
 
 def test_the_title_of_a_drawing_is_not_the_page_s():
-    page = document_fromstring("<html><body><svg><title>icon</title></svg><h1>The page</h1></body></html>")
-    assert says.title(page) == "The page"
+    page = "<html><body><svg><title>icon</title></svg><h1>The page</h1></body></html>"
+    assert facts(page).title == ""
 
 
 @pytest.mark.parametrize(
@@ -41,14 +55,12 @@ def test_the_title_of_a_drawing_is_not_the_page_s():
     ],
 )
 def test_dates(markup, date):
-    assert says.date(head(markup)) == date
+    assert head(markup).date == date
 
 
 def test_a_date_on_a_time_element_marked_as_publication():
-    page = document_fromstring(
-        '<p><time>2001-01-01</time><time pubdate datetime="2002-02-02T10:00">x</time></p>'
-    )
-    assert says.date(page) == "2002-02-02"
+    page = '<p><time>2001-01-01</time><time pubdate datetime="2002-02-02T10:00">x</time></p>'
+    assert facts(page).date == "2002-02-02"
 
 
 @pytest.mark.parametrize(
@@ -62,7 +74,7 @@ def test_a_date_on_a_time_element_marked_as_publication():
     ],
 )
 def test_languages(html, language):
-    assert says.language(document_fromstring(f"{html}<p>text")) == language
+    assert facts(f"{html}<p>text").language == language
 
 
 @pytest.mark.parametrize(
@@ -77,4 +89,106 @@ def test_languages(html, language):
 )
 def test_licenses(html, license_):
     whole = f"https://creativecommons.org/licenses/{license_}" if license_ else ""
-    assert says.license_(document_fromstring(f"<html><body>{html}</body></html>")) == whole
+    assert facts(f"<html><body>{html}</body></html>").license == whole
+
+
+@pytest.mark.parametrize(
+    ("markup", "author"),
+    [
+        ('<meta name="author" content=" Ada  Byron ">', "Ada Byron"),
+        (
+            '<meta name="citation_author" content="A"><meta name="citation_author" content="B">',
+            "A; B",
+        ),
+        ('<meta name="author" content="A"><meta name="dc.creator" content="A">', "A"),
+        ('<meta property="article:author" content="https://example.org/people/a">', ""),
+        ('<meta name="author" content="">', ""),
+        (f'<meta name="author" content="{"x" * (says.LONGEST_NAME + 1)}">', ""),
+        ("<p>By Ada Byron</p>", ""),
+    ],
+)
+def test_authors(markup, author):
+    assert head(markup).author == author
+
+
+@pytest.mark.parametrize(
+    "stated",
+    ["Ada", {"name": "Ada"}, [{"@type": "Person", "name": "Ada"}], ["Ada", {"name": "Ada"}, 7, None, {}]],
+)
+def test_authors_in_json_ld(stated):
+    assert linked(author=stated).author == "Ada"
+
+
+@pytest.mark.parametrize(
+    ("markup", "address"),
+    [
+        ('<link rel="canonical" href="/there">', "https://example.org/there"),
+        ('<link rel="Canonical" href="//example.net/x">', "https://example.net/x"),
+        ('<link rel="canonical" href=""><meta property="og:url" content="../o">', "https://example.org/o"),
+        (
+            '<link rel="canonical" href="http://[broken"><link rel="canonical" href="b">',
+            "https://example.org/dir/b",
+        ),
+        ('<link rel="canonical" href="javascript:x()">', ""),
+        ('<link rel="alternate" href="/de">', ""),
+        ("", ""),
+    ],
+)
+def test_its_own_address(markup, address):
+    assert head(markup).canonical_url == address
+
+
+def test_what_is_asked_for_is_given_back_as_it_is():
+    found = facts(
+        '<meta name="Robots" content="NoAI, x"><meta name=robots content="y"><meta name=other content=z><p>x',
+        wanted={"robots"},
+    )
+    assert found.metas == (("robots", "NoAI, x"), ("robots", "y"))
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "{",
+        "[" * 100_000,
+        "null",
+        "7",
+        '{"author": {"name": {"name": "x"}}}',
+        '{"datePublished": 5}',
+        '{"@type": {"a": 1}}',
+        "1" * 10_000,
+        '{"a": ' * 20 + '{"author": "too deep"}' + "}" * 20,
+    ],
+)
+def test_json_ld_that_says_nothing_is_passed_over(broken):
+    found = facts(
+        f'<script type="application/ld+json">{broken}</script>'
+        '<script type="application/ld+json">{"@graph": [{"author": "Ada"}]}</script><p>x'
+    )
+    assert (found.author, found.date) == ("Ada", "")
+
+
+def test_the_title_is_no_longer_than_a_title_may_be():
+    assert len(head(f"<title>{'word ' * 1_000}</title>").title) <= says.LONGEST_TITLE
+
+
+@given(
+    st.lists(
+        st.builds(
+            Said,
+            tag=st.sampled_from(["html", "meta", "link", "a", "title", "time", "script"]),
+            attributes=st.dictionaries(
+                st.sampled_from(["name", "property", "content", "rel", "href", "lang", "datetime"]),
+                st.text(max_size=30)
+                | st.sampled_from(["author", "date", "license", "canonical", "2020-01-02", "//["]),
+            ),
+            text=st.text(max_size=30),
+        )
+    ),
+    st.sampled_from([URL, "", "http://[", "file:///x", "x"]),
+)
+def test_whatever_elements_say_there_are_facts(said, url):
+    found = says.facts(said, url, {"author"})
+    assert found == says.facts(said, url, {"author"})
+    assert found.date == "" or len(found.date) == 10
+    assert found.canonical_url == "" or found.canonical_url.lower().startswith("http")

@@ -1,6 +1,7 @@
 """Works of a step for tests of engines: light to import, for every cell does."""
 
 import ctypes
+import hashlib
 import os
 import resource
 import signal
@@ -40,6 +41,25 @@ def segfault_at_two_items(store, step, part, watch):
             watch.at(item)
             signal.signal(signal.SIGSEGV, signal.SIG_DFL)
             ctypes.string_at(0)
+    return double(store, step, part, watch)
+
+
+def never_end(store, step, part, watch):
+    """The second item keeps a native function busy for ever, as it seems."""
+    watch.at(1)
+    if 2 not in watch.crashed:
+        watch.at(2)
+        hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)
+    return double(store, step, part, watch)
+
+
+def steady(store, step, part, watch):
+    """Three CPU seconds, none of its items more than a third of one."""
+    for item in range(12):
+        watch.at(item)
+        begun = time.process_time()
+        while time.process_time() < begun + 0.25:
+            pass
     return double(store, step, part, watch)
 
 

@@ -1,5 +1,6 @@
 """A cell: what is known of a process that is no more."""
 
+import dataclasses
 import os
 import signal
 import threading
@@ -9,7 +10,7 @@ import pytest
 from core import ThresherError
 from pipeline import cell
 from pipeline.cell import Cell
-from pipeline.work import Died, Task
+from pipeline.work import Died, Sealed, Task
 from storage.files import Files
 from tests.pipeline import labour
 
@@ -36,3 +37,17 @@ def test_a_process_that_cannot_begin_is_an_error_for_so_will_the_next(tmp_path, 
     monkeypatch.setattr(cell, "_serve", labour.serve_badly)
     with pytest.raises(ThresherError, match=r"ended before it could begin \(exit code 7\)"):
         Cell(memory=MEMORY).make(task(tmp_path))
+
+
+def test_an_item_that_does_not_end_is_a_crash_and_is_left_out_the_next_time(tmp_path):
+    made = Cell(memory=MEMORY, item_cpu_s=1)
+    endless = dataclasses.replace(task(tmp_path), work=labour.never_end)
+    assert made.make(endless) == Died(exitcode=-signal.SIGXCPU, item=2)
+    assert isinstance(made.make(dataclasses.replace(endless, crashed=frozenset({2}))), Sealed)
+    made.close()
+
+
+def test_many_items_may_take_longer_than_one(tmp_path):
+    made = Cell(memory=MEMORY, item_cpu_s=1)
+    assert isinstance(made.make(dataclasses.replace(task(tmp_path), work=labour.steady)), Sealed)
+    made.close()

@@ -10,7 +10,7 @@ from core import RecordRef
 from crawler.screen import Page
 from extract import Skip
 from extract.document import document
-from pipeline.screen import LOOKED_AT, Screen, crude_text, windows
+from pipeline.screen import Screen
 from storage.records import ArchivedRecord
 
 ENGLISH = "The baker opened the oven, looked at the loaves, and closed it again for a quarter of an hour. "
@@ -107,27 +107,3 @@ def test_what_is_dropped_for_status_type_or_emptiness_has_no_document(text, stat
             problem=None,
         )
         assert isinstance(document(record, "s"), Skip)
-
-
-@given(st.text(alphabet="<>/abscriptyle! -", max_size=200))
-def test_crude_text_is_made_of_any_page(html_):
-    assert "<" not in crude_text(html_)
-
-
-def test_crude_text_leaves_tags_and_silent_elements_out():
-    found = crude_text("a<b class='x'>c</b><script>var d</script>e<STYLE>f</style >g &amp; &lt;h<!-- i -->j")
-    assert found.split() == ["a", "c", "e", "g", "&", "<h", "j"]
-
-
-def test_a_page_made_of_open_tags_takes_one_pass_and_says_nothing():
-    # A search for each end tag from each start tag would take hours.
-    assert crude_text("<script" * (LOOKED_AT // 7)) == ""
-
-
-@pytest.mark.parametrize(("size", "count"), [(0, 1), (1_000, 1), (1_001, 5), (100_000, 5)])
-def test_windows_lie_evenly_from_the_begin_to_the_end(size, count):
-    text = "".join(chr(0x4E00 + n % 20_000) for n in range(size))
-    found = windows(text)
-    assert len(found) == count
-    assert text.startswith(found[0])
-    assert text.endswith(found[-1])

@@ -1,0 +1,109 @@
+"""Headers, footers and page numbers: lines at the edge of pages that come again on the pages around.
+
+1. Only the outermost lines of a page are asked, from the top and from the bottom inwards; what stands behind a line that
+   stays, stays.
+2. A line goes if its words, numbers aside, stand at the same height of `FEWEST` pages within reach (`REACH`): so running
+   titles of chapters go, and those of left and right pages.
+3. The numbers of two pages that follow each other, alone on their lines at the same height, go as well.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+
+from extract.pdf.page import Line, Page
+
+EDGE = 3
+"""Lines at each edge that are asked."""
+FEWEST = 3
+"""Pages on which a line must stand."""
+REACH = 4
+"""Pages between two of them at most: left and right pages, and a picture in between."""
+SHIFT = 8.0
+"""Points that it may stand higher or lower."""
+LONGEST = 200
+"""Characters; what is longer is text."""
+
+_NUMBER = re.compile(r"\d+")
+_PAGE_NUMBER = re.compile(
+    r"[\W_]*(?:(?:page|seite|pagina|página|strana|стр\.?|p\.|s\.)\s*)?(\d{1,4})(?:\s*(?:/|of|von|de|sur|di)\s*\d{1,4})?[\W_]*",
+    re.IGNORECASE,
+)
+_ROMAN = re.compile(r"[\W_]*[ivxlcdm]{1,7}[\W_]*", re.IGNORECASE)
+
+Place = tuple[int, Line]
+"""Number of the page among those given, and a line of it."""
+
+
+def without(pages: Sequence[Page]) -> list[tuple[Line, ...]]:
+    """The lines of each page without what repeats."""
+    edges = [(_edge(page, from_top=True), _edge(page, from_top=False)) for page in pages]
+    repeated: set[tuple[int, int]] = set()
+    for side in (0, 1):
+        repeated |= _repeated([edge[side] for edge in edges])
+        repeated |= _numbers([edge[side] for edge in edges])
+    found = []
+    for number, page in enumerate(pages):
+        gone: set[int] = set()
+        for edge in edges[number]:
+            for line in edge:
+                if (number, id(line)) not in repeated:
+                    break
+                gone.add(id(line))
+        found.append(tuple(line for line in page.lines if id(line) not in gone) if gone else page.lines)
+    return found
+
+
+def _edge(page: Page, *, from_top: bool) -> list[Line]:
+    """The outermost lines, from the edge inwards."""
+    lines = sorted(page.lines, key=lambda line: (line.top if from_top else -line.bottom, line.left))
+    return lines[:EDGE]
+
+
+def _key(line: Line) -> str:
+    words = " ".join(line.text.lower().split())
+    return "#" if _ROMAN.fullmatch(words) else _NUMBER.sub("#", words)
+
+
+def _repeated(edges: Sequence[list[Line]]) -> set[tuple[int, int]]:
+    places: dict[str, list[Place]] = defaultdict(list)
+    for number, lines in enumerate(edges):
+        for line in lines:
+            if len(line.text) <= LONGEST:
+                places[_key(line)].append((number, line))
+    found: set[tuple[int, int]] = set()
+    for same in places.values():
+        for chain in _chains(same):
+            if len({number for number, _ in chain}) >= FEWEST:
+                found.update((number, id(line)) for number, line in chain)
+    return found
+
+
+def _chains(places: list[Place]) -> list[list[Place]]:
+    """Places of one text at one height, each within reach of the one before; pages ascend."""
+    open_: list[list[Place]] = []
+    found: list[list[Place]] = []
+    for number, line in places:
+        open_ = [chain for chain in open_ if number - chain[-1][0] <= REACH]
+        for chain in open_:
+            if abs(chain[-1][1].top - line.top) <= SHIFT:
+                chain.append((number, line))
+                break
+        else:
+            chain = [(number, line)]
+            open_.append(chain)
+            found.append(chain)
+    return found
+
+
+def _numbers(edges: Sequence[list[Line]]) -> set[tuple[int, int]]:
+    found: set[tuple[int, int]] = set()
+    before: list[tuple[int, Line]] = []
+    for number, lines in enumerate(edges):
+        now = [(int(said[1]), line) for line in lines if (said := _PAGE_NUMBER.fullmatch(line.text))]
+        for count, line in now:
+            for last, above in before:
+                if count == last + 1 and abs(above.top - line.top) <= SHIFT:
+                    found.update(((number - 1, id(above)), (number, id(line))))
+        before = now
+    return found

@@ -1,0 +1,125 @@
+"""Lines in their order to paragraphs.
+
+1. A paragraph ends where more room is below a line than between most lines, where the next line is set in, or set in
+   other letters, or is another block's.
+2. A line ends by itself where the first word of the next one would have had room on it: items, verses and addresses stay
+   lines; behind the end of a sentence a paragraph ends there. All other lines of a paragraph are one line of text.
+3. What a page or a column broke goes on where no sentence ended and the next begins with a small letter.
+4. Rows of a table stay lines.
+"""
+
+import re
+import statistics
+from collections.abc import Sequence
+from itertools import pairwise
+
+from extract.pdf.hyphens import Lexicon, is_parted, joint
+from extract.pdf.lines import is_right_to_left
+from extract.pdf.order import Block
+from extract.pdf.page import Line
+
+LEADING = 1.35
+"""Of the usual distance between lines: beyond it is a new paragraph."""
+LEAST_STEP = 1.2
+"""Heights of a line: what is closer is of one paragraph, as the lines of a heading are."""
+INDENT = 0.7
+"""Heights of a line."""
+OTHER_SIZE = 1.25
+"""Times as high: letters of a heading."""
+ROOM = 0.6
+"""Heights of a line that must be left for a word beside the word itself: right margins are ragged."""
+LEAST = 40
+"""Characters of a paragraph that may go on behind the end of its page or column."""
+TAIL = 12
+"""Characters at the end of a line that say how it ends."""
+
+_ENDED = re.compile(r"[.!?:;…。！？：؟۔।]['\"”’»)\]]*$")
+_BROKEN_OFF = re.compile(r"[^\W\d_,]$|,$|\w-$")
+_ITEM = re.compile(r"(?:[•●○■▪◦‣·*–—-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
+_LED = re.compile(r"(?: ?[.…·]){3,}\s*[\divxl]+$")
+"""A line of a table of contents."""
+_WIDE = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+
+
+def paragraphs(blocks: Sequence[Block], lexicon: Lexicon) -> list[str]:
+    """The text of each paragraph, in their order; lines that stay lines are parted by a line feed."""
+    found: list[str] = []
+    for block in blocks:
+        if block.is_table:
+            found.append("\n".join(line.text for line in block.lines))
+        else:
+            found += _of_block(block.lines, lexicon)
+    return found
+
+
+def continued(paragraphs: Sequence[str], lexicon: Lexicon) -> list[str]:
+    """The same, those put together that a page or a column broke."""
+    found: list[list[str]] = []
+    for paragraph in paragraphs:
+        if found and _goes_on(found[-1][-1], paragraph):
+            found[-1][-1] = _linked(found[-1][-1], paragraph, lexicon)
+            found[-1].append(paragraph)
+        else:
+            found.append([paragraph])
+    return ["".join(parts) for parts in found]
+
+
+def _goes_on(before: str, after: str) -> bool:
+    if "\n" in before or len(before) < LEAST or not after[:1].islower():
+        return False
+    return _BROKEN_OFF.search(before[-2:]) is not None or is_parted(before)
+
+
+def _of_block(lines: Sequence[Line], lexicon: Lexicon) -> list[str]:
+    right, left = max(line.right for line in lines), min(line.left for line in lines)
+    steps = [below.top - above.top for above, below in pairwise(lines) if below.top > above.top]
+    usual = statistics.median_low(steps) if steps else 0.0
+    from_right = is_right_to_left(" ".join(line.text for line in lines))
+    begin, end = (right, left) if from_right else (left, right)
+    # Each line is a part of its paragraph, so that a long paragraph is not written anew for each.
+    found: list[list[str]] = [[lines[0].text]]
+    for above, line in pairwise(lines):
+        parts = found[-1]
+        ends = _ITEM.match(line.text) is not None or _had_room(above, line, end, from_right=from_right)
+        if _begins(above, line, usual, begin, from_right=from_right):
+            found.append([line.text])
+        elif is_parted(above.text) or not ends:
+            parts[-1] = _linked(parts[-1], line.text, lexicon)
+            parts.append(line.text)
+        elif _ENDED.search(above.text[-TAIL:]) and not _ITEM.match(line.text):
+            found.append([line.text])
+        else:
+            parts += ["\n", line.text]
+    return ["".join(parts) for parts in found]
+
+
+def _begins(above: Line, line: Line, usual: float, edge: float, *, from_right: bool) -> bool:
+    """Whether a paragraph begins with a line."""
+    high, low = line.bottom - line.top, above.bottom - above.top
+    step = line.top - above.top
+    if step <= 0 or step > max(LEADING * usual, LEAST_STEP * max(high, low)) or step > 2.2 * max(high, low):
+        return True
+    if max(high, low) > OTHER_SIZE * min(high, low) > 0:
+        return True
+    inwards = (above.right - line.right) if from_right else (line.left - above.left)
+    at_edge = abs((above.right if from_right else above.left) - edge) <= INDENT * high
+    return INDENT * high < inwards < 5 * high and at_edge and _ENDED.search(above.text[-TAIL:]) is not None
+
+
+def _had_room(above: Line, line: Line, edge: float, *, from_right: bool) -> bool:
+    """Whether the first word of a line would have had room on the line above."""
+    first = line.text.split(" ", 1)[0]
+    width = (line.right - line.left) * len(first) / max(1, len(line.text))
+    left_over = above.left - edge if from_right else edge - above.right
+    if _LED.search(above.text[-TAIL:]):
+        return True
+    return left_over > width + ROOM * (line.bottom - line.top)
+
+
+def _linked(before: str, after: str, lexicon: Lexicon) -> str:
+    """A line, and what stands between it and the one that it goes on with."""
+    parted = joint(before, after, lexicon)
+    if parted is not None:
+        return parted
+    is_wide = _WIDE.match(before[-1:]) and _WIDE.match(after[:1])
+    return before if is_wide else f"{before} "

@@ -1,0 +1,173 @@
+"""Which blocks of a page are its content, and which stand around it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extract.page.boxes import read
+from extract.page.content import choose
+
+TITLE = "The harbour in winter"
+SENTENCES = (
+    "The harbour lay under a thin sheet of ice that morning, and nobody had gone out to the nets.",
+    "Two of the older boats had been drawn up on the shingle, their paint cracked, their ropes stiff.",
+    "Marta counted the crates in the shed twice, wrote the number down, and locked the door behind her.",
+    "By noon the wind had turned, the ice broke along the pier, and the first men came down the steps.",
+    "They spoke of prices, of diesel, and of the new quay, which nobody believed would ever be built.",
+    "In the evening the lamps were lit one after another, as they had been lit for a hundred years.",
+)
+ARTICLE = "".join(f"<p>{each}</p>" for each in SENTENCES)
+
+
+def page(body, *, title=TITLE):
+    return f"<html><head><title>{title}</title></head><body>{body}</body></html>"
+
+
+def chosen(body, *, title=TITLE, kind="page"):
+    return [block.text for block in choose(read(page(body, title=title).encode()), title, kind)]
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "<nav><a href=a>Home</a> <a href=b>Boats</a> <a href=c>Contact us</a></nav>",
+        "<ul class='menu'><li><a href=a>Home</a><li><a href=b>Boats</a></ul>",
+        "<div id='header'><a href='/'>The Coast Weekly</a></div>",
+        "<footer><p>Copyright 2020 The Coast Weekly, 7 Pier Road. All rights reserved.</p></footer>",
+        "<div class='sidebar'><h3>Most read</h3><p>Why herring is dear, a short explanation by our own fishmonger.</p></div>",
+        "<form><input name=q><p>Search this site for anything at all, names or places.</p><input type=submit></form>",
+        "<div class='related-posts'><ul><li><a href=a>Boats of the north</a><li><a href=b>Nets, and how to mend them</a></ul></div>",
+        "<div class='share'><a href=a>Share</a> <a href=b>Tweet</a></div>",
+        "<div role='navigation'><p>You are here, in a place that is described at length, in sentences, with commas.</p></div>",
+        "<aside><p>Subscribe to our letter, it comes once a week, and it costs you nothing at all.</p></aside>",
+    ],
+)
+def test_what_stands_around_an_article_is_left_out(around):
+    assert chosen(f"{around}<article>{ARTICLE}</article>") == list(SENTENCES)
+    assert chosen(f"<div id=main>{ARTICLE}</div>{around}") == list(SENTENCES)
+
+
+COMMENTS = (
+    "<div id='comments'><h3>2 comments</h3><div class='comment'><p>I was there too, that winter, and the ice was thicker, "
+    "much thicker than you say.</p></div><div class='comment'><p>My father had one of those boats, the blue one, and he "
+    "sold it in spring.</p></div></div>"
+)
+
+
+def test_comments_of_readers_are_none_of_an_article():
+    assert chosen(f"<article>{ARTICLE}</article>{COMMENTS}") == list(SENTENCES)
+    assert chosen(f"<div id=main>{ARTICLE}{COMMENTS}</div>") == list(SENTENCES)
+
+
+def test_of_a_discussion_they_are_what_it_is_about():
+    found = chosen(f"<div id=thread>{ARTICLE}{COMMENTS}</div>", kind="discussion")
+    assert "I was there too, that winter, and the ice was thicker, much thicker than you say." in found
+    assert set(SENTENCES) <= set(found)
+
+
+def test_a_page_of_nothing_but_comments_is_those():
+    assert chosen(f"<div class='comments'>{ARTICLE}</div>") == list(SENTENCES)
+
+
+def test_behind_the_line_that_ends_it_nothing_is_content():
+    found = chosen(
+        f"<div>{ARTICLE}<h4>Related articles</h4><p>{SENTENCES[0]} Once more, elsewhere.</p></div>"
+    )
+    assert found == list(SENTENCES)
+
+
+def test_lines_of_the_site_within_an_article_are_left_out():
+    inside = "<p>Advertisement</p><p>Photo: A. N. Other / Reuters</p><p>Read also: Boats of the north</p>"
+    half = ARTICLE.find("<p>By noon")
+    assert chosen(f"<article>{ARTICLE[:half]}{inside}{ARTICLE[half:]}</article>") == list(SENTENCES)
+
+
+def test_the_headline_and_its_teaser_stand_in_front_wherever_they_are():
+    head = (
+        f"<div id=top><h1>{TITLE}</h1><p>By A. Writer</p><p>3 January 2020</p>"
+        "<p>Ice on the water, nobody at sea: a day on a coast that waits for spring.</p></div>"
+    )
+    teaser = "Ice on the water, nobody at sea: a day on a coast that waits for spring."
+    assert chosen(f"{head}<div id=text>{ARTICLE}</div>") == [TITLE, teaser, *SENTENCES]
+
+
+def test_what_stands_before_the_headline_is_cut_off():
+    assert chosen(f"<div><p>Friday, on page seven</p><h1>{TITLE}</h1>{ARTICLE}</div>") == [TITLE, *SENTENCES]
+
+
+def test_of_two_columns_the_one_with_the_text_is_content():
+    links = "".join(
+        f"<p><a href=x{n}>Another place to go, number {n}, on this site</a></p>" for n in range(20)
+    )
+    body = f"<table><tr><td width=20%>{links}</td><td>{ARTICLE}</td></tr></table>"
+    assert chosen(body) == list(SENTENCES)
+
+
+def test_parts_of_a_text_that_lie_in_boxes_of_their_own_are_all_taken():
+    parts = "".join(
+        f"<div><div class=part><p>{each}</p><p>{each[::-1]}, or so, as it is.</p></div></div>"
+        for each in SENTENCES
+    )
+    found = chosen(f"<div>{parts}</div>")
+    assert all(each in found for each in SENTENCES)
+
+
+def test_what_lies_beside_the_best_box_and_reads_like_text_is_taken():
+    second = "".join(f"<p>Afterwards: {each}</p>" for each in SENTENCES)
+    found = chosen(
+        f"<div><div id=a><div>{ARTICLE}</div></div><div id=b><div><div>{second}</div></div></div></div>"
+    )
+    assert len(found) == 2 * len(SENTENCES)
+
+
+def test_a_table_of_data_is_content_and_one_of_links_is_not():
+    data = "<table><tr><th>Ship</th><th>Crew</th></tr><tr><td>Anna</td><td>three men</td></tr></table>"
+    links = "<table><tr><td><a href=a>Boats of all kinds</a></td><td><a href=b>Nets of all kinds</a></td></tr></table>"
+    assert chosen(f"<article>{ARTICLE}{data}{links}</article>") == [
+        *SENTENCES,
+        "Ship",
+        "Crew",
+        "Anna",
+        "three men",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["reference", "product", "discussion"])
+def test_these_are_taken_whole(kind):
+    entries = "".join(f"<section><h3>open_{n}</h3><div><p>Opens it.</p></div></section>" for n in range(20))
+    found = chosen(f"<main><section>{ARTICLE}</section>{entries}</main>", kind=kind)
+    assert [each for each in found if each.startswith("open_")] == [f"open_{n}" for n in range(20)]
+
+
+@pytest.mark.parametrize(
+    "body", ["<p>Hello.</p>", "<nav><a href=a>Home</a></nav>", "<div class=sidebar>One.</div>", "x"]
+)
+def test_a_page_with_next_to_nothing_is_taken_as_it_is(body):
+    assert chosen(body) == [block.text for block in read(page(body).encode()).blocks]
+
+
+def test_names_are_not_believed_of_a_part_that_has_the_text():
+    assert chosen(f"<div class='sidebar'>{ARTICLE}</div><div class='content'><p>Nothing yet.</p></div>")[
+        :6
+    ] == list(SENTENCES)
+
+
+PIECES = (
+    ARTICLE, COMMENTS, "<div>", "</div>", "<table><tr><td>", "</table>", "<ul><li>", "</ul>", "<a href=x>link</a>", f"<h1>{TITLE}</h1>",
+    "<div class=sidebar>", "<article>", "</article>", "<p>Comments</p>", "<form><input>", "</form>", f"<p>{SENTENCES[0]}</p>", "<body>",
+    "<p>Tags: a</p>", "<section id=footer>", "<img>", "<pre>", "</pre>",
+)  # fmt: skip
+
+
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=25),
+    st.sampled_from(["page", "article", "discussion", "reference", "product"]),
+)
+def test_content_is_some_of_the_blocks_in_their_order_and_none_only_where_there_are_none(pieces, kind):
+    found = read(page("".join(pieces)).encode())
+    blocks = choose(found, TITLE, kind)
+    numbers = {id(block): number for number, block in enumerate(found.blocks)}
+    places = [numbers[id(block)] for block in blocks]
+    assert places == sorted(set(places))
+    assert bool(blocks) == bool(found.blocks)
+    assert blocks == choose(found, TITLE, kind)

@@ -1,0 +1,50 @@
+"""What sort of page it is, by what it says of itself and by its address."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extract.page.kind import kind
+
+URL = "https://example.org/2020/a-page"
+
+
+@pytest.mark.parametrize(
+    ("meta", "linked", "url", "found"),
+    [
+        ({}, [], URL, "page"),
+        ({"generator": "Sphinx 4.2"}, [], URL, "reference"),
+        ({"generator": "MediaWiki 1.40.0"}, [], URL, "reference"),
+        ({"generator": "phpBB"}, [], URL, "discussion"),
+        ({"generator": "WordPress 6.1"}, [], URL, "page"),
+        ({}, [{"@type": "NewsArticle"}], URL, "article"),
+        ({}, [{"@type": ["WebPage", "Recipe"]}], URL, "article"),
+        ({}, [{"@type": "WebSite"}, {"@type": "QAPage"}], URL, "discussion"),
+        ({}, [{"@type": "Product"}], URL, "product"),
+        ({}, [{"@type": "TechArticle"}], URL, "reference"),
+        ({}, [{"@type": None}, {}, {"@type": {"a": 1}}, {"@type": [[], 5]}], URL, "page"),
+        ({"og:type": "Article"}, [], URL, "article"),
+        ({"og:type": "og:product"}, [], URL, "product"),
+        ({"og:type": "website"}, [], URL, "page"),
+        ({}, [], "https://example.org/forum/topic-7", "discussion"),
+        ({}, [], "https://example.org/viewtopic.php?t=7", "discussion"),
+        ({}, [], "https://example.org/t/how-to-bake/123", "discussion"),
+        ({}, [], "https://docs.example.org/docs/intro.html", "reference"),
+        ({}, [], "https://example.org/documents/1", "page"),
+    ],
+)
+def test_who_says_what_a_page_is(meta, linked, url, found):
+    assert kind(meta, linked, url) == found
+
+
+def test_the_tool_that_made_a_page_counts_before_what_it_calls_itself_and_that_before_its_address():
+    node, forum = [{"@type": "Article"}], "https://example.org/forum/1"
+    assert kind({"generator": "mkdocs", "og:type": "product"}, node, forum) == "reference"
+    assert kind({"og:type": "product"}, node, forum) == "article"
+    assert kind({"og:type": "product"}, [], forum) == "product"
+    assert kind({}, [], forum) == "discussion"
+
+
+@given(st.dictionaries(st.sampled_from(["generator", "og:type"]), st.text()), st.text())
+def test_any_page_is_of_some_kind(meta, url):
+    assert kind(meta, [], url) in {"article", "discussion", "reference", "product", "page"}

@@ -1,0 +1,101 @@
+"""Headers, footers and page numbers go; what stands once stays."""
+
+import pytest
+
+from extract.pdf.furniture import without
+from extract.pdf.page import Line, Page
+from tests.extract.pdf.paper import at
+from tests.extract.pdf.test_reading import read
+
+BODY = [
+    f"Chapter {name} tells of the {what} and of nothing else, as every other does."
+    for name, what in (
+        ("one", "wind"), ("two", "sea"), ("three", "ships"), ("four", "harbour"), ("five", "light"), ("six", "end"),
+    )
+]  # fmt: skip
+
+
+def page(number, *lines):
+    return Page(
+        kind="text",
+        number=number,
+        lines=tuple(Line(72, y, 72 + 6 * len(text), y + 11, text) for y, text in lines),
+    )
+
+
+def left(*pages):
+    return [
+        [line.text for line in lines] for lines in without([page(n, *lines) for n, lines in enumerate(pages)])
+    ]
+
+
+def test_a_running_title_and_the_number_of_the_page_go():
+    pages = [
+        at(72, 760, "The Keeper's Book") + at(72, 700, body) + at(300, 40, f"Page {n} of 6")
+        for n, body in enumerate(BODY, 1)
+    ]
+    assert read(*pages).text == "\n\n".join(BODY)
+
+
+def test_titles_of_left_and_right_pages_go():
+    pages = [((20, ("Author", "Title")[n % 2]), (100, body)) for n, body in enumerate(BODY)]
+    assert left(*pages) == [[body] for body in BODY]
+
+
+def test_what_stands_elsewhere_on_each_page_stays():
+    pages = [((20 + 40 * n, "Ships"), (400, body)) for n, body in enumerate(BODY)]
+    assert left(*pages) == [["Ships", body] for body in BODY]
+
+
+def test_twice_is_not_often():
+    pages = [((20, "Ships"), (400, BODY[0])), ((20, "Ships"), (400, BODY[1]))]
+    assert left(*pages) == [["Ships", BODY[0]], ["Ships", BODY[1]]]
+
+
+def test_what_repeats_in_the_middle_of_pages_stays():
+    pages = [
+        (
+            (20, f"{body} above"),
+            (40, f"{body} b"),
+            (60, f"{body} c"),
+            (200, "Refrain"),
+            (300, f"{body} d"),
+            (320, f"{body} e"),
+            (340, body),
+        )
+        for body in BODY
+    ]
+    assert all("Refrain" in lines for lines in left(*pages))
+
+
+def test_behind_a_line_that_stays_nothing_goes():
+    pages = [
+        ((20, body), (40, "Ships"), (300, "a"), (320, f"b {body}"), (340, f"c {body}"), (360, f"d {body}"))
+        for body in BODY
+    ]
+    assert all("Ships" in lines for lines in left(*pages))
+
+
+@pytest.mark.parametrize("numbers", [("7", "8"), ("- 11 -", "- 12 -"), ("Seite 3", "Seite 4")])
+def test_numbers_of_two_pages_that_follow_each_other_go(numbers):
+    pages = [((100, BODY[n]), (700, number)) for n, number in enumerate(numbers)]
+    assert left(*pages) == [[BODY[0]], [BODY[1]]]
+
+
+def test_numbers_that_do_not_follow_each_other_stay():
+    assert left(((100, BODY[0]), (700, "1903")), ((100, BODY[1]), (700, "1871"))) == [
+        [BODY[0], "1903"],
+        [BODY[1], "1871"],
+    ]
+
+
+def test_roman_numbers_go():
+    pages = [
+        ((100, body), (700, number))
+        for body, number in zip(BODY, ("i", "ii", "iii", "iv", "v", "vi"), strict=True)
+    ]
+    assert left(*pages) == [[body] for body in BODY]
+
+
+def test_one_page_keeps_everything():
+    assert left(((20, "Title"), (100, BODY[0]), (700, "1"))) == [["Title", BODY[0], "1"]]
