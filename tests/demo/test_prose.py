@@ -8,11 +8,12 @@ from random import Random
 
 import fasttext
 import pytest
-import trafilatura
 
 from demo.article import changed, compose
 from demo.bank import bank
 from demo.web import ADDRESSES, Web
+from extract import Skip
+from extract.html import extract
 from filters import Text
 from filters.presets import rules
 
@@ -23,10 +24,8 @@ NEAR = 0.72
 
 def extracted(answer):
     charset = answer.headers[0][1].partition("charset=")[2] or "utf-8"
-    return (
-        trafilatura.extract(answer.body.decode(charset, "replace"), include_comments=False, deduplicate=False)
-        or ""
-    )
+    found = extract(answer.body.decode(charset, "replace"), "")
+    return "" if isinstance(found, Skip) else found.text
 
 
 @pytest.fixture(scope="module")
