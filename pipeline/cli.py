@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pipeline.project import Project
 
 ScopeKind = Literal["any", "domain", "host", "prefix"]
+IndexName = Literal["cdx", "columnar"]
 RankName = Literal["first", "rich", "usual", "last"]
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
@@ -284,7 +285,12 @@ def refetch(
 def ingest(
     name: Annotated[str, typer.Argument(help="Name of the source to make.")],
     inputs: Annotated[
-        list[str], typer.Argument(metavar="INPUT...", help="Files, directories, or s3://BUCKET/PREFIX.")
+        list[str],
+        typer.Argument(
+            metavar="INPUT...",
+            help="Files, directories, s3://BUCKET/PREFIX; commoncrawl:CC-MAIN-2024-22[/warc|wat|wet] or a list of its "
+            "paths (.paths.gz).",
+        ),
     ],
     text_column: Annotated[str, typer.Option(help="Column of a table that holds the text.")] = "",
     html_column: Annotated[str, typer.Option(help="Column that holds the HTML of a page.")] = "",
@@ -297,32 +303,84 @@ def ingest(
         str,
         typer.Option(help="Host that a Posts.xml of Stack Exchange is of, where its folder does not say."),
     ] = "",
+    files: Annotated[
+        int | None, typer.Option("--files", min=1, help="Of Common Crawl: the first so many files.")
+    ] = None,
+    segment: Annotated[
+        list[str] | None,
+        typer.Option("--segment", help="Of Common Crawl: files of this segment; repeatable."),
+    ] = None,
+    domain: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--domain", help="Of Common Crawl: single records of this domain and all below it; repeatable."
+        ),
+    ] = None,
+    domains: Annotated[
+        Path | None, typer.Option("--domains", help="The same for a file of domains, one a line.")
+    ] = None,
+    url_prefix: Annotated[
+        list[str] | None,
+        typer.Option("--url-prefix", help="Of Common Crawl: single records whose URL begins so; repeatable."),
+    ] = None,
+    mime: Annotated[
+        list[str] | None, typer.Option("--mime", help="Of those: of this media type; repeatable.")
+    ] = None,
+    status: Annotated[
+        list[int] | None,
+        typer.Option("--status", help="Of those: of this HTTP status, 200 by default; repeatable."),
+    ] = None,
+    language: Annotated[
+        list[str] | None,
+        typer.Option("--language", help="Of those: mostly in this language, as eng or deu; repeatable."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Of those: so many at most.")] = None,
+    index: Annotated[
+        IndexName, typer.Option("--index", help="Which of Common Crawl's indexes is asked: cdx or columnar.")
+    ] = "cdx",
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring in what was made elsewhere: archives, tables, texts.
+    """Bring in what was made elsewhere: archives, tables, texts, and what Common Crawl has.
 
     WARC, WAT, WET, ARC and WACZ; JSON lines, CSV, Parquet and Arrow; plain text, HTML, PDF; tar files of them;
     dumps of Wikipedia (pages-articles) and Stack Exchange (Posts.xml). Plain, or compressed with gzip, bzip2 or Zstandard.
+    Typed again it goes on where it was; what is there is known.
 
     \b
     Example:
       thresher ingest cc CC-MAIN-*.warc.gz
       thresher ingest books texts/ more.jsonl.zst --text-column body
+      thresher ingest cc commoncrawl:CC-MAIN-2024-22/wet --files 10
+      thresher ingest docs commoncrawl:CC-MAIN-2024-22 --domain example.org --language eng
     """
-    from pipeline.brought import run_ingest
+    from pipeline.brought import run_commoncrawl, run_ingest
     from pipeline.ingest import Ways
     from pipeline.project import Project
+    from pipeline.wanted import Wanted, is_meant
     from storage.inputs.columns import Columns
 
-    columns = Columns(text=text_column, html=html_column, url=url_column, id=id_column)
-    run_ingest(
-        Project.at(project).store,
-        _name(name),
-        inputs,
-        Ways(columns=columns, by_line=by_line, site=site),
-        as_json,
+    wanted = Wanted(
+        files=files,
+        segments=frozenset(segment or ()),
+        domains=(*(domain or ()), *(_lines(domains) if domains else ())),
+        prefixes=tuple(url_prefix or ()),
+        mimes=tuple(mime or ()),
+        statuses=tuple(status or ()),
+        languages=tuple(language or ()),
+        limit=limit,
+        index=index,
     )
+    opened = Project.at(project)
+    if any(map(is_meant, inputs)):
+        run_commoncrawl(opened, _name(name), inputs, wanted, as_json)
+        return
+    if wanted != Wanted(index=index):
+        raise InputError(
+            "--files, --segment, --domain and their like choose from Common Crawl: give commoncrawl:CC-MAIN-... with them"
+        )
+    columns = Columns(text=text_column, html=html_column, url=url_column, id=id_column)
+    run_ingest(opened.store, _name(name), inputs, Ways(columns=columns, by_line=by_line, site=site), as_json)
 
 
 @app.command()
@@ -774,6 +832,16 @@ def _name(name: str) -> str:
             f"name {name!r}: use up to 100 letters, digits, '-', '_' and '.', a letter or digit first"
         )
     return name
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a file that say something."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from error
+    lines = (line.strip() for line in text.split("\n"))
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def _sources(project: Project, names: list[str] | None) -> tuple[str, ...]:

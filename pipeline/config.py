@@ -98,6 +98,15 @@ class CrawlerConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IngestConfig:
+    """`[ingest]`: where inputs come from. `commoncrawl` is the base of Common Crawl's files: over HTTP, or in a bucket with the keys,
+    region and endpoint of the AWS_* variables.
+    """
+
+    commoncrawl: str = "https://data.commoncrawl.org/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FiltersConfig:
     """`[filters]`: what is kept, and as what. `obey` names what pages say of their use for which they are dropped; `format` is `text`
     or `markdown`.
@@ -131,6 +140,7 @@ class Config:
     directory: Path
     project: ProjectConfig = field(default_factory=ProjectConfig)
     crawler: CrawlerConfig = field(default_factory=CrawlerConfig)
+    ingest: IngestConfig = field(default_factory=IngestConfig)
     filters: FiltersConfig = field(default_factory=FiltersConfig)
     dedup: DedupConfig = field(default_factory=DedupConfig)
 
@@ -148,6 +158,7 @@ class Config:
 SECTIONS: Mapping[str, type] = {
     "project": ProjectConfig,
     "crawler": CrawlerConfig,
+    "ingest": IngestConfig,
     "filters": FiltersConfig,
     "dedup": DedupConfig,
 }
@@ -286,6 +297,12 @@ def _check(path: Path, config: Config) -> None:
             f"filters.format must be 'text' or 'markdown', not {config.filters.format!r}",
         ),
     ]
+    checks.append(
+        (
+            re.fullmatch(r"(?:https?|s3)://[^/\s@?#]+(?:/[^\s?#]*)?", config.ingest.commoncrawl),
+            "ingest.commoncrawl must be https://... or s3://BUCKET/..., without credentials",
+        )
+    )
     limits = ("max_pages_per_host", "max_pages_per_domain", "max_hosts_per_domain")
     for key in limits:
         limit = getattr(crawler, key)
@@ -352,6 +369,9 @@ contact = ""                    # required to crawl: "mailto:you@example.org" or
 #   max_pages_per_domain        # the same of one registered domain
 # max_hosts_per_domain = 4096   # host names let in of one registered domain
 #   [crawler.auth."example.org"] has what that host and those under it are told: user and password, or headers; see the docs
+
+[ingest]
+# commoncrawl = "https://data.commoncrawl.org/" # or a mirror; or "s3://commoncrawl/" and AWS_* variables
 
 [filters]
 # preset = "fineweb"            # none | gopher | c4 | fineweb

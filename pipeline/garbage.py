@@ -11,7 +11,13 @@ from core import CorruptData
 from storage.store import Store
 
 GRACE_MS = 3_600_000
-MADE_BY = {"documents": "process", "verdicts": "process", "signatures": "process", "dedup": "dedup"}
+MADE_BY = {
+    "documents": "process",
+    "verdicts": "process",
+    "signatures": "process",
+    "dedup": "dedup",
+    "commoncrawl": "commoncrawl",
+}
 """Directory to the step whose parts have outputs there, under the part's name."""
 PARQUET, JSON = ".parquet", ".json"
 

@@ -148,10 +148,10 @@ class Connection:
         async with self._opening:
             if self._client is None:
                 session = aioboto3.Session()
-                endpoint = self.place.endpoint or _configured_endpoint(session)
+                endpoint = self.place.endpoint or configured_endpoint(session)
                 try:
                     self._client = await self._stack.enter_async_context(
-                        session.client("s3", endpoint_url=endpoint, config=_config(session, endpoint))
+                        session.client("s3", endpoint_url=endpoint, config=client_config(session, endpoint))
                     )
                 except ValueError as error:  # what botocore says of an endpoint that is no URL
                     raise InputError(
@@ -199,7 +199,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
         loop.close()
 
 
-def _configured_endpoint(session: Any) -> str | None:
+def configured_endpoint(session: Any) -> str | None:
     """AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, or the profile's, in botocore's own order; None: AWS."""
     core = session._session  # noqa: SLF001  aioboto3 shows it in no other way
     if core.get_config_variable("ignore_configured_endpoint_urls"):
@@ -210,7 +210,7 @@ def _configured_endpoint(session: Any) -> str | None:
     return endpoint
 
 
-def _config(session: Any, endpoint: str | None) -> Config:
+def client_config(session: Any, endpoint: str | None) -> Config:
     """Path-style addresses where an endpoint is given, for few servers have a DNS name for each bucket;
     botocore's choice (the bucket in the host name, where it can be) on AWS. A profile's own choice stands.
     """

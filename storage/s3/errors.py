@@ -8,6 +8,7 @@
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
@@ -84,7 +85,7 @@ def trouble(error: Exception) -> Trouble | None:
     if isinstance(error, ClientError):
         passes = code(error) in AGAIN or status(error) in (408, 429) or _is_servers_fault(error)
         reason = f"{code(error)}, status {status(error)}"
-        return Trouble(reason=reason, wait_ms=_retry_after_ms(error)) if passes else None
+        return Trouble(reason=reason, wait_ms=retry_after_ms(headers(error))) if passes else None
     if isinstance(error, SSLError) and "CERTIFICATE_VERIFY_FAILED" in str(error):
         return None
     for kinds, reason in REASONS:
@@ -119,6 +120,12 @@ def code(error: ClientError) -> str:
 def status(error: ClientError) -> int:
     """The HTTP status."""
     return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def headers(error: ClientError) -> Mapping[str, str]:
+    """Of the reply; names in lower case."""
+    found: Mapping[str, str] = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    return found
 
 
 def is_missing(error: ClientError) -> bool:
@@ -183,9 +190,10 @@ def _is_servers_fault(error: ClientError) -> bool:
     return status(error) >= 500 and status(error) not in (501, 505)
 
 
-def _retry_after_ms(error: ClientError) -> int:
-    """RFC 9110, section 10.2.3: seconds or a date, which is taken by the server's own clock."""
-    headers = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+def retry_after_ms(headers: Mapping[str, str]) -> int:
+    """RFC 9110, section 10.2.3: seconds or a date, which is taken by the server's own clock; 0 where neither is said.
+    Names of headers are in lower case.
+    """
     after = headers.get("retry-after", "")
     if after.isascii() and after.isdigit():
         return int(after) * 1000

@@ -1,0 +1,102 @@
+"""What it costs to bring in Common Crawl: look-ups, single records, whole files; and the memory of it.
+
+usage: python bench/commoncrawl.py [--pages N] [--files F] [--domains D]
+
+A server on loopback, in a process of its own, has a crawl of N pages on D domains in F files, both indexes with it. One command
+brings in all records of every second domain through each index, another the whole files. Prints one JSON line a command:
+records, seconds, records and megabytes a second, and the highest resident memory of the process in MB. A real network
+is slower than loopback: the figures say what our side costs.
+"""
+
+import argparse
+import json
+import multiprocessing
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from pipeline import commoncrawl
+from pipeline.config import parse
+from pipeline.progress import LineProgress
+from pipeline.wanted import Wanted
+from storage.files import Files
+from tests.commoncrawl import CRAWL, Page, article, make, serving
+
+
+def main() -> None:
+    """Make the crawl, serve it, and bring it in."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--pages", type=int, default=50_000)
+    parser.add_argument("--files", type=int, default=20)
+    parser.add_argument("--domains", type=int, default=100)
+    args = parser.parse_args()
+    context = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory) / "theirs"
+        maker = context.Process(target=made, args=(root, args.pages, args.files, args.domains))
+        maker.start()
+        maker.join()
+        ports = context.Queue()
+        server = context.Process(target=serve, args=(root, ports), daemon=True)
+        server.start()
+        base = ports.get()
+        every_second = tuple(f"host{number:05d}.test" for number in range(0, args.domains, 2))
+        for name, wanted in {
+            "cdx": Wanted(domains=every_second, index="cdx"),
+            "columnar": Wanted(domains=every_second, index="columnar"),
+            "whole files": Wanted(),
+        }.items():
+            one = context.Process(target=bring, args=(name, base, Path(directory) / name, wanted))
+            one.start()
+            one.join()
+        server.terminate()
+
+
+def made(root: Path, pages: int, files: int, domains: int) -> None:
+    """Write the crawl."""
+    found = [
+        Page(url=f"https://host{number % domains:05d}.test/{number:07d}", body=article(f"page {number}") * 4)
+        for number in range(pages)
+    ]
+    make(root, found, files=files, block=3000, parts=4, group=50_000)
+
+
+def serve(root: Path, ports: multiprocessing.Queue) -> None:
+    """Serve it until the end."""
+    with serving(root) as server:
+        ports.put(server.base)
+        time.sleep(1e6)
+
+
+def bring(name: str, base: str, directory: Path, wanted: Wanted) -> None:
+    """Bring in what is wanted, and print the line."""
+    config = parse(
+        f'[project]\ncontact = "mailto:bench@example.org"\n[ingest]\ncommoncrawl = "{base}"\n', directory
+    )
+    store = Files(directory)
+    begun, address = time.perf_counter(), f"commoncrawl:{CRAWL}"
+    with commoncrawl.opened(config) as client:
+        bring_in = commoncrawl.select_all if wanted.is_selective else commoncrawl.bring_all
+        found = bring_in(store, "cc", client, [address], wanted, LineProgress())
+    seconds = time.perf_counter() - begun
+    records = found.added if wanted.is_selective else found.entries
+    size = sum(store.size(each) for each in store.list("warc/") if each.endswith(".warc.gz"))
+    told = {
+        "what": name,
+        "records": records,
+        "s": round(seconds, 1),
+        "records_s": round(records / seconds),
+        "MB_s": round(size / seconds / 1e6, 1),
+        "peak_MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    }
+    print(json.dumps(told), flush=True)
+
+
+if __name__ == "__main__":
+    main()

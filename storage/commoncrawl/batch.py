@@ -1,0 +1,157 @@
+"""A batch: the rows whose records become one archive file of ours, and that file.
+
+1. Rows come in the order of the index and are cut into batches by number and bytes; within one they go by file and offset, so that
+   neighbours become one read. The same rows make the same batches, and these the same files, byte for byte.
+2. The file: a warcinfo record that says where the others come from; then of each row what the index says of it, and its record as it
+   lies at Common Crawl, byte for byte. What is not what its row says is left out, with a reason.
+3. Nothing of a batch is in memory but its rows and what is asked for ahead.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import BinaryIO
+from uuid import UUID
+
+from storage import cdxj
+from storage.archive import CONFORMS_TO
+from storage.commoncrawl import facts
+from storage.commoncrawl.answer import Answered
+from storage.commoncrawl.client import Ask, Client
+from storage.commoncrawl.member import read_member
+from storage.commoncrawl.reach import Reach, reaches
+from storage.commoncrawl.row import Row
+from storage.commoncrawl.taken import Taken
+from storage.compression import compressor
+from storage.lines import Lines
+from storage.records import ArchivedRecord
+from storage.warc import EPOCH, warcinfo
+
+ROWS = 10_000
+"""Records of one file at most."""
+BYTES = 256 << 20
+"""Stored bytes of one file, exceeded by one record at most."""
+NOT_THERE = "not_there"
+"""The file or the range that the index names is not there."""
+_member = compressor("gzip")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hauled:
+    """What came of a batch."""
+
+    taken: tuple[Taken, ...]
+    """One for each row, in the order of the file."""
+    counts: Counter[str]
+    """Records in the file, by type."""
+    lines: Lines
+    """Its index."""
+
+
+def batches(rows: Iterable[Row], most_rows: int = ROWS, most_bytes: int = BYTES) -> Iterator[tuple[Row, ...]]:
+    """The rows in batches, each in the order of files and offsets."""
+    held: list[Row] = []
+    size = 0
+    for row in rows:
+        held.append(row)
+        size += row.length
+        if len(held) >= most_rows or size >= most_bytes:
+            yield _in_order(held)
+            held, size = [], 0
+    if held:
+        yield _in_order(held)
+
+
+def identity(batch: Sequence[Row]) -> str:
+    """SHA-256 of the ranges of a batch, in hexadecimal digits."""
+    digest = hashlib.sha256()
+    for row in batch:
+        digest.update(f"{row.filename} {row.offset} {row.length}\n".encode())
+    return digest.hexdigest()
+
+
+def haul(client: Client, batch: Sequence[Row], path: Path, name: str, crawl: str) -> Hauled:
+    """Write the file of a batch; `name` is what it will be called in the storage. Raises `Unavailable` where Common Crawl does not
+    answer for long.
+    """
+    taken: list[Taken] = []
+    counts: Counter[str] = Counter()
+    lines = Lines()
+    asks = (Ask(reach.filename, reach.first, reach.length, reach) for reach in reaches(batch))
+    with path.open("wb") as file:
+        file.write(_member(_info(name, crawl, batch)))
+        counts["warcinfo"] += 1
+        for row, data in _arrived(client, asks):
+            found = read_member(data, row) if data is not None else NOT_THERE
+            if isinstance(found, str):
+                taken.append(Taken(row=row, reason=found))
+                continue
+            counts["metadata"] += _append_facts(file, found, row)
+            offset = file.tell()
+            file.write(data or b"")
+            counts[found.type] += 1
+            entry = cdxj.row_of(found, replace(found.ref, file=name, offset=offset))
+            assert entry is not None  # only what can be looked up is taken
+            lines.append(cdxj.line(entry))
+            taken.append(Taken(row=row, offset=offset))
+    return Hauled(taken=tuple(taken), counts=counts, lines=lines)
+
+
+def _arrived(client: Client, asks: Iterable[Ask]) -> Iterator[tuple[Row, bytes | None]]:
+    """Each row with its bytes; with None where there are none."""
+    for ask, came in client.arriving(asks):
+        reach: Reach = ask.about
+        error = came.exception()
+        if not (isinstance(error, Answered) and error.is_missing):
+            data = client.result(ask.key, came)
+            yield from ((row, reach.cut(data, row)) for row in reach.rows)
+        elif len(reach.rows) == 1:
+            yield reach.rows[0], None
+        else:
+            # One row of several may name what lies behind the end: each is asked for alone.
+            yield from _arrived(client, map(_alone, reach.rows))
+
+
+def _alone(row: Row) -> Ask:
+    reach = Reach(filename=row.filename, first=row.offset, rows=(row,))
+    return Ask(row.filename, row.offset, row.length, reach)
+
+
+def _append_facts(file: BinaryIO, found: ArchivedRecord, row: Row) -> int:
+    """Write what the index says of a record that has an id to refer to; returns how many records that were."""
+    try:
+        response_id = UUID(found.record_id)
+    except ValueError:
+        return 0
+    file.write(_member(facts.record(row, date_ms=found.date_ms, response_id=response_id)))
+    return 1
+
+
+def _info(name: str, crawl: str, batch: Sequence[Row]) -> bytes:
+    """No clock, and no name of a mirror: its date is the first fetch of the batch."""
+    first = min(batch, key=lambda row: row.timestamp)
+    fields = {
+        "software": "thresher",
+        "format": "WARC File Format 1.1",
+        "conformsTo": CONFORMS_TO,
+        "isPartOf": crawl,
+        "description": f"single records of {crawl} by Common Crawl, byte for byte; the metadata record in front of each names its "
+        "file and range there",
+    }
+    return warcinfo(name.rpartition("/")[2], date_ms=_date_ms(first.timestamp), fields=fields)
+
+
+def _in_order(rows: list[Row]) -> tuple[Row, ...]:
+    return tuple(sorted(rows, key=lambda row: (row.filename, row.offset)))
+
+
+def _date_ms(timestamp: str) -> int:
+    """Milliseconds since the epoch of 14 digits; 0 where they are no time."""
+    try:
+        moment = datetime.strptime(timestamp, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return 0
+    return (moment - EPOCH) // timedelta(milliseconds=1)

@@ -1,0 +1,64 @@
+"""A single record of Common Crawl held against its row of the index. Pure."""
+
+import io
+
+from core import InputError
+from storage.commoncrawl.row import Row
+from storage.members import GZIP, HEAD_END, Member
+from storage.payload import transfer_decoded
+from storage.records import DAMAGED, PAYLOAD_LIMIT, ArchivedRecord, read
+from storage.revisit import REVISIT
+from storage.warc import sha1, target_uri
+
+SHORT = "short"
+"""Fewer bytes are there than the index says."""
+BROKEN = "broken"
+"""They are not one whole record."""
+ANOTHER = "another_record"
+"""Another type, or another URL."""
+WRONG_DIGEST = "wrong_digest"
+"""The payload is not the one that was indexed."""
+TAKEN_TYPES = frozenset({"response", REVISIT})
+
+
+def read_member(data: bytes, row: Row) -> ArchivedRecord | str:
+    """The record in the bytes, or the reason why they are not what the row says."""
+    if len(data) != row.length:
+        return SHORT
+    shown: list[Member] = []
+    try:
+        found = list(read(io.BytesIO(data), name=row.filename, seen=shown.append))
+    except InputError:
+        return BROKEN
+    is_one = data.startswith(GZIP) and len(found) == 1 and found[0].length == len(data)
+    if not is_one or shown[0].problem or not shown[0].whole or found[0].type == DAMAGED:
+        return BROKEN
+    (record,) = found
+    if record.type not in TAKEN_TYPES or not _is_same(record.url, row.url):
+        return ANOTHER
+    has_payload = record.type != REVISIT and row.digest
+    return WRONG_DIGEST if has_payload and row.digest not in _digests(shown[0].data) else record
+
+
+def _is_same(one: str, other: str) -> bool:
+    return one == other or target_uri(one) == target_uri(other)
+
+
+def _digests(data: bytes) -> set[str]:
+    """SHA-1 of the entity as it is stored and, where it is in chunks, of what they hold: writers differ in which is the payload."""
+    head = HEAD_END.search(data)
+    assert head is not None  # it was read
+    length = next(
+        int(value)
+        for name, _, value in (line.partition(b":") for line in data[: head.start()].split(b"\n"))
+        if name.strip().lower() == b"content-length"
+    )
+    block = data[head.end() :][:length]
+    end = HEAD_END.search(block)
+    entity = block[end.end() :] if end else block
+    fields = block[: end.start()].decode("latin-1").lower().split("\n") if end else []
+    coding = ",".join(line.partition(":")[2] for line in fields if line.startswith("transfer-encoding:"))
+    found = {sha1(entity)}
+    if coding:
+        found.add(sha1(transfer_decoded(entity, coding, PAYLOAD_LIMIT)[0]))
+    return {digest.removeprefix("sha1:") for digest in found}

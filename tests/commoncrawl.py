@@ -1,0 +1,488 @@
+"""A small crawl made as Common Crawl makes its own, and a server that answers, and fails, as theirs does.
+
+`make` writes a directory: WARC, WAT and WET files with a gzip member a record, their paths lists, the CDX index in ZipNum blocks with its
+cluster.idx, and the columnar index in Parquet. `serving` serves it by ranges.
+"""
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from time import sleep
+from urllib.parse import urlsplit
+from uuid import NAMESPACE_URL, uuid5
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+CRAWL = "CC-MAIN-2024-22"
+SEGMENT = "1715971057216.39"
+HOST = "127.0.0.1"
+PROSE = (
+    "The ferry to the island leaves at seven, and whoever misses it waits until noon on the stone bench by the "
+    "harbour, where the baker sells rolls that are still warm and the old men argue about the wind. "
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """One page of the crawl."""
+
+    url: str
+    body: bytes
+    status: int = 200
+    languages: str = "eng"
+    mime: str = "text/html"
+    truncated: str = ""
+    redirect: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stored:
+    """Where a page's record lies."""
+
+    page: Page
+    timestamp: str
+    filename: str
+    offset: int
+    length: int
+    digest: str
+
+
+def pages(host: str, count: int, **more) -> list[Page]:
+    return [
+        Page(url=f"https://{host}/{number:03d}", body=article(f"{host} {number}"), **more)
+        for number in range(count)
+    ]
+
+
+def article(title: str) -> bytes:
+    paragraphs = "".join(f"<p>{title}, part {part}: {PROSE * 2}</p>" for part in range(4))
+    return f"<html><head><title>{title}</title></head><body><article>{paragraphs}</article></body></html>".encode()
+
+
+USUAL = [
+    *pages("example.org", 12),
+    *pages("www.example.org", 2),
+    *pages("docs.example.org", 5, languages="deu,eng"),
+    *pages("example-site.org", 3),
+    *pages("example.organic", 3),
+    *pages("other.net", 14),
+    *pages("xyz.test", 9),
+    Page(url="http://example.org/Docs/A%20b/?z=1&a=2", body=article("query")),
+    Page(url="https://example.org/cut", body=article("cut")[:600], truncated="length"),
+    Page(url="https://example.org/paper.pdf", body=b"%PDF-1.4 not much of one", mime="application/pdf"),
+    Page(url="http://example.org/old", body=b"moved", status=301, redirect="https://example.org/000"),
+]
+
+
+def make(
+    root: Path, found: list[Page] = USUAL, *, files: int = 3, crawl: str = CRAWL, **more
+) -> list[Stored]:
+    """Write the crawl below `root`; returns where each page lies."""
+    stored = []
+    names = [f"CC-MAIN-20240517233122-20240518023122-{number:05d}" for number in range(files)]
+    for number, name in enumerate(names):
+        mine = [page for at, page in enumerate(found) if at % files == number]
+        for kind in ("warc", "crawldiagnostics"):
+            of_kind = [page for page in mine if (page.status == 200) == (kind == "warc")]
+            path = f"crawl-data/{crawl}/segments/{SEGMENT}/{kind}/{name}.warc.gz"
+            stored += warc(root, path, of_kind)
+        wat_and_wet(root, crawl, name, [page for page in mine if page.status == 200])
+    for kind in ("warc", "wat", "wet"):
+        ending = "warc.gz" if kind == "warc" else f"warc.{kind}.gz"
+        lines = [f"crawl-data/{crawl}/segments/{SEGMENT}/{kind}/{name}.{ending}\n" for name in names]
+        write(root / f"crawl-data/{crawl}/{kind}.paths.gz", gzip.compress("".join(lines).encode(), mtime=0))
+    index(root, stored, crawl=crawl, **more)
+    return stored
+
+
+def index(
+    root: Path,
+    stored: list[Stored],
+    *,
+    crawl: str = CRAWL,
+    block: int = 4,
+    parts: int = 2,
+    group: int = 5,
+    schema=None,
+) -> None:
+    """Both indexes of what is stored."""
+    cdx_index(root, stored, crawl, block, parts)
+    columnar_index(root, stored, crawl, parts, group, schema or columns)
+
+
+def write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def base32(data: bytes) -> str:
+    return base64.b32encode(hashlib.sha1(data).digest()).decode()
+
+
+def record(kind: str, url: str, block: bytes, mime: str, extra: str = "") -> bytes:
+    identity = uuid5(NAMESPACE_URL, f"{kind} {url}").urn
+    head = (
+        f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Date: 2024-05-18T01:58:10Z\r\nWARC-Record-ID: <{identity}>\r\n"
+        f"Content-Length: {len(block)}\r\nContent-Type: {mime}\r\n{extra}"
+        f"{f'WARC-Target-URI: {url}' + chr(13) + chr(10) if url else ''}\r\n"
+    )
+    return gzip.compress(head.encode() + block + b"\r\n\r\n", 6, mtime=0)
+
+
+def response(page: Page) -> bytes:
+    """The member of a page, as Common Crawl's crawler writes it: decoded, what was encoded renamed in the head."""
+    moved = f"Location: {page.redirect}\r\n" if page.redirect else ""
+    http = (
+        f"HTTP/1.1 {page.status} OK\r\nContent-Type: {page.mime}; charset=utf-8\r\n{moved}"
+        f"X-Crawler-content-encoding: gzip\r\nX-Crawler-transfer-encoding: chunked\r\n"
+        f"Content-Length: {len(page.body)}\r\n\r\n"
+    )
+    extra = f"WARC-Payload-Digest: sha1:{base32(page.body)}\r\n"
+    if page.truncated:
+        extra += f"WARC-Truncated: {page.truncated}\r\n"
+    return record(
+        "response", page.url, http.encode() + page.body, "application/http; msgtype=response", extra
+    )
+
+
+def warc(root: Path, path: str, of_file: list[Page]) -> list[Stored]:
+    data = record("warcinfo", "", b"isPartOf: x\r\n", "application/warc-fields")
+    stored = []
+    for page in of_file:
+        data += record("request", page.url, b"GET / HTTP/1.1\r\n\r\n", "application/http; msgtype=request")
+        member = response(page)
+        stored.append(
+            Stored(
+                page=page,
+                timestamp="20240518015810",
+                filename=path,
+                offset=len(data),
+                length=len(member),
+                digest=base32(page.body),
+            )
+        )
+        data += member
+        data += record("metadata", page.url, b"fetchTimeMs: 258\r\n", "application/warc-fields")
+    write(root / path, data)
+    return stored
+
+
+def wat_and_wet(root: Path, crawl: str, name: str, of_file: list[Page]) -> None:
+    for kind, record_type, mime in (
+        ("wat", "metadata", "application/json"),
+        ("wet", "conversion", "text/plain"),
+    ):
+        data = record("warcinfo", "", b"isPartOf: x\r\n", "application/warc-fields")
+        for page in of_file:
+            text = re.sub(rb"<[^>]*>", b" ", page.body)
+            block = text if kind == "wet" else json.dumps({"Container": page.url}).encode()
+            data += record(record_type, page.url, block, mime)
+        write(root / f"crawl-data/{crawl}/segments/{SEGMENT}/{kind}/{name}.warc.{kind}.gz", data)
+
+
+def surt(url: str) -> str:
+    """The key as Common Crawl's indexer makes it: no www, lower case, query sorted, no slash at the end of a path."""
+    parts = urlsplit(url)
+    host = re.sub(r"^www\d*\.", "", parts.hostname or "")
+    port = f":{parts.port}" if parts.port else ""
+    path = parts.path.lower().rstrip("/") or "/"
+    query = "&".join(sorted(parts.query.lower().split("&"))) if parts.query else ""
+    return f"{','.join(reversed(host.split('.')))}{port}){path}{f'?{query}' if query else ''}"
+
+
+def cdx_line(stored: Stored) -> bytes:
+    page = stored.page
+    fields = {
+        "url": page.url,
+        "mime": page.mime,
+        "mime-detected": page.mime,
+        "status": str(page.status),
+        "digest": stored.digest,
+        "length": str(stored.length),
+        "offset": str(stored.offset),
+        "filename": stored.filename,
+    }
+    if page.redirect:
+        fields["redirect"] = page.redirect
+    else:
+        fields |= {"charset": "UTF-8", "languages": page.languages}
+    if page.truncated:
+        fields["truncated"] = page.truncated
+    return f"{surt(page.url)} {stored.timestamp} {json.dumps(fields)}\n".encode()
+
+
+def cdx_index(root: Path, stored: list[Stored], crawl: str, block: int, parts: int) -> None:
+    """ZipNum: sorted lines in blocks, one gzip member a block, and the first key of each block in cluster.idx."""
+    lines = sorted(map(cdx_line, stored))
+    here = root / f"cc-index/collections/{crawl}/indexes"
+    cluster, number = b"", 0
+    for part in range(parts):
+        name, data = f"cdx-{part:05d}.gz", b""
+        mine = lines[len(lines) * part // parts : len(lines) * (part + 1) // parts]
+        for at in range(0, len(mine), block):
+            number += 1
+            member = gzip.compress(b"".join(mine[at : at + block]), 6, mtime=0)
+            key = b" ".join(mine[at].split(b" ")[:2]).decode()
+            cluster += f"{key}\t{name}\t{len(data)}\t{len(member)}\t{number}\n".encode()
+            data += member
+        write(here / name, data)
+    write(here / "cluster.idx", cluster)
+
+
+def columns(found: list[Stored]) -> pa.Table:
+    """The columns of 2024."""
+    return pa.table(
+        {
+            "url_surtkey": [surt(each.page.url) for each in found],
+            "url": [each.page.url for each in found],
+            "url_host_name": [urlsplit(each.page.url).hostname for each in found],
+            "fetch_time": pa.array(
+                [datetime.fromisoformat(f"{each.timestamp[:8]}T{each.timestamp[8:]}") for each in found],
+                pa.timestamp("ns"),
+            ),
+            "fetch_status": pa.array([each.page.status for each in found], pa.int16()),
+            "fetch_redirect": [each.page.redirect or None for each in found],
+            "content_digest": [each.digest for each in found],
+            "content_mime_type": [each.page.mime for each in found],
+            "content_mime_detected": [each.page.mime for each in found],
+            "content_charset": [None if each.page.redirect else "UTF-8" for each in found],
+            "content_languages": [None if each.page.redirect else each.page.languages for each in found],
+            "content_truncated": [each.page.truncated or None for each in found],
+            "warc_filename": [each.filename for each in found],
+            "warc_record_offset": pa.array([each.offset for each in found], pa.int32()),
+            "warc_record_length": pa.array([each.length for each in found], pa.int32()),
+            "warc_segment": [SEGMENT for _ in found],
+        }
+    )
+
+
+def columns_of_2013(found: list[Stored]) -> pa.Table:
+    """What the oldest crawls have: nothing that was detected, and other types."""
+    table = columns(found).drop_columns(
+        [
+            "fetch_redirect",
+            "content_mime_detected",
+            "content_charset",
+            "content_languages",
+            "content_truncated",
+        ]
+    )
+    for name, type_ in {
+        "warc_record_offset": pa.int64(),
+        "fetch_status": pa.int32(),
+        "warc_filename": pa.large_string(),
+        "fetch_time": pa.timestamp("ms", "UTC"),
+    }.items():
+        table = table.set_column(table.schema.get_field_index(name), name, table[name].cast(type_))
+    encoded = table["content_mime_type"].dictionary_encode()
+    return table.set_column(table.schema.get_field_index("content_mime_type"), "content_mime_type", encoded)
+
+
+def columnar_index(
+    root: Path, stored: list[Stored], crawl: str, parts: int, group: int, schema: Callable
+) -> None:
+    paths = []
+    for subset in ("crawldiagnostics", "warc"):
+        mine = [each for each in stored if f"/{subset}/" in each.filename]
+        mine.sort(key=lambda each: surt(each.page.url).encode())
+        for part in range(parts):
+            some = mine[len(mine) * part // parts : len(mine) * (part + 1) // parts]
+            if not some:
+                continue
+            path = f"cc-index/table/cc-main/warc/crawl={crawl}/subset={subset}/part-{part:05d}-4dd7.c000.gz.parquet"
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(
+                schema(some),
+                root / path,
+                row_group_size=group,
+                compression="gzip",
+                use_deprecated_int96_timestamps=schema is columns,
+            )
+            paths.append(f"{path}\n")
+    write(
+        root / f"crawl-data/{crawl}/cc-index-table.paths.gz", gzip.compress("".join(paths).encode(), mtime=0)
+    )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Answer so, without the file."""
+
+    status: int
+    code: str = "SlowDown"
+    retry_after_s: int | None = None
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Close behind so many bytes of the body."""
+
+    after: int
+
+
+@dataclass(frozen=True)
+class Slow:
+    """Hold the answer back."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Held:
+    """Hold the answer back until then."""
+
+    until: threading.Event
+
+
+Fault = Answer | Cut | Slow | Held | None
+
+
+@dataclass
+class Asked:
+    """One request that arrived."""
+
+    path: str
+    first: int
+    last: int
+    headers: dict[str, str]
+
+
+@dataclass
+class Server:
+    """The files below `root`, and what is to go wrong: `plan` is asked once a request."""
+
+    root: Path
+    plan: Callable[[Asked], Fault] = lambda asked: None
+    seen: list[Asked] = field(default_factory=list)
+    port: int = 0
+    out: int = 0
+    most_out: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def base(self) -> str:
+        return f"http://{HOST}:{self.port}/"
+
+    def asked(self, text: str) -> list[Asked]:
+        """Requests whose path holds the text."""
+        return [each for each in self.seen if text in each.path]
+
+
+def scripted(*faults: Fault, path: str = "") -> Callable[[Asked], Fault]:
+    """One after the other, to requests whose path holds the text; then nothing."""
+    left = list(faults)
+    lock = threading.Lock()
+
+    def plan(asked: Asked) -> Fault:
+        with lock:
+            return left.pop(0) if left and path in asked.path else None
+
+    return plan
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # a head and a body in two writes would wait 40 ms for each other
+    state: Server
+
+    def do_GET(self) -> None:
+        state = self.state
+        with state.lock:
+            state.out += 1
+            state.most_out = max(state.most_out, state.out)
+        self.answer()
+
+    def answer(self) -> None:
+        state = self.state
+        path = self.path.lstrip("/")
+        file = state.root / path
+        size = file.stat().st_size if file.is_file() else 0
+        first, last = self.span(size)
+        asked = Asked(path, first, last, {name.lower(): value for name, value in self.headers.items()})
+        with state.lock:
+            state.seen.append(asked)
+        fault = state.plan(asked)
+        if isinstance(fault, Answer):
+            wait = {} if fault.retry_after_s is None else {"Retry-After": str(fault.retry_after_s)}
+            return self.send(fault.status, error(fault.code), {"Content-Type": "application/xml", **wait})
+        if isinstance(fault, Slow):
+            sleep(fault.seconds)
+        if isinstance(fault, Held):
+            fault.until.wait(60)
+        if not file.is_file():
+            return self.send(404, error("NoSuchKey"), {"Content-Type": "application/xml"})
+        if first >= size:
+            return self.send(416, error("InvalidRange"), {})
+        with file.open("rb") as opened:
+            opened.seek(first)
+            data = opened.read(last - first + 1)
+        etag = f'"{hashlib.md5(file.read_bytes()).hexdigest()}"'
+        if self.headers.get("If-Match") not in (None, etag):
+            return self.send(412, error("PreconditionFailed"), {})
+        told = {"ETag": etag, "Content-Range": f"bytes {first}-{first + len(data) - 1}/{size}"}
+        if isinstance(fault, Cut):
+            self.send(206, data[: fault.after], told, length=len(data))
+            self.close_connection = True
+            return None
+        return self.send(206, data, told)
+
+    def span(self, size: int) -> tuple[int, int]:
+        first, _, last = self.headers["Range"].removeprefix("bytes=").partition("-")
+        if not first:
+            return max(0, size - int(last)), size - 1
+        return int(first), min(int(last), size - 1)
+
+    def send(self, status: int, body: bytes, headers: dict[str, str], length: int | None = None) -> None:
+        with self.state.lock:  # before the last byte: who has that may ask again at once
+            self.state.out -= 1
+        self.send_response(status)
+        for name, value in {
+            **headers,
+            "Content-Length": str(len(body) if length is None else length),
+        }.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_) -> None:
+        pass
+
+
+def error(code: str) -> bytes:
+    return f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>Please reduce your request rate.</Message></Error>'.encode()
+
+
+class Quiet(ThreadingHTTPServer):
+    """Says nothing of those who went away before the end."""
+
+    daemon_threads = True
+
+    def handle_error(self, request, client_address) -> None:
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
+@contextmanager
+def serving(root: Path) -> Iterator[Server]:
+    state = Server(root)
+    handler = type("Bound", (Handler,), {"state": state})
+    with Quiet((HOST, 0), handler) as server:
+        state.port = server.server_address[1]
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        try:
+            yield state
+        finally:
+            server.shutdown()
+            thread.join(10)

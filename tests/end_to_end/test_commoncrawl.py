@@ -1,0 +1,63 @@
+"""Common Crawl from the command line: what is typed, what is said, and that it can be typed again."""
+
+import pytest
+
+from tests.commoncrawl import Answer, make, serving
+
+ADDRESS = "commoncrawl:CC-MAIN-2024-22"
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    root = tmp_path_factory.mktemp("commoncrawl")
+    make(root)
+    return root
+
+
+@pytest.fixture
+def theirs(tree, user):
+    with serving(tree) as server:
+        with (user.directory / "thresher.toml").open("a") as file:
+            file.write(f'[ingest]\ncommoncrawl = "{server.base}"\n')
+        yield server
+
+
+def test_single_records_of_domains_become_documents(user, theirs):
+    (user.directory / "domains.txt").write_text("# ours\nother.net\n\nxyz.test\n")
+    words = (
+        "ingest",
+        "docs",
+        ADDRESS,
+        "--domains",
+        "domains.txt",
+        "--domain",
+        "docs.example.org",
+        "--language",
+        "eng",
+    )
+    first = user.types(*words, "--json").json
+    assert first == {"found": 23, "known": 0, "added": 23, "files": 1, "unusable": {}}
+    said = user.types(*words)
+    assert said.out == "docs: 23 records found, 23 of them known, 0 added in 0 archive files\n"
+    assert user.types("process", "docs", "--json").json["made"] == 1
+
+
+def test_whole_files_of_a_crawl_and_what_cannot_be_had_of_it(user, theirs):
+    theirs.plan = lambda asked: Answer(404, "NoSuchKey") if "00001.warc.wet" in asked.path else None
+    said = user.types("ingest", "texts", f"{ADDRESS}/wet", "--json", code=2)
+    assert (said.json["added"], len(said.json["refused"])) == (2, 1)
+    assert "00001.warc.wet.gz: there is no such file" in said.line
+    theirs.plan = lambda asked: None
+    again = user.types("ingest", "texts", f"{ADDRESS}/wet", "--json").json
+    assert (again["added"], again["known"], again["refused"]) == (1, 2, [])
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ((ADDRESS, "--language", "eng"), "say --domain or --url-prefix"),
+        (("thresher.toml", "--domain", "example.org"), "give commoncrawl:CC-MAIN-... with them"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_line_and_exit_code_2(user, theirs, words, line):
+    assert line in user.types("ingest", "x", *words, code=2).line

@@ -1,0 +1,72 @@
+"""A small crawl and its server, made once for each process; clients that wait in simulated time."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from storage.commoncrawl.client import Client
+from storage.commoncrawl.web import Web
+from storage.s3.patience import Patience
+from tests.commoncrawl import make, serving
+
+PATIENCE = Patience(total_ms=600_000, first_ms=100, longest_ms=10_000)
+AGENT = "thresher/0 (+mailto:crawl@example.org)"
+
+
+@dataclass
+class Clock:
+    """Time that passes only where somebody sleeps."""
+
+    now: int = 0
+    slept: list = field(default_factory=list)
+
+    async def sleep(self, seconds):
+        self.slept.append(seconds)
+        self.now += int(seconds * 1000) + 1
+
+
+@pytest.fixture(scope="session")
+def tree(tmp_path_factory):
+    root = tmp_path_factory.mktemp("commoncrawl")
+    return root, make(root)
+
+
+@pytest.fixture
+def stored(tree):
+    return tree[1]
+
+
+@pytest.fixture
+def server(tree):
+    with serving(tree[0]) as server:
+        yield server
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def client_of(clock):
+    """Makes clients, closed at the end."""
+    made = []
+
+    def make_client(base, **more):
+        options = {
+            "patience": PATIENCE,
+            "now_ms": lambda: clock.now,
+            "sleep": clock.sleep,
+            "chance": lambda: 0.5,
+        }
+        made.append(Client(Web(base, AGENT), **{**options, **more}))
+        return made[-1]
+
+    yield make_client
+    for client in made:
+        client.close()
+
+
+@pytest.fixture
+def client(client_of, server):
+    return client_of(server.base)
