@@ -34,6 +34,7 @@ from pipeline.step import Part, Step
 from pipeline.work import Made, Watch
 from storage import tables
 from storage.cdxj import read as read_cdxj
+from storage.commoncrawl import facts
 from storage.dropped import DROPPED
 from storage.dropped import decode as dropped
 from storage.manifest import Input, Manifest, Output, manifest_name, manifests, put_output
@@ -155,17 +156,21 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
     counts: Counter[str] = Counter()
     payload_bytes: dict[str, int] = {}
     dom: ArchivedRecord | None = None
+    told: ArchivedRecord | None = None
     watch.at(span.first)
     with store.open(span.name) as file:
         for record in read(file, span.first, span.end, name=span.name):
             watch.at(record.offset)
             if record.type == "conversion" and record.mime != PLAIN:
                 dom = record
+            elif record.type == "metadata":
+                told = record
             if not enters(record):
                 counts[ASIDE] += record.type in ENTERS
                 continue
-            record = seen(record, dom)  # noqa: PLW2901 - the same page, as its browser saw it
-            dom = None
+            # The same page, as its browser saw it, and as Common Crawl's index knows it.
+            record = facts.told(seen(record, dom), told)  # noqa: PLW2901
+            dom = told = None
             if record.offset in watch.crashed:
                 found, verdict = None, _skipped(task.source, record, CRASHED)
             else:
