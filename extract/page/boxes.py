@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from extract.page.signs import NEVER_DISBELIEVED, signs
+from extract.page.signs import NEVER_DISBELIEVED, NOTHING, signs
 
 INLINE = frozenset((
     "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd",
@@ -414,7 +414,7 @@ class Reader:
 
 def _name(box: Box, attributes: Mapping[str, str]) -> None:
     class_, id_ = attributes.get("class"), attributes.get("id")
-    if (class_ or id_) and (said := signs(class_ or "", id_ or "")) is not None:
+    if (class_ or id_) and (said := signs(class_ or "", id_ or "")) is not NOTHING:
         box.weight, unlikely, comments, box.sure = said
         if box.tag not in NEVER_UNLIKELY:
             box.unlikely, box.comments = unlikely, comments

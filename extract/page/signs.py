@@ -62,15 +62,18 @@ class Signs(NamedTuple):
     """They are of a part that is hardly ever content, whatever is in it."""
 
 
-def signs(class_: str, id_: str) -> Signs | None:
-    """What a class and an id say; None where that is nothing."""
+NOTHING = Signs(0, 0.0, False, False)
+
+
+def signs(class_: str, id_: str) -> Signs:
+    """What a class and an id say; `NOTHING` itself where that is nothing."""
     if len(class_) + len(id_) <= LONGEST:
         return _signs(class_, id_)
     return _signs(class_[:LONGEST], id_[:LONGEST])
 
 
 @lru_cache(maxsize=1 << 14)
-def _signs(class_: str, id_: str) -> Signs | None:
+def _signs(class_: str, id_: str) -> Signs:
     weight, every = 0, 0
     for attribute in (class_, id_):
         found = 0
@@ -83,7 +86,7 @@ def _signs(class_: str, id_: str) -> Signs | None:
     if every & _IS_CAPTION or (every & _IS_UNLIKELY and not every & _IS_MAYBE):
         unlikely = NEVER_DISBELIEVED if every & _IS_VOICES else LIKELY if sure else DOUBTFUL
     said = Signs(weight, unlikely, every & _IS_COMMENTS > 0, sure)
-    return said if any(said) else None
+    return said if any(said) else NOTHING
 
 
 @lru_cache(maxsize=1 << 15)

@@ -51,7 +51,8 @@ def test_words_are_those_that_mwparserfromhell_finds(paragraphs):
     text = "\n\n".join(paragraphs)
     found = plain(text)
     words = mwparserfromhell.parse(text).strip_code().split()
-    assert found.split() == words
+    # Runs of more than three apostrophes are read in more than one way.
+    assert [word.strip("'") for word in found.split()] == [word.strip("'") for word in words]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -31,6 +31,6 @@ def test_a_revisit_is_skipped_with_its_reason_and_the_page_is_a_document_once(tm
     engine.run(store, step, parts, process.work, crew=crew, progress=LineProgress())
     (manifest,) = manifests(store, "process", "main")
     assert manifest.counts["keep.documents"] == 1
-    assert manifest.counts["extract/revisit.documents"] == 2
+    assert manifest.counts["early/revisit.documents"] == 2
     (name,) = store.list("documents/")
     assert tables.read(store, name, tables.DOCUMENTS).column("url").to_pylist() == ["https://example.org/0"]
