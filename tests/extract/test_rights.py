@@ -1,5 +1,7 @@
 """What pages say of their use, in headers and in <meta>s."""
 
+from types import MappingProxyType
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,6 +82,7 @@ def test_the_first_of_what_is_obeyed_is_the_reason():
 
 
 class Answered:
+    type, truncated, facts = "response", None, MappingProxyType({})
     url, date_ms, status, mime = "http://example.org/", JUNE_2010_MS, 200, "text/html"
     headers = (
         ("Content-Type", "text/html; charset=utf-8"),
