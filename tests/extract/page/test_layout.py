@@ -146,7 +146,7 @@ def any_blocks(draw):
         for _ in range(up):
             around = around.parent or around
         box = Box(len(boxes), tag, around, len(found))
-        around.children.append(box)
+        around.children = [*around.children, box]
         boxes.append(box)
         if text is not None:
             found.append(Block(box, text, 0))
