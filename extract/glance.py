@@ -18,7 +18,7 @@ SLICE = 3_000
 """Characters of markup around a window: text is a sixth of most pages."""
 
 _UNSEEN = re.compile(
-    r"<(script|style|noscript|template|textarea|svg|title)\b[^>]*+>(?:[^<]++|<(?!/\1\b))*+(?:</\1\b[^>]*+>|\Z)|<!--.*?(?:-->|\Z)",
+    r"<(script|style|noscript|template|textarea|svg|title)\b[^>]*+(?:\Z|>(?:[^<]++|<(?!/\1\b))*+(?:</\1\b[^>]*+(?:>|\Z)|\Z))|<!--.*?(?:-->|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
 _DECLARED = re.compile(r"<html\b[^>]{0,500}?\slang\s*=\s*[\"']?([a-z]{2,3})\b", re.IGNORECASE)

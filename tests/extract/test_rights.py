@@ -82,8 +82,8 @@ def test_the_first_of_what_is_obeyed_is_the_reason():
 
 
 class Answered:
-    type, url, date_ms, status, mime = "response", "http://example.org/", JUNE_2010_MS, 200, "text/html"
-    truncated, facts = None, MappingProxyType({})
+    type, truncated, facts = "response", None, MappingProxyType({})
+    url, date_ms, status, mime = "http://example.org/", JUNE_2010_MS, 200, "text/html"
     headers = (
         ("Content-Type", "text/html; charset=utf-8"),
         ("X-Robots-Tag", "noarchive"),
