@@ -20,8 +20,7 @@ def read(
     texts = (_text(line) for _, line in lines(file))
     header = next(texts, "")
     delimiter = max(DELIMITERS, key=header.count)
-    (names,) = csv.reader([header], delimiter=delimiter) if header.strip() else ((),)
-    names = [column.strip() for column in names]
+    names = _names(header, delimiter, name)
     check(names, columns, f"{name}, line 1")
     if len(set(names)) < len(names):
         raise InputError(f"{name}, line 1 names a column twice; rename one of them")
@@ -52,6 +51,13 @@ def read(
                 columns,
                 Spot(name=name, place=place, fragment=f"line={line}"),
             )
+
+
+def _names(header: str, delimiter: str, name: str) -> list[str]:
+    try:
+        return [column.strip() for column in next(csv.reader([header], delimiter=delimiter), ())]
+    except csv.Error as error:
+        raise InputError(f"{name}, line 1 is no header of a CSV: {error}") from None
 
 
 def _text(line: bytes | None) -> str:

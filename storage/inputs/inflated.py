@@ -141,10 +141,10 @@ def _padded(file: BinaryIO, fed: bytes) -> bytes:
 def _with_dictionary(file: BinaryIO, name: str) -> zstandard.ZstdDecompressor:
     """What unpacks the frames behind the dictionary at the beginning; the file stands there then."""
     head = file.read(8)
-    written = file.read(int.from_bytes(head[4:], "little"))
+    written = file.read(min(int.from_bytes(head[4:], "little"), WINDOW))
     try:
         if written.startswith(ZSTD):
-            written = zstandard.ZstdDecompressor().decompress(written, max_output_size=WINDOW)
+            written = zstandard.ZstdDecompressor(max_window_size=WINDOW).stream_reader(written).read(WINDOW)
         if written.startswith(DICTIONARY):
             dictionary = zstandard.ZstdCompressionDict(written)
             return zstandard.ZstdDecompressor(dict_data=dictionary, max_window_size=WINDOW)

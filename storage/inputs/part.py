@@ -5,11 +5,12 @@ from typing import Any, BinaryIO
 
 
 class Part(io.RawIOBase):
-    """The `length` bytes of a seekable file from `offset` on. Who else reads the file may seek in it meanwhile."""
+    """The `length` bytes of a seekable file from `offset` on, or as many as there are. Who else reads the file may seek in it meanwhile."""
 
     def __init__(self, file: BinaryIO, offset: int, length: int) -> None:
         super().__init__()
-        self._file, self._offset, self._length, self._at = file, offset, length, 0
+        there = max(0, file.seek(0, io.SEEK_END) - offset)
+        self._file, self._offset, self._length, self._at = file, offset, min(length, there), 0
 
     def readable(self) -> bool:
         """It is there to be read."""

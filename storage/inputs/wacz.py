@@ -5,13 +5,14 @@ Specification: WACZ 1.1.1. `datapackage.json` names files with their digests, `d
 
 import hashlib
 import json
+import lzma
 import re
 import shutil
+import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from io import BufferedReader
-from struct import unpack
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, NoReturn, cast
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
@@ -25,6 +26,17 @@ PACKAGE, SEAL = "datapackage.json", "datapackage-digest.json"
 ARCHIVE = re.compile(r"archive/.*\.warc(?:\.gz|\.zst)?")
 LONGEST_PACKAGE = 64 << 20
 """Bytes of a description."""
+FAULTS = (
+    BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    LookupError,
+    RuntimeError,
+    ValueError,
+)
+"""What `zipfile` raises of a ZIP file that is broken; a RuntimeError of one that is encrypted or compressed with what it lacks."""
 HEADER = 30
 """Bytes of a ZIP's local header before the name (APPNOTE 6.3.10, section 4.3.7)."""
 
@@ -40,7 +52,7 @@ def read(file: BinaryIO, name: str, first: int = 0) -> Iterator[Copied | Unusabl
             for place, item in enumerate(_records(file, package, archives)):
                 if place >= first:
                     yield replace(item, place=place)
-    except (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except FAULTS as error:
         raise InputError(
             f"{name} is no valid WACZ: {' '.join(str(error).split())}; get the file again"
         ) from None
@@ -50,7 +62,7 @@ def _records(file: BinaryIO, package: ZipFile, archives: list[ZipInfo]) -> Itera
     for info in archives:
         if info.compress_type == ZIP_STORED:
             file.seek(info.header_offset + 26)
-            lengths = unpack("<HH", file.read(4))
+            lengths = struct.unpack("<HH", file.read(4))
             part = Part(file, info.header_offset + HEADER + sum(lengths), info.file_size)
             yield from rewrapped.read(cast("BinaryIO", BufferedReader(part)), info.filename)
         else:

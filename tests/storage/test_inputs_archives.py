@@ -10,12 +10,16 @@ from functools import partial
 
 import pytest
 import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core import InputError
 from storage.compression import member
 from storage.inputs import arc, rewrapped, wacz
 from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry
+from storage.inputs.kinds import items as kind_items
 from storage.inputs.kinds import kind_of, kinds
+from storage.inputs.part import Part
 from storage.warc import capture_records, warcinfo
 from tests.shared import shared
 from tests.storage.captures import RECORD_ID, STARTED_MS, capture
@@ -274,3 +278,29 @@ def test_real_archives_are_read(name, read, good, reasons):
         found = list(read(file, name, 0))
     assert [item.reason for item in found if not isinstance(item, Entry | Copied)] == reasons
     assert len(found) == good + len(reasons)
+
+
+ARCHIVES = {
+    "x.arc": b"".join(ARC),
+    "x.arc.gz": b"".join(map(compressed, ARC)),
+    "x.wacz": packaged(FILES),
+    **{f"{lie}.warc": make(RECORDS) for lie, make in LIES.items()},
+}
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+@given(data=st.data())
+def test_no_byte_that_is_changed_can_raise_anything_but_a_refusal(name, data):
+    made = bytearray(ARCHIVES[name])
+    for at in data.draw(st.lists(st.integers(0, len(made) - 1), min_size=1, max_size=4)):
+        made[at] = data.draw(st.integers(0, 255))
+    file = io.BytesIO(made)
+    with suppress(InputError):
+        for item in kind_items(file, name, kind_of(file, name, kinds())):
+            if isinstance(item, Copied):
+                gzip.decompress(item.member)
+
+
+def test_a_wacz_that_claims_more_than_there_is_ends_where_it_ends():
+    made = Part(io.BytesIO(b"12345"), 3, 1 << 60)
+    assert (made.seek(0, io.SEEK_END), made.seek(0), made.read()) == (2, 0, b"45")
