@@ -1,7 +1,7 @@
 """HTML to main text, made deterministic.
 
 1. A page is parsed once, into boxes and blocks (`extract.page`), and everything is decided on them.
-2. There is no time limit, and nothing is remembered of other pages. What bounds the work is the page: `bounds`, and `boxes.MOST_ELEMENTS`.
+2. There is no time limit, and nothing is remembered of other pages. What bounds the work is the page: `bounds`, and `MOST_ELEMENTS`.
 3. Whatever a page makes of the parser is the page's fate, a `Skip`, and never the run's.
 """
 
@@ -10,7 +10,8 @@ from lxml import etree
 from extract import says
 from extract.bounds import LONGEST, beyond
 from extract.extracted import Extracted
-from extract.page import boxes, content, layout
+from extract.page import content, layout, reader
+from extract.page.boxes import MOST_ELEMENTS
 from extract.rights import METAS
 from extract.skip import Skip
 
@@ -28,10 +29,10 @@ def extract(html: str, url: str, *, markdown: bool = False) -> Extracted | Skip:
         return Skip(reason="empty_body")
     if (reason := beyond(html)) is not None:
         return Skip(reason=reason)
-    page = boxes.read(body)
+    page = reader.read(body)
     if page is None:
         return Skip(reason="no_text")
-    if page.elements > boxes.MOST_ELEMENTS:
+    if page.elements > MOST_ELEMENTS:
         return Skip(reason="too_large")
     said = says.facts(page.said, url, METAS)
     chosen = content.choose(page, said.title, said.kind)

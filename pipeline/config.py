@@ -109,13 +109,14 @@ class IngestConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiltersConfig:
     """`[filters]`: what is kept, and as what. `obey` names what pages say of their use for which they are dropped; `format` is `text`
-    or `markdown`.
+    or `markdown`; `blocklist` is a file of domains and addresses of which nothing is wanted, beside this file unless absolute.
     """
 
     preset: str = "fineweb"
     languages: tuple[str, ...] = ("en",)
     obey: tuple[str, ...] = ("noai", "tdm-reservation")
     format: str = "text"
+    blocklist: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -378,6 +379,7 @@ contact = ""                    # required to crawl: "mailto:you@example.org" or
 # languages = ["en"]            # [] keeps all
 # obey = ["noai", "tdm-reservation"] # pages that say so are dropped; also noindex, noarchive, unavailable_after, ...
 # format = "text"                # or "markdown": headings, lists, tables and code marked as such
+# blocklist = ""                 # a file of domains, or beginnings of addresses, of which nothing is kept; one a line
 
 [dedup]
 # near = "14x8"                 # bands x rows of MinHash over 5-word shingles; "off" for exact only

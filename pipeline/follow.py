@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from core import InputError
 from frontier import Frontier
 from frontier.connect import connect
-from pipeline import engine, process
+from pipeline import blocklist, engine, process
 from pipeline.crew import Crew
 from pipeline.engine import Ran
 from pipeline.progress import Progress
@@ -76,10 +76,12 @@ class Backlog:
 
 def follow(project: Project, names: tuple[str, ...], crew: Crew, progress: Progress) -> Ran:
     """Process what these sources seal, until their crawls are drained and nothing is left unprocessed."""
-    step = process.step(project.config.filters)
+    filters = project.config.filters
+    blocked = blocklist.put(project.store, project.directory, filters.blocklist)
+    step = process.step(filters, blocked)
     backlog = Backlog(progress)
     with project.frontier_address() as address, recorded(project, step, names) as record:
-        desk = _Desk(project, address, names, backlog)
+        desk = _Desk(project, address, names, backlog, blocked)
         with desk.open():
             while True:
                 # Asked before looking: what is found last is there before it is said that nothing more will be.
@@ -100,8 +102,11 @@ class _Desk:
     waits is told while a round is made, however long that takes.
     """
 
-    def __init__(self, project: Project, address: str, names: tuple[str, ...], backlog: Backlog) -> None:
+    def __init__(
+        self, project: Project, address: str, names: tuple[str, ...], backlog: Backlog, blocked: str
+    ) -> None:
         self._project, self._address, self._names, self._backlog = project, address, names, backlog
+        self._blocked = blocked
         self._follower = f"{socket.gethostname()}-{os.getpid()}"
         self._seen: set[str] = set()
         self._found: queue.SimpleQueue[Part] = queue.SimpleQueue()
@@ -142,7 +147,7 @@ class _Desk:
             for name in store.list(f"manifests/archive/{source}/"):
                 if name not in self._seen:
                     self._seen.add(name)
-                    fresh.extend(process.parts_of(store, load(store, name), filters))
+                    fresh.extend(process.parts_of(store, load(store, name), filters, self._blocked))
         self._backlog.add(fresh)
         for part in fresh:
             self._found.put(part)

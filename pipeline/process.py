@@ -27,7 +27,7 @@ from filters.presets import measurement_names, rules
 from filters.presets import recipe as rules_recipe
 from filters.rules import Rule
 from filters.signature import SIGNATURE, minhash, text_hash
-from pipeline import quarantine
+from pipeline import blocklist, quarantine
 from pipeline.config import FiltersConfig
 from pipeline.foreign import is_foreign, recognition
 from pipeline.step import Part, Step
@@ -54,6 +54,8 @@ EARLY = "early"
 ENTERS = frozenset({"response", REVISIT, DAMAGED, DROPPED, "resource", "conversion"})
 """Record types that may be counted: what was a page, what was one again, what may have been one, what was not archived, and
 what an input holds instead of pages (`enters`)."""
+BLOCKED = "blocked_address"
+"""Reason of a record whose address is on the list of those that are not wanted."""
 ASIDE = "aside.records"
 """Count of records of such types that are not."""
 SCHEMES = ("http:", "https:", "ftp:", "file:")
@@ -62,14 +64,15 @@ PAGELESS = frozenset({REVISIT, DAMAGED})
 """Those that hold no text, by which they are skipped: the document of a revisit is that of the record it refers to."""
 
 
-def step(filters: FiltersConfig) -> Step:
-    """The step as this configuration and the installed extractor define it."""
+def step(filters: FiltersConfig, blocked: str = "") -> Step:
+    """The step as this configuration and the installed extractors define it; `blocked` is the name of the list of addresses in the storage."""
     recipe = {
         "extractors": list(EXTRACTORS),
         "format": filters.format,
         "filters": rules_recipe(filters.preset, filters.languages),
         "signature": SIGNATURE,
         "obey": list(filters.obey),
+        "blocklist": blocked,
     }
     return Step(name=NAME, version=VERSION, recipe=recipe)
 
@@ -87,18 +90,19 @@ class Range(NamedTuple):
     languages: tuple[str, ...]
     obey: tuple[str, ...]
     markdown: bool
+    blocklist: str
 
 
-def parts(store: Store, source: str, filters: FiltersConfig) -> Iterator[Part]:
+def parts(store: Store, source: str, filters: FiltersConfig, blocked: str = "") -> Iterator[Part]:
     """The parts of everything that a source has sealed so far.
 
     A sealed file never changes, so its parts are the same whenever one asks.
     """
     for manifest in manifests(store, "archive", source):
-        yield from parts_of(store, manifest, filters)
+        yield from parts_of(store, manifest, filters, blocked)
 
 
-def parts_of(store: Store, archive: Manifest, filters: FiltersConfig) -> Iterator[Part]:
+def parts_of(store: Store, archive: Manifest, filters: FiltersConfig, blocked: str = "") -> Iterator[Part]:
     """The parts of one sealed archive file: ranges of `RECORDS_A_PART` responses, from its index."""
     source, _, stem = archive.part.partition("/")
     warc, index = archive_outputs(archive.outputs)
@@ -111,7 +115,14 @@ def parts_of(store: Store, archive: Manifest, filters: FiltersConfig) -> Iterato
         yield Part(
             name=f"{source}/part-{stem}-{first:012d}",
             inputs=(Input(name=warc.name, sha256=warc.sha256, first=first, end=end),),
-            task=Range(source, filters.preset, filters.languages, filters.obey, filters.format == "markdown"),
+            task=Range(
+                source=source,
+                preset=filters.preset,
+                languages=filters.languages,
+                obey=filters.obey,
+                markdown=filters.format == "markdown",
+                blocklist=blocked,
+            ),
         )
 
 
@@ -150,6 +161,7 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
     (span,) = part.inputs
     task: Range = part.task
     chosen = _rules(task.preset, task.languages)
+    refused = blocklist.loaded(store.uri, task.blocklist).refuse if task.blocklist else None
     look = partial(glance, task.languages) if task.languages else None
     documents: list[Document] = []
     verdicts: list[Verdict] = []
@@ -173,6 +185,8 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
             dom = told = None
             if record.offset in watch.crashed:
                 found, verdict = None, _skipped(task.source, record, CRASHED)
+            elif refused is not None and refused(record.url):
+                found, verdict = None, _skipped(task.source, record, BLOCKED, early=True)
             else:
                 found, verdict = _judged(record, task, look, chosen)
             verdicts.append(verdict)

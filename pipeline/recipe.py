@@ -10,7 +10,7 @@ from pathlib import Path
 
 from core import Interrupted
 from frontier import Stats
-from pipeline import dedup, engine, export, process, report
+from pipeline import blocklist, dedup, engine, export, process, report
 from pipeline.crawl import Limits, crawl
 from pipeline.crew import Crew
 from pipeline.funnel import Funnel, Tokens
@@ -49,6 +49,7 @@ def run(
     said before anything is fetched.
     """
     _ = project.config.contact
+    blocklist.put(project.store, project.directory, project.config.filters.blocklist)
     process.step(project.config.filters)
     vocabulary = load(tokenizer)
     export.check_free(out)
@@ -68,8 +69,9 @@ def run(
 def process_sources(project: Project, names: tuple[str, ...], crew: Crew, progress: Progress) -> engine.Ran:
     """Extract and judge everything that the sources have sealed and nobody has processed."""
     filters = project.config.filters
-    step = process.step(filters)
-    parts = (part for name in names for part in process.parts(project.store, name, filters))
+    blocked = blocklist.put(project.store, project.directory, filters.blocklist)
+    step = process.step(filters, blocked)
+    parts = (part for name in names for part in process.parts(project.store, name, filters, blocked))
     with recorded(project, step, names) as record:
         record.ran = engine.run(project.store, step, parts, process.work, crew=crew, progress=progress)
     return record.ran

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract import says
-from extract.page.boxes import Said, read
+from extract.page.boxes import Said
+from extract.page.reader import read
 
 URL = "https://example.org/dir/page"
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.page.boxes import read
 from extract.page.content import choose
+from extract.page.reader import read
 
 TITLE = "The harbour in winter"
 SENTENCES = (

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.page.boxes import Block, Box, read
+from extract.page.boxes import Block, Box
 from extract.page.layout import MOST_CELL, markdown, plain
+from extract.page.reader import read
 
 
 def blocks(html):

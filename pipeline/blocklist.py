@@ -1,0 +1,40 @@
+"""The list of addresses that are not wanted: put into the storage once, under its digest, and read there by every worker."""
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+
+from core import InputError
+from filters.addresses import Addresses, addresses
+from storage.root import store as store_at
+from storage.store import Store
+
+KEY = "filters.blocklist"
+
+
+def put(store: Store, directory: Path, written: str) -> str:
+    """Name, in the storage, of the list in a file that is `written` in the configuration of a directory; empty where none is.
+
+    Raises `InputError` for a file that is no list.
+    """
+    if not written:
+        return ""
+    path = directory / written
+    try:
+        data = path.read_bytes()
+        addresses(data.decode().splitlines())
+    except OSError as error:
+        raise InputError(
+            f"{KEY} = {written!r}: cannot be read ({error.strerror}); name a file of domains"
+        ) from None
+    except ValueError as error:
+        raise InputError(f"{KEY} = {written!r}: {error}; give a domain or an address a line") from None
+    name = f"lists/{hashlib.sha256(data).hexdigest()}.txt"
+    store.put(name, data)
+    return name
+
+
+@lru_cache(maxsize=1)
+def loaded(uri: str, name: str) -> Addresses:
+    """The list of that name in the storage at an address."""
+    return addresses(store_at(uri, Path.cwd()).read(name).decode().splitlines())

@@ -1,0 +1,47 @@
+"""Addresses on a list are told before anything of their records is extracted."""
+
+import pytest
+from typer.testing import CliRunner
+
+from core import InputError
+from pipeline import blocklist, process
+from pipeline.cli import app
+from pipeline.config import FiltersConfig
+from pipeline.project import Project
+from storage.files import Files
+from storage.manifest import manifests
+
+ROWS = "".join(
+    f'{{"text": "Words of a page, number {n}, that has something to say.", "url": "http://{host}/{n}"}}\n'
+    for n, host in enumerate(["good.example", "bad.example", "www.bad.example", "other.example"])
+)
+
+
+def test_records_of_blocked_addresses_are_early_verdicts_and_another_list_is_another_step(tmp_path):
+    (tmp_path / "thresher.toml").write_text(
+        '[filters]\npreset = "none"\nlanguages = []\nblocklist = "blocked.txt"\n'
+    )
+    (tmp_path / "blocked.txt").write_text("bad.example\n")
+    (tmp_path / "rows.jsonl").write_text(ROWS)
+    run = CliRunner()
+    for command in (["ingest", "t", str(tmp_path / "rows.jsonl")], ["process", "t", "--workers", "1"]):
+        assert run.invoke(app, [*command, "--project", str(tmp_path)]).exit_code == 0
+    (manifest,) = manifests(Project.at(tmp_path).store, "process", "t")
+    assert manifest.counts["early/blocked_address.documents"] == 2
+    assert manifest.counts["keep.documents"] == 2
+    filters = FiltersConfig(preset="none", languages=())
+    store = Files(tmp_path / "data")
+    first = process.step(filters, blocklist.put(store, tmp_path, "blocked.txt"))
+    (tmp_path / "blocked.txt").write_text("bad.example\nother.example\n")
+    assert process.step(filters, blocklist.put(store, tmp_path, "blocked.txt")).recipe != first.recipe
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(None, "cannot be read"), (b"what is this", "line 1"), (b"\xff\xfe\x00", "blocked.txt")],
+)
+def test_a_list_that_is_none_is_refused_by_name(tmp_path, content, said):
+    if content is not None:
+        (tmp_path / "blocked.txt").write_bytes(content)
+    with pytest.raises(InputError, match=said):
+        blocklist.put(Files(tmp_path / "data"), tmp_path, "blocked.txt")
