@@ -27,6 +27,8 @@ from storage.members import PLAIN
 
 PEEK = 4096
 COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".zst": "zstd"}
+LONGEST_FIELD = 128 << 10
+"""Characters of a field of a table: the csv module's own default."""
 PIECE = 64 << 10
 
 
@@ -147,6 +149,7 @@ def _list(text: io.TextIOWrapper) -> Iterator[Seed]:
 
 
 def _table(text: io.TextIOWrapper) -> Iterator[Seed]:
+    csv.field_size_limit(LONGEST_FIELD)  # of the whole process: there is no other
     rows = csv.reader(text)
     header = [column.strip().lower() for column in next(rows)]
     place = header.index("url")

@@ -12,6 +12,7 @@ from core import Document, InputError, RecordRef, Verdict
 from extract.document import document_id
 from frontier import canonical
 from pipeline.cli import app
+from pipeline.given import given
 from pipeline.ingest import ingest
 from pipeline.process import parts, step
 from pipeline.project import Project
@@ -39,7 +40,7 @@ def project(tmp_path):
             writer.write_record(
                 writer.create_warc_record(url, "response", io.BytesIO(b"%PDF-"), http_headers=head)
             )
-    ingest(project.store, "cc", [warc])
+    ingest(project.store, "cc", given([warc]))
     return project
 
 
