@@ -87,7 +87,10 @@ def peer(args: argparse.Namespace, tool: str, scoring: object, gold: list, kinds
         command = [args.python, str(args.peers / "extract_eval.py"), tool, "--data", str(args.data), "--dump", str(dump)]  # fmt: skip
         if args.sample:
             command += ["--sample", str(args.sample)]
-        line = json.loads(subprocess.check_output(command, text=True).splitlines()[-1])
+        done = subprocess.run(command, text=True, stdout=subprocess.PIPE, check=False)
+        if done.returncode:
+            return {"failed": done.returncode}
+        line = json.loads(done.stdout.splitlines()[-1])
         texts = {row["id"]: row["text"] for row in map(json.loads, dump.read_text().split("\n")[:-1])}
     return {
         "version": line["version"],
