@@ -72,7 +72,9 @@ def document(
 
     What can be told without extraction is told first: such a `Skip` is `early`. A truncated page is extracted like another.
     """
-    mime = sniffed(record.payload, record.mime)
+    # What an input holds is what it was brought in as.
+    brought = record.type in {"resource", "conversion"} and record.mime in READABLE
+    mime = record.mime if brought else sniffed(record.payload, record.mime)
     why = _unreadable(record, mime)
     if why is not None:
         return Skip(reason=why, early=True)

@@ -23,6 +23,7 @@ Tables = Mapping[str, Mapping[str, Any]]
 """A table of TOML whose values are tables."""
 PERMUTATIONS = 112
 """Numbers in a signature, as `filters.signature` has it; a test holds the two together."""
+LANGUAGE = re.compile(r"[a-z]{2,3}")
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
@@ -292,6 +293,10 @@ def _check(path: Path, config: Config) -> None:
         (
             set(config.filters.obey) <= set(OBEYABLE),
             f"filters.obey must name some of {', '.join(OBEYABLE)}, not {list(config.filters.obey)}",
+        ),
+        (
+            all(map(LANGUAGE.fullmatch, config.filters.languages)),
+            f"filters.languages must be codes of ISO 639 such as 'en', not {list(config.filters.languages)}",
         ),
         (
             config.filters.format in {"text", "markdown"},

@@ -67,7 +67,8 @@ def _below(directory: Path) -> Iterator[Path]:
         if name.startswith("."):
             continue
         if name.endswith("/"):
-            yield from _below(path)
+            if path.resolve() not in (directory.resolve(), *directory.resolve().parents):
+                yield from _below(path)
         elif path.is_file():
             yield path
 

@@ -95,6 +95,10 @@ def _urls(
 
 def _some(project: Project, source: str) -> Iterator[str]:
     """The URLs, the first of them looked up. `InputError` where there is none."""
+    if source not in project.sources(()):
+        raise InputError(
+            f"refetch {source}: nothing is archived under that name; `thresher status` lists the names"
+        )
     process.require_processed(project.store, [source], project.config.filters)
     found = truncated(project.store, source)
     first = next(found, None)

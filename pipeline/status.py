@@ -115,7 +115,9 @@ def _source(
     return {
         "name": name,
         "files": len(project.catalog.parts("archive", name)),
-        "archived": sum(archived.get(kind, 0) for kind in ("response", REVISIT, DROPPED)),
+        "archived": sum(
+            archived.get(kind, 0) for kind in ("response", REVISIT, DROPPED, "resource", "conversion")
+        ),
         "processed": sum(count for key, count in processed.items() if key.endswith(".documents")),
         "kept": processed.get("keep.documents", 0),
         "quarantined": sum(1 for _ in project.store.list(f"{DIRECTORY}/process/{name}/")),

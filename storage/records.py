@@ -62,7 +62,7 @@ class ArchivedRecord:
     status: int | None
     """Of the HTTP head, where the record has one."""
     headers: tuple[tuple[str, str], ...]
-    """Of the HTTP head, in its order, bytes as latin-1."""
+    """Of the HTTP head, in its order, bytes as latin-1; of a record without one, its own Content-Type."""
     mime: str
     """Type of the payload without parameters, lower case: of the HTTP head, else of the record."""
     payload: bytes
@@ -162,7 +162,12 @@ def _record(member: Member, file: str, limit: int) -> ArchivedRecord:
     if kind in HTTP_TYPES and mime == "application/http":
         found = _http(record, block, limit, kind)
     else:
-        found = _Found(mime=mime, payload=block[:limit], problem=TOO_LONG if len(block) > limit else None)
+        found = _Found(
+            mime=mime,
+            payload=block[:limit],
+            problem=TOO_LONG if len(block) > limit else None,
+            headers=(("Content-Type", _value(head, "Content-Type")),),
+        )
     stands_for_a_page = kind == "metadata" and mime == WARC_FIELDS and not (problem or found.problem)
     if stands_for_a_page and dropped(block) is not None:
         kind = DROPPED

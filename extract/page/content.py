@@ -107,7 +107,8 @@ def _content(scores: Scores, title: str, kind: Kind, gone: Sequence[bool], *, cl
     if cleaned:
         for box in scores.page.boxes:
             if box.tag in CLEANED and _is_clutter(scores, box, top, kind):
-                taken[box.first : box.last] = [False] * (box.last - box.first)
+                for number in range(box.first, box.last):
+                    taken[number] = taken[number] and blocks[number].tag == "pre" and box.tag != "form"
     trim.end(blocks, taken, top.last, comments=kind != "discussion")
     trim.lead(blocks, taken, title, gone)
     return [block for block, each in zip(blocks, taken, strict=True) if each]

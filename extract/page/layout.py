@@ -123,6 +123,7 @@ def _rows(blocks: Iterable[Block], placed: Placed) -> Iterator[tuple[Box | None,
 def _is_row(cells: list[Block], placed: Placed) -> bool:
     return (
         len(cells) > 1
+        and all(block.tag != "pre" for block in cells)
         and len({_cell(block, placed) for block in cells}) == len(cells)
         and max(block.length for block in cells) <= MOST_CELL
     )

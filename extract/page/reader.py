@@ -43,6 +43,8 @@ NEW_LINE = "\v"
 """Stands for a break of lines that the page asks for, among the white space that means nothing."""
 LINE_END = "\f"
 """Stands for the end of a line that is an element, in a <pre>, where the page may break the line as well."""
+POWER = "\x0e"
+"""Stands between a number and what is raised behind it, which may be its exponent."""
 TEX = ("application/x-tex", "TeX", "LaTeX")
 STYLES = ("{\\displaystyle", "{\\textstyle")
 """With what a formula begins that is wrapped in the size it is written in."""
@@ -51,6 +53,9 @@ JSON_LD = "application/ld+json"
 
 
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_EXPONENT = re.compile(rf"{POWER}(?=[\d+\u2212-])")
+_UNSEEN_SIGNS = dict.fromkeys(map(ord, "\xad\u200b"))
+"""Where a word may be broken."""
 _FORMULA = re.compile(r"\b(?:mwe-math|latex|tex|math)(?![a-z])", re.IGNORECASE)
 
 
@@ -89,8 +94,8 @@ class Reader:
             **dict.fromkeys(CONTROLS, self._control),
             **dict.fromkeys(PLAYERS, self._player),
             "a": self._link, "br": self._break, "head": self._head, "hr": self._rule, "html": self._html, "img": self._image,
-            "link": self._fact, "math": self._math, "meta": self._fact, "pre": self._pre, "script": self._script, "time": self._time,
-            "title": self._title,
+            "link": self._fact, "math": self._math, "meta": self._fact, "pre": self._pre, "script": self._script, "sup": self._raised,
+            "time": self._time, "title": self._title,
         }  # fmt: skip
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -160,7 +165,11 @@ class Reader:
                 text = "\n".join(filter(None, (" ".join(line.split()) for line in text.split(NEW_LINE))))
             else:
                 text = " ".join(text.split())
-            if text:
+            if not text.isascii() and ("\xad" in text or "\u200b" in text):
+                text = text.translate(_UNSEEN_SIGNS)
+            if POWER in text:
+                text = _EXPONENT.sub("^", text).replace(POWER, "")
+            if text and not (text[0].isdigit() and _numbers_lines(text)):
                 # Links in code lead to what it names, and not away from it.
                 self.blocks.append(Block(self._box, text, 0 if self._verbatim else self._linked))
         self._linked = 0
@@ -234,6 +243,11 @@ class Reader:
             self._silent = 1
         else:
             self._ends.append(None)
+
+    def _raised(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._inline(tag, attributes)
+        if not self._silent and self._pieces and self._pieces[-1][-1:].isdigit():
+            self._pieces.append(POWER)
 
     def _time(self, tag: str, attributes: Mapping[str, str]) -> None:
         if "datetime" in attributes and (
@@ -345,6 +359,15 @@ def _name(box: Box, attributes: Mapping[str, str]) -> None:
             box.unlikely, box.comments = unlikely, comments
     if "role" in attributes and attributes["role"] in UNLIKELY_ROLES:
         box.unlikely = NEVER_DISBELIEVED
+
+
+def _numbers_lines(text: str) -> bool:
+    """Whether it is the numbers of lines beside some code: three at least, each one more than the one before."""
+    words = text.split()
+    if len(words) < 3 or not all(map(str.isdecimal, words[:3])):
+        return False
+    first = int(words[0])
+    return words == [str(number) for number in range(first, first + len(words))]
 
 
 def _is_hidden(attributes: Mapping[str, str]) -> bool:

@@ -12,7 +12,7 @@ LONGEST = 400
 """Characters of a class or an id that are looked at."""
 
 _UNLIKELY = re.compile(
-    r"-ad-|ai2html|banner|breadcrumb|combx|comment|community|cover-wrap|disqus|extra|footer|gdpr|header|legends|menu|related|remark"
+    r"-ad-|ai2html|banner|breadcrumb|combx|comment|community|consent|cookie|cover-wrap|disqus|extra|footer|gdpr|header|legends|menu|related|remark"
     r"|replies|rss|shoutbox|sidebar|skyscraper|social|sponsor|supplemental|ad-break|agegate|pagination|pager|popup|yom-remote"
     r"|tweet|twitter"
 )

@@ -1,6 +1,7 @@
 """What of the chosen blocks goes, and what belongs to them all the same: by what lines say, and by the headline. Pure."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from extract.page import cues
 from extract.page.boxes import Block
@@ -10,6 +11,8 @@ BEFORE = 0.5
 """Share of the text that is in front of a line behind which content is thought to end."""
 LEAST_BEFORE = 100
 """Characters."""
+MANY = 3
+"""So many such lines are under as many articles of one page, and end none of it."""
 LONGEST_LEAD = 700
 """Characters of a block between headline and content."""
 DATELINE = 80
@@ -23,14 +26,22 @@ Taken = list[bool]
 
 def end(blocks: Sequence[Block], taken: Taken, last: int, *, comments: bool) -> None:
     """Cut off, up to block `last`, what comes after the content, `comments` or not, and the site's own lines throughout."""
-    size, before = _size(blocks, taken), 0
-    for number, block in enumerate(blocks):
-        if not taken[number]:
-            continue
-        if before >= max(BEFORE * size, LEAST_BEFORE) and cues.ends_content(block.text, comments=comments):
-            taken[number:last] = [False] * max(0, last - number)
-            break
-        before += block.length
+    ends = [
+        number
+        for number, block in enumerate(blocks)
+        if taken[number] and cues.ends_content(block.text, comments=comments)
+    ]
+    if len(ends) < MANY:
+        enough = max(BEFORE * _size(blocks, taken), LEAST_BEFORE)
+        sizes = [
+            0,
+            *accumulate(block.length if each else 0 for block, each in zip(blocks, taken, strict=True)),
+        ]
+        end = next((number for number in ends if sizes[number] >= enough), last)
+        taken[end:last] = [False] * max(0, last - end)
+    else:
+        for number in ends:
+            taken[number] = False
     for number, block in enumerate(blocks):
         if taken[number] and cues.is_junk(block.text):
             taken[number] = False

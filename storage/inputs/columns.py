@@ -266,5 +266,6 @@ def _iso(said: str) -> str:
 
 
 def _listed(names: Collection[str]) -> str:
-    shown = ", ".join(sorted(map(str, names))[:20])
+    # A table without a header has a row of texts in its place.
+    shown = ", ".join(name[:40] for name in sorted(map(str, names))[:20])
     return f"{shown}, ..." if len(names) > 20 else shown or "none"

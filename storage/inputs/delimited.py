@@ -17,7 +17,8 @@ def read(
 ) -> Iterator[Entry | Unusable]:
     """A record for each row behind the header. Raises `InputError` where that lacks the columns that are asked for."""
     csv.field_size_limit(LONGEST)  # of the whole process: there is no other
-    texts = (_text(line) for _, line in lines(file))
+    open_quotes = [0]
+    texts = _counted((_text(line) for _, line in lines(file)), open_quotes)
     header = next(texts, "")
     delimiter = max(DELIMITERS, key=header.count)
     names = _names(header, delimiter, name)
@@ -28,6 +29,7 @@ def read(
     place = -1
     while True:
         line = rows.line_num + 2
+        open_quotes[0] = 0
         try:
             row = next(rows)
         except StopIteration:
@@ -35,9 +37,10 @@ def read(
         except csv.Error as error:
             row, broken = [], str(error)
         else:
-            broken = "" if len(row) == len(names) else f"{len(row)} columns, the header has {len(names)}"
             if not row:
                 continue
+            unclosed = open_quotes[0] % 2 and rows.line_num + 1 > line
+            broken = _broken(row, names) if not unclosed else "a quote that is not closed on its line"
         place += 1
         if place < first:
             continue
@@ -51,6 +54,17 @@ def read(
                 columns,
                 Spot(name=name, place=place, fragment=f"line={line}"),
             )
+
+
+def _broken(row: list[str], names: list[str]) -> str:
+    return "" if len(row) == len(names) else f"{len(row)} columns, the header has {len(names)}"
+
+
+def _counted(texts: Iterator[str], quotes: list[int]) -> Iterator[str]:
+    """The lines; `quotes` counts the quotation marks in them."""
+    for text in texts:
+        quotes[0] += text.count('"')
+        yield text
 
 
 def _names(header: str, delimiter: str, name: str) -> list[str]:

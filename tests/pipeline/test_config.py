@@ -58,6 +58,8 @@ def test_a_missing_file_is_a_project_of_defaults(tmp_path):
         ("[crawler]\nallow_networks = ['127.0.0.0/40']", "allow_networks"),
         ("[crawler]\nallow_networks = '127.0.0.0/8'", "must be a list of strings"),
         ("[filters]\nlanguages = [1]", "must be a list of strings"),
+        ("[filters]\nlanguages = ['english']", "codes of ISO 639 such as 'en'"),
+        ("[filters]\nformat = 'html'", "'text' or 'markdown'"),
         ("[dedup]\nnear = '14by8'", "bands x rows"),
         ("[dedup]\nnear = '20x20'", "must not be more than the 112"),
         ("[crawler]\nmin_delay = inf", "must be finite"),

@@ -146,6 +146,13 @@ def table(path, texts):
     return path
 
 
+def test_a_directory_that_links_to_itself_is_gone_through_once(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("Some words.")
+    (tmp_path / "in" / "loop").symlink_to(".")
+    assert [one.name for one in given([tmp_path / "in"])] == ["a.txt"]
+
+
 def test_files_of_a_directory_are_brought_in_by_the_order_of_their_names_under_their_paths(tmp_path):
     files, given_ = Files(tmp_path / "data"), tmp_path / "in"
     table(given_ / "b" / "x.jsonl", "12")

@@ -147,6 +147,8 @@ def test_columns_that_are_named_go_before_all_others():
         ("x.jsonl", b'{"text": "a"}\n{"text": " "}\n', [None, "no_text"]),
         ("x.csv", b"text,id\na,1\nb\nc,2\n", [None, "broken_row", None]),
         ("x.csv", b"text\na\n\xff\n", [None, "not_utf8"]),
+        ("x.csv", b'text,id\n"open,1\nb,2\nc,3\n', ["broken_row"]),
+        ("x.csv", b'text,id\n"two\nlines",1\n5" disk,2\n', [None, None]),
         ("x.tar", tarred([("a.txt", b"a"), ("b.jpg", b"\xff"), ("c.json", b"{"), ("d.json", b'{"text": "d"}')]),
          [None, "no_text", "broken_json", None]),
     ],

@@ -74,6 +74,21 @@ def test_code_stands_as_it_is(html, text):
     assert texts(html) == text.split("\0")
 
 
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("10<sup>6</sup> of them", "10^6 of them"),
+        ("10<sup>-3</sup>", "10^-3"),
+        ("in 2019<sup><a href=x>[3]</a></sup>", "in 2019[3]"),
+        ("the 2<sup>nd</sup>", "the 2nd"),
+        ("H<sub>2</sub>O, m<sup>2</sup>", "H2O, m2"),
+        ("wo\xadrd and wo\u200brd", "word and word"),
+    ],
+)
+def test_numbers_stay_what_they_are_and_words_whole(html, text):
+    assert [block.text for block in read(f"<p>{html}".encode()).blocks] == [text]
+
+
 def test_behind_code_white_space_means_nothing_again():
     assert tagged("<pre>a\n  b</pre>c\n  d") == [("pre", "a\n  b"), ("body", "c d")]
 
@@ -227,7 +242,7 @@ def test_any_page_is_boxes_in_boxes_and_blocks_in_them(html):
 @given(PAGES)
 def test_no_block_has_a_character_that_is_not_on_the_page(html):
     found = read(html.replace("&", "").encode(errors="replace"))
-    known = set(html) | set("$\n \ufffd?")
+    known = set(html) | set("$^\n \ufffd?")
     for block in found.blocks if found else ():
         assert set(block.text) <= known
 

@@ -120,6 +120,25 @@ def test_what_lies_beside_the_best_box_and_reads_like_text_is_taken():
     assert len(found) == 2 * len(SENTENCES)
 
 
+def test_code_within_the_text_is_content_whatever_is_beside_it():
+    code = "<div class='code-box'><button>Copy</button><pre>x = 1\ny = 2</pre></div>"
+    assert "x = 1\ny = 2" in chosen(f"<h1>{TITLE}</h1><article>{ARTICLE}{code}{ARTICLE}</article>")
+
+
+def test_the_numbers_of_lines_beside_code_are_none_of_it():
+    table = "<table><tr><td class=gutter><pre>1\n2\n3</pre></td><td class=code><pre>a\n  b\nc</pre></td></tr></table>"
+    found = chosen(f"<h1>{TITLE}</h1><article>{ARTICLE}{table}{ARTICLE}</article>")
+    assert "a\n  b\nc" in found
+    assert not any(text.startswith("1") for text in found)
+
+
+def test_articles_one_below_another_are_not_cut_where_the_comments_of_one_are_counted():
+    posts = "".join(f"<div class=post><h2>Post {n}</h2>{ARTICLE}<p>3 comments</p></div>" for n in range(5))
+    found = chosen(posts)
+    assert sum(SENTENCES[-1] in text for text in found) == 5
+    assert "3 comments" not in found
+
+
 def test_a_table_of_data_is_content_and_one_of_links_is_not():
     data = "<table><tr><th>Ship</th><th>Crew</th></tr><tr><td>Anna</td><td>three men</td></tr></table>"
     links = "<table><tr><td><a href=a>Boats of all kinds</a></td><td><a href=b>Nets of all kinds</a></td></tr></table>"
