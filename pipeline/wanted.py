@@ -90,6 +90,8 @@ def selection_of(argument: str, wanted: Wanted) -> Selection:
 
 def _host(domain: str) -> str:
     """The domain as URLs have it: lower case, ASCII."""
+    if "/" in domain or ":" in domain or "." not in domain.strip("."):
+        raise InputError(f"--domain {domain}: no domain; write one such as example.org")
     try:
         return canonical(f"http://{domain.strip().rstrip('.')}/").host
     except NotAUrl as error:
