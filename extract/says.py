@@ -62,6 +62,7 @@ LICENSES = (
 )
 """Names under which a <meta> gives the licence."""
 
+_BY = re.compile(r"^(?:written )?by:?\s+", re.IGNORECASE)
 _DAY = re.compile(r"\s*(\d{4})[-/](\d{2})[-/](\d{2})(?!\d)")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
 _LICENSE = re.compile(
@@ -134,8 +135,12 @@ def _title(said: list[Said], meta: dict[str, str]) -> str:
 
 
 def _author(stated: Iterable[str]) -> str:
-    names = dict.fromkeys(" ".join(name.split()) for name in stated)
-    return "; ".join([name for name in names if 0 < len(name) <= LONGEST_NAME][:MOST_AUTHORS])
+    names: dict[str, str] = {}
+    for written in stated:
+        name = _BY.sub("", " ".join(written.split()))
+        if 0 < len(name) <= LONGEST_NAME:
+            names.setdefault(name.casefold(), name)
+    return "; ".join(list(names.values())[:MOST_AUTHORS])
 
 
 def _date(said: list[Said], meta: dict[str, str], linked: list[dict[str, Any]]) -> str:
