@@ -25,6 +25,8 @@ MOST_LINKED = 0.33
 """Share of such a block that may be links."""
 CLEANED = frozenset(("form", "fieldset", "table", "ul", "ol", "div", "section", "dl", "header"))
 """Boxes that may be clutter within content."""
+ABOUT = 0.5
+"""Share of what reads like text with which notices are what a page is about."""
 WIDE = 0.9
 """Share of the page's text beside links that a box must have where the page is taken whole."""
 PARTIAL = 0.3
@@ -47,10 +49,11 @@ def choose(page: Page, title: str, kind: Kind) -> list[Block]:
         lambda box: kind != "discussion" and box.comments and box.last - box.first < len(page.blocks),
     )
     good = [block.length if _is_text(block) else 0 for block in page.blocks]
+    notices = _notices(page.blocks, sum(good))
     best: list[Block] = []
     for strict, weighed, cleaned in LOOKS:
         out = _unlikely(page, good, gone, kind) if strict else gone
-        scores = Scores(page, good, out, weighed=weighed)
+        scores = Scores(page, good, out, notices, weighed=weighed)
         found = _content(scores, title, kind, gone, cleaned=cleaned)
         size = _size(found)
         if size >= ENOUGH:
@@ -72,6 +75,12 @@ def _is_text(block: Block) -> bool:
         and block.link < MOST_LINKED * block.length
         and not cues.is_junk(block.text)
     )
+
+
+def _notices(blocks: Sequence[Block], text: int) -> frozenset[int]:
+    """Numbers of the blocks that say something of cookies, where that is not what the page is about."""
+    found = frozenset(number for number, block in enumerate(blocks) if cues.is_notice(block.text))
+    return found if sum(blocks[number].length for number in found) < ABOUT * text else frozenset()
 
 
 def _unlikely(page: Page, good: Sequence[int], gone: Sequence[bool], kind: Kind) -> list[bool]:

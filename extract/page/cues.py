@@ -7,6 +7,8 @@ import re
 
 MOST_CUE = 200
 """Characters of a line behind which comments or recommendations follow."""
+MOST_NOTICE = 600
+"""Characters of a line about cookies."""
 MOST_JUNK = 120
 """Characters of a line that is one of a site's own."""
 
@@ -55,6 +57,11 @@ _JUNK = re.compile(
     r")(?:\b|(?<=\W)).{0,110}"
     r"|.{0,60}(?:getty images|shutterstock|istock(?:photo)?(?:\.com)?|picture alliance|/\s?(?:afp|dpa|reuters|ap|epa|imago|apa|keystone|ansa|efe))\W*"
 )
+_NOTICE = re.compile(
+    r"\bcookies?\b.{0,300}(?:consent|accept|agree|privacy|polic|experience|zustimm|akzeptier|einwillig|richtlini|datenschutz|einverstanden"
+    r"|accept|utilis|consenti|acept|utiliz|consens|zgod|akcept|toestemming|samtyck|соглас)|\b(?:consent|einwilligung|zustimmung)\b.{0,100}\bcookies?\b",
+    re.DOTALL,
+)
 _DATE = re.compile(
     r"\b(?:19|20)\d\d\b|\b\d{1,2}[:./]\d{2}\b"
     r"|\b(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zé]*\.?\s*\d|\bago\b"
@@ -76,6 +83,11 @@ def ends_content(line: str, *, comments: bool = True) -> bool:
 def is_junk(line: str) -> bool:
     """Whether it is one of a site's own lines: tags, sharing, copyright."""
     return len(line) < MOST_JUNK and _JUNK.fullmatch(line.lower()) is not None
+
+
+def is_notice(line: str) -> bool:
+    """Whether it is what sites say of their cookies."""
+    return len(line) < MOST_NOTICE and "ookie" in line and _NOTICE.search(line.lower()) is not None
 
 
 def has_date(line: str) -> bool:

@@ -5,7 +5,7 @@ farther they are; what a box is, and is called, counts beside; and what is links
 sums are made in one pass.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import accumulate
 
 from extract.page.boxes import Block, Box, Page
@@ -29,11 +29,15 @@ RIVALS = 3
 class Scores:
     """Sums and scores of each box, by its number."""
 
-    def __init__(self, page: Page, good: Sequence[int], out: Sequence[bool], *, weighed: bool) -> None:
-        """`good` is what each block has of text; boxes that are `out` count nothing; names count where they are `weighed`."""
+    def __init__(
+        self, page: Page, good: Sequence[int], out: Sequence[bool], passed: Collection[int], *, weighed: bool
+    ) -> None:
+        """`good` is what each block has of text; boxes that are `out`, and blocks that are `passed` over, count nothing; names count where they are `weighed`."""
         self.page, self.weighed = page, weighed
         n = len(page.boxes)
-        self.live = [not out[block.box.number] for block in page.blocks]
+        self.live = [
+            not out[block.box.number] and number not in passed for number, block in enumerate(page.blocks)
+        ]
         self.text, self.link, self.commas, self.paragraphs, self.items = ([0] * n for _ in range(5))
         self._points: list[float | None] = [None] * n
         self._candidates: list[Box] = []

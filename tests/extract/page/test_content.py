@@ -139,6 +139,18 @@ def test_articles_one_below_another_are_not_cut_where_the_comments_of_one_are_co
     assert "3 comments" not in found
 
 
+COOKIES = "<div><p>We use cookies to give you the best experience, and you agree to our cookie policy by reading on, as you do.</p></div>"
+
+
+def test_what_a_site_says_of_its_cookies_is_no_content_however_little_else_there_is():
+    few = "".join(f"<p>{each}</p>" for each in SENTENCES[:2])
+    assert chosen(f"{COOKIES}<h1>{TITLE}</h1><div>{few}</div>") == [TITLE, *SENTENCES[:2]]
+
+
+def test_of_a_page_about_cookies_it_is():
+    assert any("cookie policy" in text for text in chosen(f"<h1>Cookies</h1>{COOKIES}", title="Cookies"))
+
+
 def test_a_table_of_data_is_content_and_one_of_links_is_not():
     data = "<table><tr><th>Ship</th><th>Crew</th></tr><tr><td>Anna</td><td>three men</td></tr></table>"
     links = "<table><tr><td><a href=a>Boats of all kinds</a></td><td><a href=b>Nets of all kinds</a></td></tr></table>"
