@@ -1,7 +1,7 @@
 """`Resolver`: from the name of a host to its addresses, without a thread waiting for each (library `pycares`).
 
 1. An answer is used again for as long as DNS says, but for a minute at least (a time to live of 0 would be a look-up for
-   every page) and an hour at most. That a name has no address, or that nobody said, is remembered for a minute.
+   every page) and an hour at most. That a name has no address is remembered for a minute, that nobody answered for a few seconds.
 2. Look-ups of one name at the same time are one. Names that were not asked for lately are forgotten first.
 3. `/etc/hosts` goes before DNS; `localhost` and names under it are this machine (RFC 6761, section 6.3). A name is taken as
    it is: no search domain is put behind it.
@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, Final
 
 import pycares
 
@@ -26,6 +26,9 @@ from crawler.wire.answer import Failure
 SHORTEST_S = 60.0
 LONGEST_S = 3600.0
 NEGATIVE_S = 60.0
+SILENT_S = 5.0
+"""How long it is remembered that nobody answered: a datagram was lost, more often than not."""
+SILENT: Final = "dns_timeout"
 HOSTS = 10_000
 """Host names that are remembered."""
 ADDRESSES = 100
@@ -37,6 +40,8 @@ TRIES = 3
 LOOK_UPS = 20_000
 """After so many the library's channel is made anew: it has a cache of its own, without a bound."""
 _NOBODY = frozenset({pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA, pycares.errno.ARES_ENONAME})
+_NO_ANSWER = frozenset({pycares.errno.ARES_ETIMEOUT, pycares.errno.ARES_ECONNREFUSED})
+"""Nobody answered, in time or at all."""
 _FAMILIES = (socket.AF_INET, socket.AF_INET6)
 
 
@@ -105,7 +110,8 @@ class Resolver:
         found = tuple(address for answer in answers for address in answer.addresses)[:ADDRESSES]
         ttl_s = min((answer.ttl_s for answer in answers if answer.addresses), default=NEGATIVE_S)
         said = found or _failure(host, answers, silent=len(answers) < len(asked))
-        kept_s = min(max(ttl_s, SHORTEST_S), LONGEST_S)
+        lost = isinstance(said, Failure) and said.reason == SILENT
+        kept_s = SILENT_S if lost else min(max(ttl_s, SHORTEST_S), LONGEST_S)
         self._known[host] = _Known(found=said, until=self._clock() + kept_s)
         self._known.move_to_end(host)
         if len(self._known) > HOSTS:
@@ -189,8 +195,9 @@ def _text(address: bytes | str) -> str:
 def _failure(host: str, answers: Sequence[_Answer], *, silent: bool) -> Failure:
     """Why a name has no address. What was said of it counts before what was not."""
     errors = {answer.error for answer in answers}
-    told = errors - {pycares.errno.ARES_ETIMEOUT}
-    if not told or (silent and told <= _NOBODY):
-        return Failure(reason="dns_timeout", detail=f"no name server answered for {host}")
+    told = errors - _NO_ANSWER
+    # That there is none of one family says nothing of the other.
+    if not told or ((silent or errors & _NO_ANSWER) and told <= _NOBODY):
+        return Failure(reason=SILENT, detail=f"no name server answered for {host}")
     why = max(told - _NOBODY, default=min(told))
     return Failure(reason="dns", detail=f"{host}: {_text(pycares.errno.strerror(why))}")

@@ -1,12 +1,13 @@
 """Names are looked up at a real server that answers well, badly, or not at all."""
 
 import asyncio
+import socket
 
 import pytest
 
 from core import InputError
 from crawler.wire import Failure
-from crawler.wire.dns import ADDRESSES, HOSTS, Resolver
+from crawler.wire.dns import ADDRESSES, HOSTS, SILENT_S, Resolver
 from frontier import canonical
 from tests.crawler.nameserver import AAAA, SERVFAIL, A
 from tests.crawler.server import Server, page
@@ -99,6 +100,32 @@ async def test_a_family_that_is_not_answered_costs_next_to_nothing(names, resolv
         assert await resolver.addresses("broken.test", 20) == ("127.0.0.7",)
     assert await resolver.addresses("lying.test", 2) == ("127.0.0.7",)
     assert await resolver.addresses("six.test", 2) == ("::7",)
+
+
+async def test_that_there_is_none_of_one_family_says_nothing_of_one_that_nobody_answered(names, resolver):
+    names["lost.example"] = lambda kind: None if kind == A else []
+    found = await resolver.addresses("lost.example", 1.0)
+    assert (found.reason, found.detail) == ("dns_timeout", "no name server answered for lost.example")
+
+
+async def test_that_nobody_answered_is_remembered_for_seconds_alone(names, resolver, clock):
+    names["lost.example"] = None
+    assert isinstance(await resolver.addresses("lost.example", 0.3), Failure)
+    names["lost.example"] = ["127.0.0.7"]
+    clock.now += SILENT_S - 0.1
+    assert isinstance(await resolver.addresses("lost.example", 1), Failure)
+    clock.now += 0.2
+    assert await resolver.addresses("lost.example", 1) == ("127.0.0.7",)
+
+
+async def test_a_name_server_that_is_not_there_has_not_said_that_there_is_no_address():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    gone = Resolver([f"127.0.0.1:{port}"])
+    found = await gone.addresses("any.example", 1.0)
+    gone.close()
+    assert found.reason == "dns_timeout"
 
 
 async def test_look_ups_of_one_name_at_once_are_one(names, resolver):
