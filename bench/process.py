@@ -60,9 +60,11 @@ def main() -> None:
         process.work(files, step, empty(parts[0]), watch)  # loads what is loaded once a process
         wall, cpu = time.perf_counter(), cpu_seconds()
         counts: dict[str, int] = {}
+        resident: list[float] = []
         for part in parts:
             for key, value in process.work(files, step, part, watch).counts.items():
                 counts[key] = counts.get(key, 0) + value
+            resident.append(rss_mb())
         wall, cpu = time.perf_counter() - wall, cpu_seconds() - cpu
         records = sum(value for key, value in counts.items() if key.endswith(".documents"))
         kept = counts.get("keep.documents", 0)
@@ -83,6 +85,7 @@ def main() -> None:
         "extraction_share": round(extraction / cpu, 3),
         "floor_cpu_s": round(floor, 2),
         "over_floor": round(cpu / floor, 1),
+        "rss_mb": {f"{share:.0%}": resident[int((len(resident) - 1) * share)] for share in (0, 0.25, 0.5, 1)},
         "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
     }
     if args.peer:
@@ -125,6 +128,12 @@ def floor_alone(warc: Path) -> None:
     with warc.open("rb") as stream:
         for record in ArchiveIterator(stream, record_types=WarcRecordType.response, parse_http=True):
             extract_plain_text(record.reader.read().decode("utf-8", "replace"), main_content=True)
+
+
+def rss_mb() -> float:
+    """Resident memory of this process."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return round(pages * resource.getpagesize() / 1e6, 1)
 
 
 def timed(work: object) -> float:
