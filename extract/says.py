@@ -8,12 +8,12 @@ import json
 import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date as day
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from extract.page.boxes import Said
 from extract.page.kind import Kind, kind
+from extract.stated import LANGUAGE, creative_commons, day
 
 LONGEST_TITLE = 1_000
 """Characters."""
@@ -64,11 +64,6 @@ LICENSES = (
 
 _BY = re.compile(r"^(?:written )?by:?\s+", re.IGNORECASE)
 _DAY = re.compile(r"\s*(\d{4})[-/](\d{2})[-/](\d{2})(?!\d)")
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
-_LICENSE = re.compile(
-    r"(?:https?:)?(//(?:www\.)?creativecommons\.org/(?:licenses|publicdomain)/[a-z+-]{1,20}(?:/\d\.\d)?)",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,13 +142,13 @@ def _date(said: list[Said], meta: dict[str, str], linked: list[dict[str, Any]]) 
     stated = [meta[name] for name in DATES if name in meta]
     stated += [node["datePublished"] for node in linked if isinstance(node.get("datePublished"), str)]
     stated += [each.attributes.get("datetime", "") for each in said if each.tag == "time"]
-    return next(filter(None, map(_day, stated)), "")
+    return next(filter(None, (day(_DAY.match(each)) for each in stated)), "")
 
 
 def _language(said: list[Said], meta: dict[str, str]) -> str:
     root = next((each for each in said if each.tag == "html"), None)
     stated = "" if root is None else _first(root, "lang", "xml:lang")
-    found = _LANGUAGE.fullmatch((stated or meta.get("content-language", "")).strip())
+    found = LANGUAGE.fullmatch((stated or meta.get("content-language", "")).strip())
     return found[0] if found else ""
 
 
@@ -165,7 +160,7 @@ def _license(said: list[Said], meta: dict[str, str]) -> str:
         if "license" in each.attributes.get("rel", "").lower().split()
     ]
     stated += [meta[name] for name in LICENSES if name in meta]
-    return next(filter(None, map(_creative_commons, stated)), "")
+    return next(filter(None, map(creative_commons, stated)), "")
 
 
 def _canonical(said: list[Said], meta: dict[str, str], url: str) -> str:
@@ -214,18 +209,3 @@ def _authors(node: dict[str, Any]) -> Iterator[str]:
         name = each.get("name") if isinstance(each, dict) else each
         if isinstance(name, str) and "://" not in name:
             yield name
-
-
-def _day(stated: str) -> str:
-    found = _DAY.match(stated)
-    if not found:
-        return ""
-    try:
-        return day(*map(int, found.groups())).isoformat()
-    except ValueError:
-        return ""
-
-
-def _creative_commons(stated: str) -> str:
-    found = _LICENSE.search(stated)
-    return f"https:{found[1]}" if found else ""

@@ -6,11 +6,11 @@ few programs.
 """
 
 import re
-from datetime import date as day
 from html import unescape
 
 from extract.pdf.pdfium import Book
 from extract.pdf.quality import normal
+from extract.stated import LANGUAGE, creative_commons, day
 
 LONGEST = 1_000
 """Characters of a title, or of names."""
@@ -26,11 +26,6 @@ _NOTHING = frozenset(
     {"untitled", "no title", "unspecified", "(anonymous)", "anonymous", "unknown", "(unspecified)"}
 )
 _DATE = re.compile(r"\s*(?:D:)?(\d{4})-?(\d{2})-?(\d{2})")
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
-_LICENSE = re.compile(
-    r"(?:https?:)?(//(?:www\.)?creativecommons\.org/(?:licenses|publicdomain)/[a-z+-]{1,20}(?:/\d\.\d)?)",
-    re.IGNORECASE,
-)
 _RIGHTS = re.compile(r"<(cc:license|xmpRights:WebStatement)\b[^<]{0,500}")
 _ITEM = re.compile(r"<rdf:li\b[^>]{0,200}>([^<]{1,2000})</rdf:li>")
 
@@ -59,13 +54,13 @@ def author(book: Book, packet: str) -> str:
 def date(book: Book, packet: str) -> str:
     """Day of `CreationDate` (ISO 32000-1, 7.9.4), else of `xmp:CreateDate`; empty where that is no day."""
     stated = re.search(r"xmp:CreateDate(?:=\"|>)([^<\"]{4,40})", packet)
-    return _day(book.fact("CreationDate")) or _day(stated[1] if stated else "")
+    return day(_DATE.match(book.fact("CreationDate"))) or day(_DATE.match(stated[1]) if stated else None)
 
 
 def language(book: Book, packet: str) -> str:
     """`Lang` of the catalog, else the first `dc:language`."""
     for stated in (book.language(), *_items(packet, "dc:language")[:1]):
-        if found := _LANGUAGE.fullmatch(stated.strip()):
+        if found := LANGUAGE.fullmatch(stated.strip()):
             return found[0] if found[0].lower() != "x-default" else ""
     return ""
 
@@ -73,8 +68,8 @@ def language(book: Book, packet: str) -> str:
 def license_(packet: str) -> str:
     """Address of the Creative Commons licence that `cc:license` or `xmpRights:WebStatement` names, up to its version."""
     for stated in _RIGHTS.finditer(packet):
-        if found := _LICENSE.search(stated[0]):
-            return f"https:{found[1]}"
+        if found := creative_commons(stated[0]):
+            return found
     return ""
 
 
@@ -87,13 +82,3 @@ def _items(packet: str, name: str) -> list[str]:
 def _stated(written: str) -> str:
     found = " ".join(normal(written).split())[:LONGEST]
     return "" if _FILE.fullmatch(found) or found.lower() in _NOTHING else found
-
-
-def _day(written: str) -> str:
-    found = _DATE.match(written)
-    if not found:
-        return ""
-    try:
-        return day(*map(int, found.groups())).isoformat()
-    except ValueError:
-        return ""
