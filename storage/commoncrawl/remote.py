@@ -4,45 +4,25 @@ The blocks that were asked for last are kept: for the columns of a table, which 
 again and again.
 """
 
-import io
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from storage.commoncrawl.client import Client
 from storage.commoncrawl.source import Head
+from storage.seekable import Seekable
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 
-class Remote(io.RawIOBase):
+class Remote(Seekable):
     """All reads are of one object: `told` has its entity tag. `keep` blocks of `block` bytes are held at most."""
 
     def __init__(self, client: Client, key: str, told: Head, *, block: int, keep: int) -> None:
+        super().__init__(told.size)
         self._client, self._key, self._told = client, key, told
         self._size, self._keep = block, keep
-        self._position = 0
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def seekable(self) -> bool:
-        """It is."""
-        return True
-
-    def tell(self) -> int:
-        """Offset of the next byte."""
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Set the offset of the next byte; nothing is read."""
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._told.size}[whence]
-        if base + offset < 0:
-            raise ValueError(f"negative offset {base + offset}")
-        self._position = base + offset
-        return self._position
 
     def readinto(self, buffer: "WriteableBuffer") -> int:
         """Fill as much of the buffer as is at hand after one request at most; 0 at the end."""

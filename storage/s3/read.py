@@ -25,6 +25,7 @@ from storage.s3.clock import age_ms, server_time
 from storage.s3.connection import Connection, together
 from storage.s3.errors import Damaged, is_empty, is_missing, is_taken
 from storage.s3.put import DIGEST
+from storage.seekable import Seekable
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -117,15 +118,15 @@ class _Coming:
     coming: Future[bytes]
 
 
-class Ranges(io.RawIOBase):
+class Ranges(Seekable):
     """An open object. Use it through `reader`, which buffers."""
 
     def __init__(self, connection: Connection, key: str, known: Head, cache: BlockCache | None) -> None:
+        super().__init__(known.size)
         self._connection = connection
         self._key = key
         self._known = known
         self._cache = cache
-        self._position = 0
         self._at = 0
         self._block = b""
         self._ahead: _Coming | None = None
@@ -134,26 +135,6 @@ class Ranges(io.RawIOBase):
         self._window = FIRST
         self._hash = hashlib.sha256()
         self._hashed = 0
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def seekable(self) -> bool:
-        """It is."""
-        return True
-
-    def tell(self) -> int:
-        """Offset of the next byte."""
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Set the offset of the next byte; nothing is read."""
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._known.size}[whence]
-        if base + offset < 0:
-            raise ValueError(f"negative offset {base + offset}")
-        self._position = base + offset
-        return self._position
 
     def readinto(self, buffer: "WriteableBuffer") -> int:
         """Fill as much of the buffer as is at hand after one request at most; 0 at the end."""
