@@ -24,7 +24,7 @@ from extract.charset import decode
 from extract.mime import HTML, XHTML
 from pipeline.process import archive_outputs
 from pipeline.progress import Progress
-from storage import cdxj
+from storage import cdxj, integrity
 from storage.compression import member
 from storage.manifest import Output, manifests
 from storage.members import members
@@ -33,7 +33,6 @@ from storage.revisit import REVISIT_MIME
 from storage.store import Store
 from storage.wacz import Wacz, page
 
-PIECE = 1 << 20
 LARGEST_RECORD = 1 << 30
 """Bytes of a record that is compressed anew: it is held in memory."""
 PAGES = frozenset({HTML, XHTML, REVISIT_MIME})
@@ -63,7 +62,8 @@ class Exported:
 def export_wacz(store: Store, source: str, out: Path, title: str, progress: Progress) -> Exported:
     """Write everything that a source has sealed into `out`, which appears when it is whole.
 
-    Raises `InputError` where nothing is archived, or where the file cannot be written there.
+    Raises `InputError` where nothing is archived, or where the file cannot be written there; `CorruptData` where an archive file
+    is not as it was sealed.
     """
     sealed = [archive_outputs(manifest.outputs) for manifest in manifests(store, "archive", source)]
     if not sealed:
@@ -91,8 +91,9 @@ def _write(
                 name = _archive_name(warc.name)
                 moved: dict[int, tuple[int, int]] | None = None
                 if name == warc.name.rpartition("/")[2]:
-                    wacz.add(f"archive/{name}", _copied(store, warc.name))
+                    wacz.add(f"archive/{name}", integrity.pieces(store, warc))
                 else:
+                    integrity.check(store, warc)
                     moved, anew = {}, anew + 1
                     wacz.add(f"archive/{name}", _recompressed(store, warc.name, moved))
                 rows = _rows(store, index)
@@ -123,12 +124,6 @@ def _write(
 
 def _archive_name(name: str) -> str:
     return f"{ENDING.sub('', name.rpartition('/')[2])}.warc.gz"
-
-
-def _copied(store: Store, name: str) -> Iterator[bytes]:
-    with store.open(name) as file:
-        while data := file.read(PIECE):
-            yield data
 
 
 def _recompressed(store: Store, name: str, moved: dict[int, tuple[int, int]]) -> Iterator[bytes]:
