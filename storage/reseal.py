@@ -4,14 +4,25 @@ A WARC needs no Manifest to be read, so nothing is lost with one: records are co
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import BinaryIO, NamedTuple
 
 from storage import cdxj
 from storage.compression import stem
 from storage.lines import Lines
-from storage.manifest import Manifest, Output, fingerprint, manifest_name, put_output, seal, stored_digest
+from storage.manifest import (
+    JSON,
+    Manifest,
+    Output,
+    fingerprint,
+    manifest_name,
+    put_output,
+    seal,
+    stored_digest,
+)
 from storage.provenance import recipe_said
 from storage.records import read
 from storage.store import Store
@@ -57,14 +68,35 @@ def unsealed(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
             yield name
 
 
-def reseal(store: Store, name: str) -> Manifest:
-    """Seal the archive file of that name. Raises `InputError` where it is no WARC."""
+def reindex(store: Store, manifest: Manifest) -> Manifest:
+    """Make the index of a sealed archive file again, which is as it was sealed. Where the index comes out with other bytes than
+    before, the file is sealed anew with it.
+    """
+    (warc,) = (output for output in manifest.outputs if not output.name.endswith(INDEX_SUFFIX))
+    with store.open(warc.name) as file:
+        lines = contents(file, warc.name).lines
+    remade = replace(manifest, outputs=(warc, _put_index(store, manifest.part, lines)))
+    if remade.outputs != manifest.outputs:
+        store.delete(manifest_name(STEP_NAME, manifest.part))
+        seal(store, remade)
+    return remade
+
+
+def reseal(
+    store: Store,
+    name: str,
+    recipe: Mapping[str, JSON] | None = None,
+    passed_over: Mapping[str, int] = MappingProxyType({}),
+) -> Manifest:
+    """Seal the archive file of that name as it is now. `recipe` is that of its last seal, where that can be read, and
+    `passed_over` its counts of what was left out of the file. Raises `InputError` where it is no WARC.
+    """
     part = _part(name)
     source, _, own = part.partition("/")
     with store.open(name) as file:
         counts, lines, _ = contents(file, name)
-        recipe = recipe_said(file, source)
-    index = put_output(store, f"warc/{part}{INDEX_SUFFIX}", len(lines), partial(cdxj.write, lines=lines))
+        recipe = recipe or recipe_said(file, source)
+    index = _put_index(store, part, lines)
     warc = Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=counts.total())
     if recipe is None:
         recipe = RECIPE if own.startswith(f"{source}-") else {"ingested": name.rpartition("/")[2]}
@@ -75,11 +107,15 @@ def reseal(store: Store, name: str) -> Manifest:
         recipe=recipe,
         inputs=(),
         outputs=(warc, index),
-        counts=counts,
+        counts={**counts, **passed_over},
     )
     store.delete(manifest_name(STEP_NAME, part))
     seal(store, manifest)
     return manifest
+
+
+def _put_index(store: Store, part: str, lines: Lines) -> Output:
+    return put_output(store, f"warc/{part}{INDEX_SUFFIX}", len(lines), partial(cdxj.write, lines=lines))
 
 
 def _part(name: str) -> str:
