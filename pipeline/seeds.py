@@ -60,7 +60,7 @@ def read(seeds: str, *, links: bool = False) -> Iterator[Seed]:
 
     Raises InputError, before the first item, for a file that is missing, empty, binary or unreadable.
     """
-    if seeds.startswith(("http://", "https://")):
+    if seeds.lower().startswith(("http://", "https://")):
         return iter([_seed(1, seeds)])
     if seeds == "-":
         return _lines("standard input", sys.stdin.buffer)
