@@ -54,4 +54,4 @@ def _at(store: Store, name: str, keys: Collection[tuple[str, str]]) -> Iterator[
 
 
 def _key(uri: str, date_ms: int) -> tuple[str, str]:
-    return cdxj.surt(uri), cdxj.timestamp(date_ms)
+    return cdxj.key(uri), cdxj.timestamp(date_ms)
