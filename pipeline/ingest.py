@@ -21,7 +21,8 @@ from pipeline.given import Given
 from storage import cdxj
 from storage.inputs.columns import USUAL, Columns
 from storage.inputs.kinds import COMPRESSED, Kind, items, kind_of, kinds
-from storage.inputs.volumes import FULL, Origin, Size, bring, passed_over
+from storage.inputs.origin import Origin, passed_over
+from storage.inputs.volumes import FULL, Size, bring
 from storage.manifest import (
     JSON,
     Manifest,
