@@ -2,10 +2,12 @@
 
 1. A WARC file with a member a record is copied byte for byte under its own name, read once from end to end for its index,
    and sealed. Everything else is rewritten, a WARC record a record (`storage.inputs.volumes`).
-2. A file is known by its digest, whatever it is called. What is known is left as it is; another file under the same name
+2. Small files that are no archives share archive files (`storage.inputs.shared`); a single one has its own.
+3. A file is known by its digest, whatever it is called. What is known is left as it is; another file under the same name
    is refused.
-3. A file that is refused leaves nothing behind, and the others go on. What is damaged in one is counted and passed over.
-4. Killed and begun again, it goes on behind what is sealed.
+4. A file that is refused leaves nothing behind, and the others go on. What is damaged in one is counted and passed over.
+   Index files below a directory are passed over, and counted.
+5. Killed and begun again, it goes on behind what is sealed.
 """
 
 import shutil
@@ -14,31 +16,24 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import BinaryIO, Literal, TypedDict
 
 from core import InputError
 from pipeline.given import Given
-from storage import cdxj
+from pipeline.known import Held, Known
+from storage.inputs import shared
 from storage.inputs.columns import USUAL, Columns
+from storage.inputs.indexes import IndexFile
 from storage.inputs.kinds import COMPRESSED, Kind, items, kind_of, kinds
-from storage.inputs.origin import Origin, passed_over
+from storage.inputs.origin import Origin, passed_over, require_same_reading
+from storage.inputs.shared import SMALL, Shared
 from storage.inputs.volumes import FULL, Size, bring
-from storage.manifest import (
-    JSON,
-    Manifest,
-    digest,
-    fingerprint,
-    load,
-    manifest_name,
-    manifests,
-    put_output,
-    seal,
-)
+from storage.manifest import JSON, Manifest, digest, load, manifest_name, put_output
 from storage.members import LZ4, PLAIN, ZSTD
 from storage.records import DAMAGED, MANY_RECORDS
-from storage.reseal import contents
+from storage.reseal import contents, seal_contents
 from storage.store import Store
-from storage.unfinished import INDEX_SUFFIX, STEP, STEP_NAME
+from storage.unfinished import STEP_NAME
 
 ENTRIES = ("response", "resource", "conversion")
 """Types of records that a document can be made of."""
@@ -78,11 +73,13 @@ class Brought:
     name: str
     kind: str
     """`jsonl`, `warc`, ...; empty where it was refused before that was known."""
-    fate: Literal["added", "known", "refused"]
+    fate: Literal["added", "known", "refused", "index"]
     counts: Mapping[str, int] = field(default_factory=dict)
-    """Of its Manifests."""
+    """Its records by type, and what was passed over: of its Manifests, or of a list of inputs (`storage.inputs.shared`)."""
     reason: str = ""
     """Why it was refused, in a line."""
+    is_shared: bool = False
+    """Whether other inputs lie in the same archive file."""
 
     @property
     def entries(self) -> int:
@@ -107,6 +104,8 @@ class Ingested:
 
     added: int = 0
     known: int = 0
+    indexes: int = 0
+    """Index files, which hold no text: passed over."""
     refused: list[Refused] = field(default_factory=list)
     records: int = 0
     entries: int = 0
@@ -117,6 +116,7 @@ class Ingested:
         """Count one more file."""
         self.added += brought.fate == "added"
         self.known += brought.fate == "known"
+        self.indexes += brought.fate == "index"
         self.records += brought.records
         self.entries += brought.entries
         self.unusable = dict(Counter(self.unusable) + Counter(brought.unusable))
@@ -131,80 +131,150 @@ def ingest(
     ways: Ways | None = None,
     told: Callable[[Brought], None] = lambda _: None,
 ) -> Ingested:
-    """Bring in every file; `told` hears of each what became of it. One that is refused does not keep the others out."""
+    """Bring in every file; `told` hears of each what became of it. One that is refused does not keep the others out.
+
+    A small file is told of when the archive file that it shares is sealed.
+    """
     ways = ways or Ways()
-    known = _known(store, source)
     done = Ingested()
-    for given in files:
-        try:
-            with given.open() as path:
-                brought = _bring(store, source, given.name, path, ways, known)
-        except InputError as error:
-            brought = Brought(name=given.name, kind="", fate="refused", reason=str(error))
+
+    def tell(brought: Brought) -> None:
         done.take(brought)
         told(brought)
+
+    shared.seal_published(store, source)
+    with Known(store, source) as known, Shared(source, ways.size) as small:
+        into = _Into(store=store, source=source, ways=ways, known=known, small=small)
+        waiting: list[_Small] = []
+        try:
+            for given in files:
+                brought = _tried(into, given)
+                if isinstance(brought, Brought):
+                    tell(brought)
+                else:
+                    waiting.append(brought)
+                if small.is_full:
+                    _seal_small(into, waiting, tell)
+        except InputError:  # an argument that means no file; those before it are not lost by that
+            _seal_small(into, waiting, tell)
+            raise
+        _seal_small(into, waiting, tell)
     return done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
-    """A file that is there, in whole or in part."""
+class _Into:
+    """Where the files of one command go."""
 
-    stem: str
-    counts: Mapping[str, int]
-    name: str = ""
-    """What it was called when it was rewritten; empty where it was copied."""
-
-
-def _known(store: Store, source: str) -> dict[str, _Known]:
-    """What the source has, by its identity."""
-    found: dict[str, _Known] = {}
-    for manifest in manifests(store, STEP_NAME, source):
-        origin = manifest.recipe.get("origin")
-        stem = manifest.part.partition("/")[2]
-        if origin is None:
-            for output in manifest.outputs:
-                found[f"sha256:{output.sha256}"] = _Known(stem=stem, counts=manifest.counts)
-        else:
-            before = found[str(origin)].counts if str(origin) in found else {}
-            found[str(origin)] = _Known(
-                stem=stem.rpartition("-")[0],
-                counts=Counter(before) + Counter(manifest.counts),
-                name=str(manifest.recipe["ingested"]),
-            )
-    return found
+    store: Store
+    source: str
+    ways: Ways
+    known: Known
+    small: Shared
 
 
-def _bring(store: Store, source: str, name: str, path: Path, ways: Ways, known: dict[str, _Known]) -> Brought:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Small:
+    """A file that waits for its archive file to be sealed."""
+
+    given: Given
+    kind: Kind
+    origin: Origin
+
+
+def _tried(into: _Into, given: Given) -> Brought | _Small:
+    if given.is_made_here:
+        return Brought(name=given.name, kind="", fate="index")
+    try:
+        with given.open() as path:
+            return _bring(into, given, path)
+    except InputError as error:
+        return _refused(given, error)
+
+
+def _bring(into: _Into, given: Given, path: Path) -> Brought | _Small:
+    name = given.name
     if not name.isprintable() or not _is_utf8(name):
         raise InputError(f"ingest {name!r}: a name that other tools cannot read; rename the file")
     identity = f"sha256:{digest(path)}"
-    there = known.get(identity)
+    held = into.known.find(identity)
     with path.open("rb") as file:
-        kind = kind_of(file, name, kinds(ways.columns, by_line=ways.by_line, site=ways.site))
-        word = kind.name.partition("@")[0]
-        if there is not None and not there.name:
-            return Brought(name=name, kind=word, fate="known", counts=there.counts)
-        stem = _stem(name)
-        copied = _copied(store, source, name, path, identity) if kind.is_warc and there is None else None
-        if copied is not None:
-            made = [copied]
-            known[identity] = _Known(stem=stem, counts=copied.counts)
-        else:
-            origin = Origin(
-                name=there.name if there else name,
-                stem=there.stem if there else stem,
-                identity=identity,
-                reader=kind.name,
-                options=ways.options(kind),
-                rows=kind.rows,
+        try:
+            kind = kind_of(
+                file, name, kinds(into.ways.columns, by_line=into.ways.by_line, site=into.ways.site)
             )
-            made = list(bring(store, source, origin, partial(items, file, origin.name, kind), ways.size))
-            counts = sum(
-                (Counter(manifest.counts) for manifest in made), Counter(there.counts if there else {})
+        except IndexFile:
+            if not given.is_below:
+                raise
+            return Brought(name=name, kind="", fate="index")
+        origin = Origin(
+            name=held.name if held else name,
+            stem=held.stem if held and held.stem else _stem(name),
+            identity=identity,
+            reader=kind.name,
+            options=into.ways.options(kind),
+            rows=kind.rows,
+        )
+        if held is not None and held.how is not None:
+            require_same_reading(origin, into.source, held.how)
+        if held is not None and not held.stem:
+            is_shared = held.how is not None
+            return Brought(name=name, kind=kind.word, fate="known", counts=held.counts, is_shared=is_shared)
+        if held is None and kind.is_warc:
+            copied = _copied(into.store, into.source, name, path, identity)
+            if copied is not None:
+                into.known.put(identity, Held(name=name, counts=copied.counts))
+                return Brought(name=name, kind=kind.word, fate="added", counts=copied.counts)
+        if held is None and into.known.has_name(name):
+            raise InputError(
+                f"ingest {name}: {into.source} holds another file of that name; rename one of them"
             )
-            known[identity] = _Known(stem=origin.stem, counts=counts, name=origin.name)
-    return Brought(name=name, kind=word, fate="added" if made else "known", counts=known[identity].counts)
+        is_small = held is None and not kind.is_archive and path.stat().st_size <= SMALL
+        if is_small and into.small.add(origin, items(file, name, kind)):
+            into.known.put(identity, Held(name=name, counts=into.small.listed[-1].counts, how=origin.how))
+            return _Small(given=given, kind=kind, origin=origin)
+        return _alone(into, name, origin, kind, file)
+
+
+def _alone(into: _Into, name: str, origin: Origin, kind: Kind, file: BinaryIO) -> Brought:
+    """Seal a file in archive files of its own, or those of them that are not sealed yet."""
+    made = list(
+        bring(into.store, into.source, origin, partial(items, file, origin.name, kind), into.ways.size)
+    )
+    held = into.known.find(origin.identity)
+    counts = Counter(held.counts if held and held.how is None else {})
+    for manifest in made:
+        counts.update(manifest.counts)
+    into.known.put(origin.identity, Held(name=origin.name, stem=origin.stem, counts=counts))
+    return Brought(name=name, kind=kind.word, fate="added" if made else "known", counts=counts)
+
+
+def _seal_small(into: _Into, waiting: list[_Small], tell: Callable[[Brought], None]) -> None:
+    """Seal the small files that wait, and tell of them; a single one has an archive file of its own."""
+    if len(waiting) == 1:
+        (one,) = waiting
+        into.small.clear()
+        try:
+            with one.given.open() as path, path.open("rb") as file:
+                _require_unchanged(one.given.name, path, one.origin.identity)
+                tell(_alone(into, one.given.name, one.origin, one.kind, file))
+        except InputError as error:
+            tell(_refused(one.given, error))
+    elif waiting:
+        counts = [listed.counts for listed in into.small.listed]
+        into.small.seal(into.store)
+        for one, found in zip(waiting, counts, strict=True):
+            tell(Brought(name=one.given.name, kind=one.kind.word, fate="added", counts=found, is_shared=True))
+    waiting.clear()
+
+
+def _require_unchanged(name: str, path: Path, identity: str) -> None:
+    if f"sha256:{digest(path)}" != identity:
+        raise InputError(f"ingest {name}: it changed while it was read; ingest it when nobody writes to it")
+
+
+def _refused(given: Given, error: InputError) -> Brought:
+    return Brought(name=given.name, kind="", fate="refused", reason=str(error))
 
 
 def _copied(store: Store, source: str, name: str, path: Path, identity: str) -> Manifest | None:
@@ -220,26 +290,10 @@ def _copied(store: Store, source: str, name: str, path: Path, identity: str) -> 
             return None
     if not found.counts.keys() - {DAMAGED} or found.problems[MANY_RECORDS]:
         return None
-    outputs = (
-        put_output(store, warc, found.counts.total(), partial(shutil.copyfile, path)),
-        put_output(
-            store, f"warc/{part}{INDEX_SUFFIX}", len(found.lines), partial(cdxj.write, lines=found.lines)
-        ),
-    )
-    if f"sha256:{outputs[0].sha256}" != identity:
+    copy = put_output(store, warc, 0, partial(shutil.copyfile, path))
+    if f"sha256:{copy.sha256}" != identity:
         raise InputError(f"ingest {name}: it changed while it was read; ingest it when nobody writes to it")
-    recipe = {"ingested": name}
-    manifest = Manifest(
-        step=STEP,
-        part=part,
-        fingerprint=fingerprint(STEP, recipe, ()),
-        recipe=recipe,
-        inputs=(),
-        outputs=outputs,
-        counts=found.counts,
-    )
-    seal(store, manifest)
-    return manifest
+    return seal_contents(store, part, copy, found, {"ingested": name})
 
 
 def _free(store: Store, source: str, name: str) -> str:
