@@ -10,7 +10,7 @@ DESCRIPTIONS = ("datapackage.json", "datapackage-digest.json")
 """Of the contents of a WACZ (WACZ 1.1.1, section 5.2)."""
 MARKS = (
     (re.compile(rb'\A\s*\{\s*"format"\s*:\s*"json-pages-'), "a list of pages"),
-    (re.compile(rb'\A\{.*"format": "thresher-[a-z]+@', re.DOTALL), "a Manifest"),
+    (re.compile(rb'\A\{\n "counts": \{.*\n "format": "thresher-manifest@', re.DOTALL), "a Manifest"),
 )
 """How the bytes begin of a list of pages of a WACZ (section 5.2.2), and of a Manifest of ours."""
 

@@ -63,6 +63,8 @@ ENDINGS: Mapping[str, str] = {
     ".xhtml": "html",
 }
 """What a name's ending says."""
+PDF_HEADER, PDF_HEADER_WITHIN = b"%PDF-", 1024
+"""Bytes within which the header of a PDF must be; others may be in front (ISO 32000-1, annex H, note 13)."""
 MARKS: Mapping[bytes, str] = {
     b"WARC/": WARC,
     arc.MAGIC: "arc",
@@ -70,7 +72,7 @@ MARKS: Mapping[bytes, str] = {
     b"PAR1": "parquet",
     arrow.FILE_MARK: "arrow",
     b"\xff\xff\xff\xff": "arrow stream",
-    b"%PDF-": "pdf",
+    PDF_HEADER: "pdf",
 }
 """How the bytes begin of what has a mark."""
 MARKED = frozenset({*MARKS.values(), "tar"})
@@ -186,6 +188,8 @@ def _word(head: bytes, name: str) -> str:
         if said not in {None, "text", marked} and f"{said} stream" != marked:
             raise InputError(f"{name} says {said} and is {marked}; rename it")
         return marked
+    if said == "pdf" and PDF_HEADER in head[:PDF_HEADER_WITHIN]:
+        return said
     if said in MARKED:
         raise InputError(f"{name} says {said} and is none: it begins with {head[:16]!r}; get the file again")
     if kind := index(head, name):
