@@ -4,7 +4,7 @@
 2. Each has a name that its folder does not change: that of the file, or its path below what was given. Files of a dump of
    Stack Exchange have the same names for every site, and have that of their folder in front.
 3. An object of a bucket is brought here when its turn comes, and removed behind it.
-4. Of a storage of Thresher the archive files in `warc/` are meant. What was made from them is marked (`is_made_here`).
+4. Of a storage of Thresher the archive files in `warc/` are meant. What was made from them is marked (`is_derived`).
 """
 
 import os
@@ -22,7 +22,7 @@ from storage.s3.spool import spooled
 from storage.store import Store
 
 BUCKET = "s3://"
-MADE_HERE = frozenset(
+DERIVED = frozenset(
     {
         *("commoncrawl", "dedup", "documents", "frontier", "lists"),
         *("manifests", "open", "runs", "signatures", "verdicts"),
@@ -41,7 +41,7 @@ class Given:
     """A local file of its bytes, for the time of the context."""
     is_below: bool = False
     """Whether a directory or prefix was given, and not the file itself."""
-    is_made_here: bool = False
+    is_derived: bool = False
     """Whether it lies in a storage of Thresher and is no archive: a table, a Manifest, ..."""
 
 
@@ -60,9 +60,9 @@ def _files(argument: str) -> Iterator[Given]:
     path = Path(argument)
     if path.is_dir():
         count = 0
-        for below, is_made_here in _below(path):
+        for below, is_derived in _below(path):
             count += 1
-            yield _file(below, below.relative_to(path).as_posix(), is_below=True, is_made_here=is_made_here)
+            yield _file(below, below.relative_to(path).as_posix(), is_below=True, is_derived=is_derived)
         if not count:
             raise InputError(f"ingest {argument}: there is no file in this directory")
         return
@@ -74,27 +74,27 @@ def _files(argument: str) -> Iterator[Given]:
         yield _file(local, name)
 
 
-def _below(directory: Path, is_made_here: bool = False) -> Iterator[tuple[Path, bool]]:
+def _below(directory: Path, is_derived: bool = False) -> Iterator[tuple[Path, bool]]:
     """In the order of an object store: a directory sorts as its names do, with the slash."""
     with os.scandir(directory) as scan:
         entries = sorted((f"{one.name}/" if one.is_dir() else one.name, Path(one.path)) for one in scan)
     names = {name for name, _ in entries}
-    made_here = MADE_HERE if {"manifests/", "warc/"} <= names else frozenset[str]()
+    derived = DERIVED if {"manifests/", "warc/"} <= names else frozenset[str]()
     for name, path in entries:
         if name.startswith("."):
             continue
         if name.endswith("/"):
             if path.resolve() not in (directory.resolve(), *directory.resolve().parents):
-                yield from _below(path, is_made_here or name[:-1] in made_here)
+                yield from _below(path, is_derived or name[:-1] in derived)
         elif path.is_file():
-            yield path, is_made_here
+            yield path, is_derived
 
 
-def _file(path: Path, name: str, *, is_below: bool = False, is_made_here: bool = False) -> Given:
+def _file(path: Path, name: str, *, is_below: bool = False, is_derived: bool = False) -> Given:
     folder = path.absolute().parent.name
     if "/" not in name and HOST.fullmatch(folder):
         name = f"{folder}/{name}"
-    return Given(name=name, open=partial(_here, path), is_below=is_below, is_made_here=is_made_here)
+    return Given(name=name, open=partial(_here, path), is_below=is_below, is_derived=is_derived)
 
 
 @contextmanager
@@ -120,7 +120,7 @@ def _objects(address: str) -> Iterator[Given]:
             name=name,
             open=partial(_fetched, bucket, name),
             is_below=not is_one,
-            is_made_here=is_storage and name.startswith(directory) and top in MADE_HERE,
+            is_derived=is_storage and name.startswith(directory) and top in DERIVED,
         )
     if not count:
         raise InputError(f"ingest {address}: there is no object under this address")

@@ -2,7 +2,7 @@
 
 1. A WARC file with a member a record is copied byte for byte under its own name, read once from end to end for its index,
    and sealed. Everything else is rewritten, a WARC record a record (`storage.inputs.volumes`).
-2. Small files that are no archives share archive files (`storage.inputs.shared`); a single one has its own.
+2. Small files that are no archives share archive files (`storage.inputs.shared_archive`); a single one has its own.
 3. A file is known by its digest, whatever it is called. What is known is left as it is; another file under the same name
    is refused.
 4. A file that is refused leaves nothing behind, and the others go on. What is damaged in one is counted and passed over.
@@ -20,13 +20,13 @@ from typing import BinaryIO, Literal, TypedDict
 
 from core import InputError
 from pipeline.given import Given
-from pipeline.known import Held, Known
-from storage.inputs import shared
+from pipeline.inventory import Inventory, InventoryEntry
+from storage.inputs import shared_archive
 from storage.inputs.columns import USUAL, Columns
 from storage.inputs.indexes import IndexFile
 from storage.inputs.kinds import COMPRESSED, Kind, items, kind_of, kinds
 from storage.inputs.origin import Origin, passed_over, require_same_reading
-from storage.inputs.shared import SMALL, Shared
+from storage.inputs.shared_archive import SMALL, SharedArchive
 from storage.inputs.volumes import FULL, Size, bring
 from storage.manifest import JSON, Manifest, digest, load, manifest_name, put_output
 from storage.members import LZ4, PLAIN, ZSTD
@@ -75,7 +75,7 @@ class Brought:
     """`jsonl`, `warc`, ...; empty where it was refused before that was known."""
     fate: Literal["added", "known", "refused", "index"]
     counts: Mapping[str, int] = field(default_factory=dict)
-    """Its records by type, and what was passed over: of its Manifests, or of a list of inputs (`storage.inputs.shared`)."""
+    """Its records by type, and what was passed over: of its Manifests, or of a list of inputs (`storage.inputs.shared_archive`)."""
     reason: str = ""
     """Why it was refused, in a line."""
     is_shared: bool = False
@@ -142,39 +142,39 @@ def ingest(
         done.take(brought)
         told(brought)
 
-    shared.seal_published(store, source)
-    with Known(store, source) as known, Shared(source, ways.size) as small:
-        into = _Into(store=store, source=source, ways=ways, known=known, small=small)
-        waiting: list[_Small] = []
+    shared_archive.seal_published(store, source)
+    with Inventory(store, source) as inventory, SharedArchive(source, ways.size) as small:
+        target = _Target(store=store, source=source, ways=ways, inventory=inventory, small=small)
+        waiting: list[_SmallFile] = []
         try:
             for given in files:
-                brought = _tried(into, given)
+                brought = _outcome(target, given)
                 if isinstance(brought, Brought):
                     tell(brought)
                 else:
                     waiting.append(brought)
                 if small.is_full:
-                    _seal_small(into, waiting, tell)
+                    _seal_small(target, waiting, tell)
         except InputError:  # an argument that means no file; those before it are not lost by that
-            _seal_small(into, waiting, tell)
+            _seal_small(target, waiting, tell)
             raise
-        _seal_small(into, waiting, tell)
+        _seal_small(target, waiting, tell)
     return done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Into:
+class _Target:
     """Where the files of one command go."""
 
     store: Store
     source: str
     ways: Ways
-    known: Known
-    small: Shared
+    inventory: Inventory
+    small: SharedArchive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Small:
+class _SmallFile:
     """A file that waits for its archive file to be sealed."""
 
     given: Given
@@ -182,87 +182,89 @@ class _Small:
     origin: Origin
 
 
-def _tried(into: _Into, given: Given) -> Brought | _Small:
-    if given.is_made_here:
+def _outcome(target: _Target, given: Given) -> Brought | _SmallFile:
+    if given.is_derived:
         return Brought(name=given.name, kind="", fate="index")
     try:
         with given.open() as path:
-            return _bring(into, given, path)
+            return _bring(target, given, path)
     except InputError as error:
         return _refused(given, error)
 
 
-def _bring(into: _Into, given: Given, path: Path) -> Brought | _Small:
+def _bring(target: _Target, given: Given, path: Path) -> Brought | _SmallFile:
     name = given.name
     if not name.isprintable() or not _is_utf8(name):
         raise InputError(f"ingest {name!r}: a name that other tools cannot read; rename the file")
     identity = f"sha256:{digest(path)}"
-    held = into.known.find(identity)
+    entry = target.inventory.find(identity)
     with path.open("rb") as file:
         try:
             kind = kind_of(
-                file, name, kinds(into.ways.columns, by_line=into.ways.by_line, site=into.ways.site)
+                file, name, kinds(target.ways.columns, by_line=target.ways.by_line, site=target.ways.site)
             )
         except IndexFile:
             if not given.is_below:
                 raise
             return Brought(name=name, kind="", fate="index")
         origin = Origin(
-            name=held.name if held else name,
-            stem=held.stem if held and held.stem else _stem(name),
+            name=entry.name if entry else name,
+            stem=entry.stem if entry and entry.stem else _stem(name),
             identity=identity,
             reader=kind.name,
-            options=into.ways.options(kind),
+            options=target.ways.options(kind),
             rows=kind.rows,
         )
-        if held is not None and held.how is not None:
-            require_same_reading(origin, into.source, held.how)
-        if held is not None and not held.stem:
-            is_shared = held.how is not None
-            return Brought(name=name, kind=kind.word, fate="known", counts=held.counts, is_shared=is_shared)
-        if held is None and kind.is_warc:
-            copied = _copied(into.store, into.source, name, path, identity)
+        if entry is not None and entry.how is not None:
+            require_same_reading(origin, target.source, entry.how)
+        if entry is not None and not entry.stem:
+            is_shared = entry.how is not None
+            return Brought(name=name, kind=kind.word, fate="known", counts=entry.counts, is_shared=is_shared)
+        if entry is None and kind.is_warc:
+            copied = _copied(target.store, target.source, name, path, identity)
             if copied is not None:
-                into.known.put(identity, Held(name=name, counts=copied.counts))
+                target.inventory.put(identity, InventoryEntry(name=name, counts=copied.counts))
                 return Brought(name=name, kind=kind.word, fate="added", counts=copied.counts)
-        if held is None and into.known.has_name(name):
+        if entry is None and target.inventory.has_name(name):
             raise InputError(
-                f"ingest {name}: {into.source} holds another file of that name; rename one of them"
+                f"ingest {name}: {target.source} holds another file of that name; rename one of them"
             )
-        is_small = held is None and not kind.is_archive and path.stat().st_size <= SMALL
-        if is_small and into.small.add(origin, items(file, name, kind)):
-            into.known.put(identity, Held(name=name, counts=into.small.listed[-1].counts, how=origin.how))
-            return _Small(given=given, kind=kind, origin=origin)
-        return _alone(into, name, origin, kind, file)
+        is_small = entry is None and not kind.is_archive and path.stat().st_size <= SMALL
+        if is_small and target.small.add(origin, items(file, name, kind)):
+            target.inventory.put(
+                identity, InventoryEntry(name=name, counts=target.small.listed[-1].counts, how=origin.how)
+            )
+            return _SmallFile(given=given, kind=kind, origin=origin)
+        return _alone(target, name, origin, kind, file)
 
 
-def _alone(into: _Into, name: str, origin: Origin, kind: Kind, file: BinaryIO) -> Brought:
+def _alone(target: _Target, name: str, origin: Origin, kind: Kind, file: BinaryIO) -> Brought:
     """Seal a file in archive files of its own, or those of them that are not sealed yet."""
     made = list(
-        bring(into.store, into.source, origin, partial(items, file, origin.name, kind), into.ways.size)
+        bring(target.store, target.source, origin, partial(items, file, origin.name, kind), target.ways.size)
     )
-    held = into.known.find(origin.identity)
-    counts = Counter(held.counts if held and held.how is None else {})
+    entry = target.inventory.find(origin.identity)
+    counts = Counter(entry.counts if entry and entry.how is None else {})
     for manifest in made:
         counts.update(manifest.counts)
-    into.known.put(origin.identity, Held(name=origin.name, stem=origin.stem, counts=counts))
+    target.inventory.put(origin.identity, InventoryEntry(name=origin.name, stem=origin.stem, counts=counts))
     return Brought(name=name, kind=kind.word, fate="added" if made else "known", counts=counts)
 
 
-def _seal_small(into: _Into, waiting: list[_Small], tell: Callable[[Brought], None]) -> None:
+def _seal_small(target: _Target, waiting: list[_SmallFile], tell: Callable[[Brought], None]) -> None:
     """Seal the small files that wait, and tell of them; a single one has an archive file of its own."""
     if len(waiting) == 1:
         (one,) = waiting
-        into.small.clear()
+        target.small.clear()
         try:
             with one.given.open() as path, path.open("rb") as file:
                 _require_unchanged(one.given.name, path, one.origin.identity)
-                tell(_alone(into, one.given.name, one.origin, one.kind, file))
+                tell(_alone(target, one.given.name, one.origin, one.kind, file))
         except InputError as error:
             tell(_refused(one.given, error))
     elif waiting:
-        counts = [listed.counts for listed in into.small.listed]
-        into.small.seal(into.store)
+        counts = [listed.counts for listed in target.small.listed]
+        target.small.seal(target.store)
         for one, found in zip(waiting, counts, strict=True):
             tell(Brought(name=one.given.name, kind=one.kind.word, fate="added", counts=found, is_shared=True))
     waiting.clear()

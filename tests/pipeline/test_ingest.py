@@ -18,7 +18,7 @@ from shards import tokenizer
 from storage import cdxj
 from storage.files import Files
 from storage.inputs.columns import Columns
-from storage.inputs.shared import listed
+from storage.inputs.shared_archive import inputs_of
 from storage.inputs.volumes import Size
 from storage.manifest import manifests
 
@@ -167,7 +167,7 @@ def test_files_of_a_directory_are_brought_in_by_the_order_of_their_names_under_t
         ("b/x.jsonl", "jsonl", "added", 2),
     ]
     (manifest,) = manifests(files, "archive")
-    names = [one.name for one in listed(files, manifest.outputs[0].name)]
+    names = [one.name for one in inputs_of(files, manifest.outputs[0].name)]
     assert names == ["a.jsonl", "b-c.jsonl", "b/x.jsonl"]
     assert [fate for _, _, fate, _ in told(files, given_)] == ["known"] * 3
 

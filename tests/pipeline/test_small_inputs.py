@@ -20,7 +20,7 @@ from pipeline.progress import LineProgress
 from pipeline.verify import verify_storage
 from pipeline.wacz import export_wacz
 from storage.files import Files
-from storage.inputs.shared import is_shared, listed
+from storage.inputs.shared_archive import inputs_of, is_shared
 from storage.inputs.volumes import Size
 from storage.manifest import manifests
 from tests.pipeline.test_wacz import archived
@@ -55,8 +55,8 @@ def inputs(files):
     """How often each input lies in the archive."""
     found = Counter()
     for manifest in manifests(files, "archive"):
-        shared = listed(files, manifest.outputs[0].name) if is_shared(manifest) else []
-        found.update([one.name for one in shared] or [manifest.recipe["ingested"]])
+        found_here = inputs_of(files, manifest.outputs[0].name) if is_shared(manifest) else []
+        found.update([one.name for one in found_here] or [manifest.recipe["ingested"]])
     return found
 
 

@@ -48,7 +48,7 @@ NAME = re.compile(r"warc/[^/]+/shared-[0-9a-f]{16}\.warc\.gz")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class SharedInput:
     """An input as the list has it."""
 
     name: str
@@ -70,7 +70,7 @@ class Listed:
         return json.dumps(body, sort_keys=True)
 
 
-class Shared:
+class SharedArchive:
     """Small inputs that wait for their archive file to be sealed; their records lie in a temporary file.
 
     Use it as a context. What is not sealed at its end is not stored. Raise `Unavailable` if there is no room for the file.
@@ -83,7 +83,7 @@ class Shared:
         self._life = ExitStack()
         self._file = self._life.enter_context(self._life.enter_context(spooled("shared")).open("w+b"))
         self._records = 0
-        self.listed: list[Listed] = []
+        self.listed: list[SharedInput] = []
         """The inputs that wait, in their order."""
 
     def __enter__(self) -> Self:
@@ -118,7 +118,7 @@ class Shared:
             self._go_back(begin)
             return False
         self.listed.append(
-            Listed(
+            SharedInput(
                 name=origin.name,
                 origin=origin.identity,
                 reader=origin.reader,
@@ -196,13 +196,13 @@ def is_shared(manifest: Manifest) -> bool:
     return LIST in manifest.recipe
 
 
-def listed(store: Store, name: str) -> list[Listed]:
+def inputs_of(store: Store, name: str) -> list[SharedInput]:
     """Return the inputs of a shared archive file, in their order. Raise `CorruptData` if its list cannot be read."""
     with store.open(name) as file:
         second = next(islice(read(file, name=name), 1, None), None)
     lines = second.payload.splitlines() if second is not None and second.type == "metadata" else [b"none"]
     try:
-        return [Listed(**json.loads(line)) for line in lines]
+        return [SharedInput(**json.loads(line)) for line in lines]
     except (ValueError, TypeError) as error:
         raise CorruptData(
             f"{name} has no list of its inputs that can be read; `thresher verify` names what is damaged"

@@ -7,10 +7,10 @@ import pytest
 from core import CorruptData, InputError
 from storage import cdxj
 from storage.files import Files
-from storage.inputs import shared
+from storage.inputs import shared_archive
 from storage.inputs.entry import Entry, Unusable
 from storage.inputs.origin import Origin, passed_over
-from storage.inputs.shared import Shared, is_shared, listed, seal_published
+from storage.inputs.shared_archive import SharedArchive, inputs_of, is_shared, seal_published
 from storage.inputs.volumes import Size
 from storage.manifest import load, manifests
 from storage.records import read
@@ -49,7 +49,7 @@ def files(tmp_path):
 
 def sealed(files, *numbers, source="s"):
     """The Manifest of a shared file of such inputs; the second of each three has two records and one that is bad."""
-    with Shared(source) as small:
+    with SharedArchive(source) as small:
         for number in numbers:
             items = [entry(number), BAD, entry(number, 2)] if number % 3 == 1 else [entry(number)]
             assert small.add(origin(number), iter(items))
@@ -82,7 +82,9 @@ def test_the_records_of_all_lie_in_one_file_behind_the_list(files):
 
 def test_the_list_says_of_each_input_what_it_was_and_what_became_of_it(files):
     manifest = sealed(files, 0, 1)
-    found = [(one.name, one.origin, one.how, one.counts) for one in listed(files, manifest.outputs[0].name)]
+    found = [
+        (one.name, one.origin, one.how, one.counts) for one in inputs_of(files, manifest.outputs[0].name)
+    ]
     how = {"reader": "text@1", "options": {}}
     assert found == [
         ("in/0.txt", f"sha256:{0:064x}", how, {"resource": 1}),
@@ -120,7 +122,7 @@ def test_the_same_inputs_give_the_same_bytes_and_others_another_name(tmp_path):
     ],
 )
 def test_what_is_refused_leaves_nothing_in_it(tmp_path, items, rows, said):
-    with Shared("s") as small:
+    with SharedArchive("s") as small:
         small.add(origin(0), iter([entry(0)]))
         with pytest.raises(InputError) as caught:
             small.add(origin(1, rows=rows), iter(items))
@@ -130,8 +132,8 @@ def test_what_is_refused_leaves_nothing_in_it(tmp_path, items, rows, said):
 
 
 def test_what_is_not_small_after_all_leaves_nothing_in_it(files, monkeypatch):
-    monkeypatch.setattr(shared, "LARGEST", 2_000)
-    with Shared("s", Size(records=3)) as small:
+    monkeypatch.setattr(shared_archive, "LARGEST", 2_000)
+    with SharedArchive("s", Size(records=3)) as small:
         assert small.add(origin(0), iter([entry(0)]))
         assert not small.add(origin(1), (entry(1, place) for place in range(4)))
         noise = random.Random(1).randbytes(3_000)
@@ -141,9 +143,9 @@ def test_what_is_not_small_after_all_leaves_nothing_in_it(files, monkeypatch):
 
 
 def test_it_is_full_by_records_by_bytes_and_by_inputs(monkeypatch):
-    monkeypatch.setattr(shared, "MOST_INPUTS", 2)
+    monkeypatch.setattr(shared_archive, "MOST_INPUTS", 2)
     for size, fits in ((Size(records=3), 2), (Size(records=1), 1), (Size(bytes=1), 1)):
-        with Shared("s", size) as small:
+        with SharedArchive("s", size) as small:
             count = 0
             while not small.is_full:
                 assert small.add(origin(count), iter([entry(count)]))
@@ -175,4 +177,4 @@ def test_a_list_that_cannot_be_read_is_said(files):
     files.delete(name)
     files.put(name, data[:at] + b"\xff\xff\xff" + data[at + 3 :])
     with pytest.raises(CorruptData, match=rf"{name} has no list of its inputs that can be read; .*verify"):
-        list(listed(files, name))
+        list(inputs_of(files, name))
