@@ -27,7 +27,7 @@ from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersPars
 from core import InputError
 from pipeline.process import archive_outputs
 from storage.dropped import DROPPED
-from storage.inputs.volumes import PASSED_OVER
+from storage.inputs.origin import PASSED_OVER
 from storage.manifest import Manifest
 from storage.members import BROKEN, CUT_OFF, GZIP, NO_RECORD, PLAIN, Member
 from storage.payload import CHUNKED, TOO_LONG

@@ -26,7 +26,7 @@ from pipeline.progress import Progress
 from pipeline.referred import Referred
 from storage import reseal, tables
 from storage.compression import stem
-from storage.inputs.volumes import PASSED_OVER
+from storage.inputs.origin import PASSED_OVER
 from storage.manifest import Manifest, Output, load, stored_digest
 from storage.recovery import remains
 from storage.store import Store

@@ -22,8 +22,6 @@ from storage.records import DAMAGED, ArchivedRecord
 from storage.records import read as read_records
 from storage.store import Store
 
-PIECE = 1 << 20
-"""Bytes read at a time."""
 ZSTD_CHECKSUM = 1 << 2
 """Bit of a frame header that says that a checksum ends the frame (RFC 8878, section 3.1.1.1.1)."""
 FILES_KNOWN = 64
@@ -50,19 +48,6 @@ def read(store: Store, sealed: SealedObject) -> bytes:
     if hashlib.sha256(data).hexdigest() != sealed.sha256:
         raise changed(sealed.name)
     return data
-
-
-def pieces(store: Store, sealed: SealedObject) -> Iterator[bytes]:
-    """Yield the bytes of a sealed object, a piece at a time. Raises `CorruptData` behind the last piece where they are not
-    those that were sealed: publish nothing that was made of them before the end.
-    """
-    sha256 = hashlib.sha256()
-    with store.open(sealed.name) as file:
-        while data := file.read(PIECE):
-            sha256.update(data)
-            yield data
-    if sha256.hexdigest() != sealed.sha256:
-        raise changed(sealed.name)
 
 
 def check(store: Store, sealed: SealedObject) -> None:

@@ -56,6 +56,29 @@ def contents(file: BinaryIO, name: str) -> Contents:
     return found
 
 
+def seal_contents(
+    store: Store,
+    part: str,
+    warc: Output,
+    found: Contents,
+    recipe: Mapping[str, JSON],
+    passed_over: Mapping[str, int] = MappingProxyType({}),
+) -> Manifest:
+    """Put the index of an archive file that is published, then its Manifest. `passed_over` are counts of what was left out of it."""
+    index = _put_index(store, part, found.lines)
+    manifest = Manifest(
+        step=STEP,
+        part=part,
+        fingerprint=fingerprint(STEP, recipe, ()),
+        recipe=recipe,
+        inputs=(),
+        outputs=(replace(warc, rows=found.counts.total()), index),
+        counts={**found.counts, **passed_over},
+    )
+    seal(store, manifest)
+    return manifest
+
+
 def unsealed(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
     """Archive files that no Manifest names."""
     sealed = {
@@ -94,24 +117,13 @@ def reseal(
     part = _part(name)
     source, _, own = part.partition("/")
     with store.open(name) as file:
-        counts, lines, _ = contents(file, name)
+        found = contents(file, name)
         recipe = recipe or recipe_said(file, source)
-    index = _put_index(store, part, lines)
-    warc = Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=counts.total())
+    warc = Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=0)
     if recipe is None:
         recipe = RECIPE if own.startswith(f"{source}-") else {"ingested": name.rpartition("/")[2]}
-    manifest = Manifest(
-        step=STEP,
-        part=part,
-        fingerprint=fingerprint(STEP, recipe, ()),
-        recipe=recipe,
-        inputs=(),
-        outputs=(warc, index),
-        counts={**counts, **passed_over},
-    )
     store.delete(manifest_name(STEP_NAME, part))
-    seal(store, manifest)
-    return manifest
+    return seal_contents(store, part, warc, found, recipe, passed_over)
 
 
 def _put_index(store: Store, part: str, lines: Lines) -> Output:

@@ -13,7 +13,7 @@ from pipeline.ingest import ingest
 from storage import integrity, tables
 from storage.archive import Archive, Notes
 from storage.files import Files
-from storage.manifest import Input, Output, manifests, put_output
+from storage.manifest import Input, manifests, put_output
 from storage.records import DAMAGED, block_of
 from tests.shared import shared
 from tests.storage.captures import STARTED_MS, capture
@@ -164,7 +164,6 @@ def table(files):
 
 READERS = {
     "read": integrity.read,
-    "pieces": lambda files, sealed: list(integrity.pieces(files, sealed)),
     "check": integrity.check,
     "some columns of a table": lambda files, sealed: tables.read(
         files, sealed, tables.columns(tables.DOCUMENTS, "id")
@@ -183,13 +182,6 @@ def test_no_bit_of_an_object_can_flip_unseen(files, table, reader):
             READERS[reader](files, table)
     write(path, sealed)
     READERS[reader](files, table)
-
-
-def test_pieces_are_the_object(files, tmp_path):
-    data = random.Random(1).randbytes(3 * integrity.PIECE + 17)
-    files.put("name", data)
-    output = Output(name="name", bytes=len(data), sha256=integrity.stored_digest(files, "name"), rows=0)
-    assert b"".join(integrity.pieces(files, output)) == data
 
 
 def test_a_process_hashes_a_file_once_for_all_of_its_ranges(files, monkeypatch):

@@ -308,3 +308,16 @@ def test_an_index_that_cannot_be_believed_is_passed_over(tmp_path, damage):
     again = Archive(files, "main", writer="v", user_agent="t")
     again.append(page(2), UUID(int=2))
     assert again.seal().counts["response"] == 1
+
+
+def test_what_is_referred_to_by_its_url_alone_is_the_record_of_that_url_and_no_other_of_its_key(files):
+    made = archive(files)
+    urls = ("http://www.example.org/A/", "https://example.org/a")
+    for number, url in enumerate(urls, 1):
+        made.append(capture(b"%d" % number, wire=url, started_ms=STARTED_MS), UUID(int=number))
+    made.seal()
+    wanted = {
+        url: Revisit(profile="server-not-modified", refers_to="", uri=url, date_ms=STARTED_MS) for url in urls
+    }
+    found = originals(files, ["warc/main/main-w-00000.warc.gz"], wanted.values())
+    assert [found[wanted[url]].payload for url in urls] == [b"1", b"2"]
