@@ -88,6 +88,10 @@ class Discovery:
     """A known URL waits once more for each generation: a re-scrape takes a number that no scrape had before."""
     interval_s: int = 0
     """How long after a visit the next one is due; 0 for never. Visits adapt it (`frontier.revisit`)."""
+    listed: bool = False
+    """Whether somebody listed it, as a seed or in a sitemap: lists end, so it is never refused as a trap's."""
+    again: int = 0
+    """Token of a lease whose answer led back to it: it waits although it is known, once for each such lease."""
     note: bytes = b""
     """What whoever fetches it wants to be told then; at most `LONGEST_NOTE` bytes, which mean nothing to the frontier."""
 
@@ -129,6 +133,8 @@ class Lease:
     priority: int
     generation: int
     interval_s: int
+    listed: bool = False
+    again: int = 0
     note: bytes
     """Of its discovery; of the last visit's settlement, where there was one."""
     attempt: int
@@ -225,6 +231,8 @@ class Stats:
     """Hosts whose circuit is open."""
     dead: int = 0
     """Hosts given up."""
+    requests: int = 0
+    """Exchanges that workers began, of pages and of robots.txt, whatever came; those under way count."""
     discarded: Mapping[str, int] = field(default_factory=dict)
     """Discoveries that were not let in, by reason."""
 

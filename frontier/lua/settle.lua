@@ -8,13 +8,6 @@ verb('renew', function(keys, args)
   for i = 2, #args do call('ZADD', c.deadlines, 'XX', c.now + args[1], args[i]) end
 end, FREES)
 
--- Every so manieth argument, from one on.
-local function every(args, from, step)
-  local found = {}
-  for i = from, #args, step do found[#found + 1] = args[i] end
-  return found
-end
-
 -- args: for each exchange: token, how long the host took to answer (-1: it did not; -2: it was not asked)
 verb('release', function(keys, args)
   local c = open(keys)
@@ -29,6 +22,7 @@ verb('release', function(keys, args)
       if took >= 0 then
         h.smooth = h.smooth == 0 and min(took, LONGEST_ANSWER) or floor((7 * h.smooth + min(took, LONGEST_ANSWER)) / 8)
       end
+      if took == UNASKED then bump(c, 'requests', -1) end
       end_exchange(h, took == UNASKED and 0 or c.soon)
       settle_host(c, h)
     end
@@ -90,6 +84,7 @@ verb('postpone', function(keys, args)
   local c = open(keys)
   local l = read_lease(c, args[1])
   if not l or l.released then return 0 end
+  spare(c, l)
   local h = finish(c, args[1], l, 0)
   hold(c, h, tonumber(args[2]))
   if l.kind == PAGE then
@@ -109,7 +104,10 @@ verb('reclaim', function(keys, args)
     if l.worker == args[1] then held[#held + 1] = {tonumber(all[i]), all[i], l} end
   end
   table.sort(held, function(a, b) return a[1] > b[1] end) -- the last first: each goes before those that are there
-  for _, lease_ in ipairs(held) do abandon(c, lease_[2], lease_[3], c.soon, false, args[2] == '1') end
+  for _, lease_ in ipairs(held) do
+    if args[2] ~= '1' then spare(c, lease_[3]) end
+    abandon(c, lease_[2], lease_[3], c.soon, false, args[2] == '1')
+  end
   close(c)
   return #held
 end, FREES)
