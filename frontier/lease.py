@@ -173,6 +173,8 @@ class Settlement:
     """The whole host is asked nothing for so long (429, 503 with Retry-After)."""
     fault: Fault | None = None
     """What went wrong, where it tells of the host; None for an answer."""
+    asked: bool = True
+    """False where nothing was asked of the host: then it costs no delay, and is no request."""
     sketch: int | None = None
     """32 bits of what the page said, the same for pages that say the same; None where that is not known."""
     note: bytes = b""

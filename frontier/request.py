@@ -66,6 +66,7 @@ def settled(settlement: Settlement, policy: Policy) -> tuple[Arg, ...]:
         -1 if wait is None else max(wait, 0),
         settlement.hold_ms,
         settlement.fault or "",
+        int(settlement.asked),
         _said(settlement, policy.traps),
         *_next_visit(settlement, policy.query_order),
     )

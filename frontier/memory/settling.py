@@ -21,7 +21,9 @@ def settle(crawl: Crawl, settlement: Settlement, now: int) -> bool:
     held = crawl.promises.get(token)
     if held is None or held.page is None:
         return False
-    _, host = crawl.finish(token, now + 1)
+    if not settlement.asked:
+        crawl.spare(held)
+    _, host = crawl.finish(token, now + 1 if settlement.asked else 0)
     if settlement.outcome is Outcome.RETRY:
         _try_again(crawl, held.page, settlement, now)
     else:

@@ -103,6 +103,7 @@ class End:
     sketch: int | None
     address: str
     stale: bool
+    asked: bool
     delay: int | None
 
 
@@ -120,6 +121,7 @@ ends = st.builds(
     sketch=st.sampled_from([None, 1, 2, 3]),
     address=st.sampled_from(["192.0.2.1", "2001:db8::1"]),
     stale=st.sampled_from([False] * 5 + [True]),
+    asked=st.sampled_from([True] * 5 + [False]),
     delay=st.sampled_from([None, 0, 0, 2 * SECOND]),
 )
 
@@ -303,6 +305,7 @@ class Machine(RuleBasedStateMachine):
                 hold_ms=end.hold,
                 fault=end.fault,
                 sketch=end.sketch,
+                asked=end.asked,
             )
             for lease in pair
         ]

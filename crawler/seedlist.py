@@ -1,0 +1,70 @@
+"""`is_list`: whether what a seed answered is a list of further seeds: a sitemap, a sitemap index, a feed, or a text of URLs. Pure.
+
+A seed that is a list is no page: who seeds `https://example.org/sitemap.xml` or a feed wants what it lists. That holds for
+what somebody listed himself and for where that redirects to, and for no page that is found later.
+"""
+
+import re
+import zlib
+from contextlib import suppress
+from dataclasses import replace
+from uuid import UUID
+
+from core import Capture
+from crawler.answer import Answer, answer, is_html
+from crawler.listed import is_sitemap
+from crawler.note import decode
+from frontier import Lease
+from storage.records import mime_of
+
+_LOOKED_AT = 4_096
+_TYPES = frozenset(
+    {
+        *("", "application/xml", "text/xml", "text/plain"),
+        *("application/gzip", "application/x-gzip", "application/octet-stream"),
+    }
+)
+_GZIP = b"\x1f\x8b"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_ROOT = re.compile(
+    r"\s*+(?:<\?.*?\?>\s*+|<!--.*?-->\s*+|<!doctype[^>]*+>\s*+)*+"
+    r"<(?:[a-z]\w*+:)?(?:(urlset|sitemapindex|rss|feed)|rdf\b[^>]*purl\.org/rss/1\.0)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_URLS = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s*+https?://\S++)++\s*+", re.IGNORECASE)
+
+
+def answer_of(lease: Lease, capture: Capture, record_id: UUID, *, digested: bool = True) -> Answer:
+    """What a capture answers under a lease, decoded where that is read: HTML, sitemaps, and what is a list of seeds."""
+    sitemap = is_sitemap(lease)
+    found = answer(capture, record_id, whatever=sitemap or _may_list(lease, capture), digested=digested)
+    if sitemap or is_html(found) or is_list(lease, found):
+        return found
+    return replace(found, body=b"")
+
+
+def is_list(lease: Lease, found: Answer) -> bool:
+    """Whether a seed was answered with a list of seeds."""
+    if not found.body or not _is_seed(lease):
+        return False
+    if mime_of(found.header("content-type")) == "text/plain" and _URLS.fullmatch(found.body):
+        return True
+    return _ROOT.match(_beginning(found.body)) is not None
+
+
+def _may_list(lease: Lease, capture: Capture) -> bool:
+    mime = mime_of(capture.header("content-type"))
+    return _is_seed(lease) and (mime in _TYPES or mime.endswith("+xml"))
+
+
+def _is_seed(lease: Lease) -> bool:
+    return lease.listed and not lease.depth and decode(lease.note).kind == "page"
+
+
+def _beginning(body: bytes) -> str:
+    head = body[:_LOOKED_AT]
+    if head.startswith(_GZIP):
+        with suppress(zlib.error):
+            head = zlib.decompressobj(31).decompress(head, _LOOKED_AT)
+    codec = "utf-16" if head.startswith(_UTF16) else "utf-8-sig"
+    return head.decode(codec, "replace")

@@ -1,0 +1,92 @@
+"""`written`: what the lines of a text of seeds say: a list with a URL a line, or a table that has a column `url`. Pure.
+
+1. A table is known by its first line: names of columns, `url` among them, between commas, semicolons, tabs or bars. One that has
+   addresses and names no such column, or has no names at all, is an `InputError`: which column is meant is not guessed.
+2. Of a line of a list that has tabs, the first field that begins as a URL counts: no URL has a tab, and a URL parser would drop it.
+3. Octets that are no UTF-8 are percent-encoded as they are. A server is asked for what stands in the list, as by `curl`.
+4. No more than `LONGEST` characters of a line are kept.
+"""
+
+import csv
+import re
+from collections.abc import Iterator
+from typing import TextIO
+
+from core import InputError
+
+LONGEST = 128 << 10
+"""Characters of a line, and of a field of a table: the csv module's own default."""
+DELIMITERS = ",;\t|"
+_SCHEME = re.compile(r"\s*https?://", re.IGNORECASE)
+_CUT = re.compile(r"[\r\n]+")
+
+
+def written(name: str, text: TextIO, head: str) -> Iterator[tuple[int, str]]:
+    """What stands where a URL belongs, with the number of its line; comments and empty lines are left out.
+
+    `text` reads octets that are no UTF-8 as lone surrogates (`surrogateescape`); `head` is how it begins.
+    """
+    delimiter = _delimiter(name, head)
+    return _of_list(text) if delimiter is None else _of_table(text, delimiter)
+
+
+def _delimiter(name: str, head: str) -> str | None:
+    """What separates the columns of a table; None for a list."""
+    first, second = ([line for line in _CUT.split(head) if line.strip()] + ["", ""])[:2]
+    for delimiter in DELIMITERS:
+        if "url" in [column.lower() for column in _fields(first, delimiter)]:
+            return delimiter
+    if _SCHEME.match(first) or first.lstrip().startswith("#"):
+        return None
+    for delimiter in DELIMITERS.replace("\t", ""):
+        columns, fields = _fields(first, delimiter), _fields(second, delimiter)
+        if any(map(_SCHEME.match, columns)):
+            raise InputError(
+                f"seeds {name}: a table without names of its columns; put them in a first line, `url` among them"
+            )
+        if len(columns) == len(fields) and any(map(_SCHEME.match, fields)):
+            raise InputError(
+                f"seeds {name}: a table whose columns are {', '.join(columns)}; call the one that has the addresses `url`"
+            )
+    return None
+
+
+def _of_list(text: TextIO) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(_lines(text), 1):
+        said = line.strip()
+        if not said or said.startswith("#"):
+            continue
+        if "\t" in said:
+            said = next((field.strip() for field in said.split("\t") if _SCHEME.match(field)), said)
+        yield number, _octets(said)
+
+
+def _of_table(text: TextIO, delimiter: str) -> Iterator[tuple[int, str]]:
+    csv.field_size_limit(LONGEST)  # of the whole process: there is no other
+    rows = csv.reader(text, delimiter=delimiter)
+    names = next([column.strip().lower() for column in row] for row in rows if any(row))
+    place = names.index("url")
+    for row in rows:
+        fields = row if len(names) > 1 else [delimiter.join(row)]  # what a single column has is whole
+        if len(fields) > place and fields[place].strip():
+            yield rows.line_num, _octets(fields[place].strip())
+
+
+def _lines(text: TextIO) -> Iterator[str]:
+    while line := text.readline(LONGEST):
+        yield line
+        while line and not line.endswith("\n"):
+            line = text.readline(LONGEST)
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    return [field.strip() for field in next(csv.reader([line], delimiter=delimiter), [])]
+
+
+def _octets(said: str) -> str:
+    try:
+        said.encode()
+    except UnicodeEncodeError:
+        octets = said.encode("utf-8", "surrogateescape")
+        return "".join(chr(octet) if octet < 0x80 else f"%{octet:02X}" for octet in octets)
+    return said
