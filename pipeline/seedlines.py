@@ -44,7 +44,7 @@ def _delimiter(name: str, head: str) -> str | None:
             raise InputError(
                 f"seeds {name}: a table without names of its columns; put them in a first line, `url` among them"
             )
-        if len(columns) == len(fields) and any(map(_SCHEME.match, fields)):
+        if len(columns) == len(fields) > 1 and any(map(_SCHEME.match, fields)):
             raise InputError(
                 f"seeds {name}: a table whose columns are {', '.join(columns)}; call the one that has the addresses `url`"
             )

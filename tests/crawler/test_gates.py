@@ -1,9 +1,18 @@
 """Servers that send back whoever comes without a cookie, or under another spelling: a worker gets their pages all the same."""
 
+from dataclasses import replace
+
 import pytest
 
-from crawler import run_worker
+from crawler import recover, run_worker
+from crawler.identity import record_id
+from crawler.note import decode
+from crawler.options import PageOptions
+from frontier import Discovery, Scope, canonical
+from storage.archive import Archive
+from storage.files import Files
 from tests.crawler.server import Server, links, page, redirect
+from tests.crawler.test_page import capture
 
 
 def gated(cookie="seen=1; Path=/", way="{path}"):
@@ -78,7 +87,7 @@ def test_a_page_whose_server_wants_it_spelled_otherwise_is_had(crawl, site, link
 def test_one_page_under_three_spellings_is_asked_for_once_as_it_was_found_first(crawl, site):
     spellings = ["/q?b=2&a=%7e", "/q?a=~&b=2", "/q?b=2&a=%7E"]
     site.answers["/"] = links(*spellings)
-    site.fallback = lambda path: page(path)
+    site.fallback = page
     crawl.seed(f"{site.url}/")
     run_worker(crawl.config("w"))
     assert [path for path in site.paths if path.startswith("/q")] == spellings[:1]
@@ -126,3 +135,37 @@ def test_what_a_sitemap_lists_is_had_whole_however_alike_it_is(crawl, site):
     run_worker(crawl.config("w"))
     assert set(pages) <= set(site.paths)
     assert crawl.stats.reasons == {}
+
+
+async def everybody(workers):
+    return workers
+
+
+def test_what_a_dead_worker_archived_of_a_gate_leads_to_the_page_with_its_cookie(crawl):
+    url = canonical("http://a.test/")
+
+    async def die(frontier):
+        await frontier.add([Discovery(url=url, scope=Scope.of("host", url))])
+        (asked,) = await frontier.lease(1, worker="dead", lease_ms=60_000, min_delay_ms=0)
+        await frontier.settle_robots(asked, rule="allow", body=b"", ttl_ms=60_000, delay_ms=None)
+        (held,) = await frontier.lease(1, worker="dead", lease_ms=60_000, min_delay_ms=0)
+        archive = Archive(Files(crawl.root), crawl.name, writer="dead", user_agent="t")
+        lines = ("Location: /", "Set-Cookie: seen=1")
+        head = page("", *lines, status="302 Found")
+        made = replace(
+            capture(b"", *(tuple(line.split(": ")) for line in lines), status=302, url=url.text),
+            request=b"GET / HTTP/1.1\r\n\r\n",
+            response=head,
+            head_length=len(head),
+            peer="127.0.0.1",
+        )
+        archive.append(made, record_id(crawl.name, "dead", held.token))
+        archive.commit()
+        archive.seal()
+        options = PageOptions(cookies=True)
+        assert await recover(Files(crawl.root), frontier, everybody, crawl=crawl.name, options=options) == 1
+        (again,) = await frontier.lease(1, worker="w", lease_ms=60_000, min_delay_ms=0)
+        assert (again.url, again.again) == (url, held.token)
+        assert decode(again.note).cookies == (("http://a.test/", "seen=1"),)
+
+    crawl.ask(die)
