@@ -198,7 +198,7 @@ def crawl(
     say(
         as_json,
         {**asdict(stats), "drained": stats.drained},
-        f"{name}: {outcomes or 'nothing fetched'}; {rest}",
+        f"{name}: {outcomes or 'nothing fetched'} by {stats.requests:,} requests; {rest}",
     )
 
 
