@@ -31,30 +31,34 @@ _ROOT = re.compile(
     r"<(?:[a-z]\w*+:)?(?:(urlset|sitemapindex|rss|feed)|rdf\b[^>]*purl\.org/rss/1\.0)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_URLS = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s*+https?://\S++)++\s*+", re.IGNORECASE)
+_URLS = re.compile(r"(?:\s*+https?://\S++[ \t]*+(?:[\r\n]|\Z))++\s*+", re.IGNORECASE)
 
 
 def answer_of(lease: Lease, capture: Capture, record_id: UUID, *, digested: bool = True) -> Answer:
     """What a capture answers under a lease, decoded where that is read: HTML, sitemaps, and what is a list of seeds."""
-    sitemap = is_sitemap(lease)
-    found = answer(capture, record_id, whatever=sitemap or _may_list(lease, capture), digested=digested)
-    if sitemap or is_html(found) or is_list(lease, found):
-        return found
-    return replace(found, body=b"")
+    listing = not is_sitemap(lease) and _may_list(lease, capture)
+    found = answer(capture, record_id, whatever=listing or is_sitemap(lease), digested=digested)
+    if listing and not is_list(lease, found) and not is_html(found):
+        return replace(found, body=b"")
+    return found
 
 
 def is_list(lease: Lease, found: Answer) -> bool:
     """Whether a seed was answered with a list of seeds."""
     if not found.body or not _is_seed(lease):
         return False
-    if mime_of(found.header("content-type")) == "text/plain" and _URLS.fullmatch(found.body):
-        return True
-    return _ROOT.match(_beginning(found.body)) is not None
+    head = _beginning(found.body)
+    if mime_of(found.header("content-type")) == "text/plain" or found.body.startswith(_GZIP):
+        lines = head if len(head) < _LOOKED_AT else head[: head.rfind("\n") + 1]
+        return _ROOT.match(head) is not None or _URLS.fullmatch(lines) is not None
+    return _ROOT.match(head) is not None
 
 
 def _may_list(lease: Lease, capture: Capture) -> bool:
+    if not _is_seed(lease):
+        return False
     mime = mime_of(capture.header("content-type"))
-    return _is_seed(lease) and (mime in _TYPES or mime.endswith("+xml"))
+    return mime in _TYPES or mime.endswith("+xml")
 
 
 def _is_seed(lease: Lease) -> bool:
@@ -67,4 +71,4 @@ def _beginning(body: bytes) -> str:
         with suppress(zlib.error):
             head = zlib.decompressobj(31).decompress(head, _LOOKED_AT)
     codec = "utf-16" if head.startswith(_UTF16) else "utf-8-sig"
-    return head.decode(codec, "replace")
+    return head[:_LOOKED_AT].decode(codec, "replace")

@@ -31,22 +31,22 @@ def targets(hrefs: Iterable[str], base: str, traps: Switch = ON) -> list[Url]:
     folder, page = _bases(base)
     found: dict[str, Url] = {}
     for href in hrefs:
-        url = target(href, page if href[0] == "?" else folder, traps)
-        if url is not None:
+        link = _judged if len(href) <= _SHORT else _judged.__wrapped__
+        url, is_trap = link(href, page if href[0] == "?" else folder)
+        if url is not None and not (is_trap and traps.of(url.host)):
             found.setdefault(url.text, url)
     return list(found.values())
 
 
 def target(href: str, folder: str | None = None, traps: Switch = ON) -> Url | None:
     """What one link leads to; `folder` is an address up to its last slash, or the whole of it where the link is a query."""
-    link = _judged if len(href) <= _SHORT else _judged.__wrapped__
-    url, is_trap = link(href, folder)
+    url, is_trap = _judged(href, folder)
     return None if url is None or (is_trap and traps.of(url.host)) else url
 
 
 @lru_cache(maxsize=65_536)
 def _judged(href: str, folder: str | None) -> tuple[Url | None, bool]:
-    """The same, and whether it looks like a trap's."""
+    """What one link leads to, and whether that looks like a trap's."""
     url = _resolved(href, folder)
     return url, url is not None and pitfall(url) is not None
 

@@ -49,18 +49,11 @@ def number_of(discovery: Discovery, name: bytes) -> int:
 def encode(discovery: Discovery, number: int) -> bytes:
     """Return the entry of a URL that was never tried."""
     url = discovery.url
-    meta = b"".join(
-        map(
-            _varint,
-            (
-                discovery.depth,
-                0 if discovery.max_depth is None else discovery.max_depth + 1,
-                *((2 * discovery.hops + 1, discovery.again) if discovery.again else (2 * discovery.hops,)),
-                discovery.generation,
-                discovery.interval_s,
-            ),
-        )
-    )
+    hops = _varint(2 * discovery.hops)
+    if discovery.again:
+        hops = _varint(2 * discovery.hops + 1) + _varint(discovery.again)
+    meta = _varint(discovery.depth) + _varint(0 if discovery.max_depth is None else discovery.max_depth + 1)
+    meta += hops + _varint(discovery.generation) + _varint(discovery.interval_s)
     meta += _scope(discovery) + discovery.note
     path = url.text[len(url.origin) :].encode()
     if url.wire != url.text:
@@ -101,10 +94,14 @@ def _decode(host: str, entry: bytes) -> tuple[Discovery, int]:
     path, _, wire = entry[begin:].decode().partition("\0")
     text = origin + path
     url = known(text, wire or text)
-    numbers, at = _read_varints(entry, at + 2, 3)
-    depth, max_depth, hops = numbers
-    (again,), at = _read_varints(entry, at, 1) if hops % 2 else ([0], at)
-    (generation, interval_s, number), at = _read_varints(entry, at, 3)
+    at += 2
+    depth, at = _read_varint(entry, at)
+    max_depth, at = _read_varint(entry, at)
+    hops, at = _read_varint(entry, at)
+    again, at = _read_varint(entry, at) if hops & 1 else (0, at)
+    generation, at = _read_varint(entry, at)
+    interval_s, at = _read_varint(entry, at)
+    number, at = _read_varint(entry, at)
     scope, at = _read_scope(number, entry, at, url)
     discovery = Discovery(
         url=url,
@@ -159,14 +156,6 @@ def _varint(number: int) -> bytes:
         number >>= 7
     found.append(number)
     return bytes(found)
-
-
-def _read_varints(data: bytes, at: int, count: int) -> tuple[list[int], int]:
-    found = []
-    for _ in range(count):
-        number, at = _read_varint(data, at)
-        found.append(number)
-    return found, at
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:

@@ -44,7 +44,10 @@ def name(discovery: Discovery, query_order: Switch = OFF) -> str:
 
 def identity(discovery: Discovery, query_order: Switch = OFF) -> bytes:
     """Seven bytes of a BLAKE2b hash of the name."""
-    return hashlib.blake2b(name(discovery, query_order).encode(), digest_size=_HASH).digest()
+    text = discovery.url.text
+    if "&" in text or discovery.generation or discovery.again:
+        text = name(discovery, query_order)
+    return hashlib.blake2b(text.encode(), digest_size=_HASH).digest()
 
 
 def _name(parameter: str) -> str:

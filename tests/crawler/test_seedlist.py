@@ -72,6 +72,7 @@ def test_what_a_list_lists_are_seeds(body, kind):
         ("<rdf:RDF xmlns:foaf='http://xmlns.com/foaf/0.1/'/>", "application/rdf+xml"),
         ("See http://example.org/a for more.", "text/plain"),
         ("http://example.org/a is it", "text/plain"),
+        ("http://example.org/a http://example.org/b", "text/plain"),
         (b"\x1f\x8b\x08 no gzip", "application/gzip"),
         (b"\x89PNG\r\n\x1a\n", "application/octet-stream"),
     ],
@@ -84,6 +85,12 @@ def test_other_seeds_are_pages_and_files(body, kind):
 def test_a_page_that_was_found_is_no_list(changes):
     under = lease(**{"listed": True, **changes})
     assert not is_list(under, answer(capture(URLSET, XML), whatever=True))
+
+
+def test_of_a_long_text_the_beginning_says_whether_it_is_a_list():
+    urls = "\n".join(f"http://example.org/{number}" for number in range(2_000))
+    assert len(ends(urls, ("Content-Type", "text/plain")).discoveries) == 2_000
+    assert ends("Words. " * 2_000 + urls, ("Content-Type", "text/plain")).discoveries == ()
 
 
 def test_an_index_among_the_seeds_leads_to_sitemaps_of_seeds():
@@ -119,6 +126,7 @@ def test_what_a_page_says_of_its_use_is_no_matter_of_lists():
     ("name", "kind", "pages"),
     [
         ("crawler-commons/sitemaps/sitemap.txt", "text/plain", 2),
+        ("crawler-commons/sitemaps/sitemap.txt.gz", "application/gzip", 5),
         ("crawler-commons/sitemaps/sitemap.ns.xml", "text/xml", 2),
         ("crawler-commons/sitemaps/sitemap.badns.xml", "text/xml", 2),
         ("crawler-commons/rss/feed.rss", "application/rss+xml", 4),
