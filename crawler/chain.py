@@ -1,16 +1,16 @@
-"""`Chain`: the redirects by which a URL was come to, and what one that leads back to one of them is worth. Pure.
+"""`Chain`: the redirects that led to a URL, and whether a redirect that leads back to one of them is followed. Pure.
 
 The frontier asks for a page once, so a redirect that leads back would end nowhere. Servers send back for two good reasons:
 
-1. A cookie: who comes without it is sent away, and back (`/` to `/`, or `/` to `/welcome` to `/`). Where cookies are kept, the
-   page is asked for again, with it. Where they are not, the reason says so: `needs_cookie`.
-2. A spelling: `/%7Eann` to `/~ann`, `?b=2&a=1` to `?a=1&b=2`, `?utm_source=x` to the same without. The page is asked for again
-   in the spelling that the server wants.
+1. A cookie. A client without it is redirected, and redirected back (`/` to `/`, or `/` to `/welcome` to `/`). If cookies are
+   kept, the page is asked for again, with the cookie. If not, the reason is `needs_cookie`.
+2. A spelling: `/%7Eann` to `/~ann`, `?b=2&a=1` to `?a=1&b=2`, `?utm_source=x` to the same URL without it. The page is asked for
+   again in the spelling that the server wants.
 
-Whatever the server does, a page is asked for `MOST` times in one chain at most.
+Whatever the server does, one chain asks for a page at most `MOST` times.
 
-The chain travels in the note of the URL (`crawler.note`): for each exchange of it eleven octets, of which six are a hash of the
-page, four a hash of the form that was requested, and one says whether a cookie was set.
+A chain is bytes, and travels in the note of the URL (`crawler.note`). Each exchange takes eleven: six of a hash of the page, four of
+a hash of the requested form, one that says whether the answer set a cookie.
 """
 
 from hashlib import blake2b
@@ -21,11 +21,11 @@ from frontier.identity import page_key
 
 MOST = 3
 LONGEST = 33
-"""Exchanges of the longest chain: ten redirects lead on (`crawler.page.HOPS`), and each of eleven pages is asked for thrice."""
+"""Exchanges of the longest chain: ten redirects lead to eleven pages (`crawler.page.HOPS`), each asked for `MOST` times."""
 BYTES = 11
 _PAGE, _FORM = 6, 4
 
-Way = Literal["on", "again", "needs_cookie", "loop"]
+Decision = Literal["follow", "ask_again", "needs_cookie", "loop"]
 
 
 class _Exchange(NamedTuple):
@@ -34,25 +34,26 @@ class _Exchange(NamedTuple):
     cookie: bool
 
 
-def longer(chain: bytes, url: Url, *, cookie: bool) -> bytes:
-    """The chain with one more exchange: `url` was asked for, and its answer set a cookie or not."""
-    page, form = _page(url), _hash(url.wire, _FORM)
-    return (chain + page + form + bytes((cookie,)))[-LONGEST * BYTES :]
+def append(chain: bytes, url: Url, *, cookie: bool) -> bytes:
+    """Return the chain with the exchange for `url`, whose answer set a cookie or did not."""
+    return (chain + _page(url) + _hash(url.wire, _FORM) + bytes((cookie,)))[-LONGEST * BYTES :]
 
 
-def way(chain: bytes, target: Url, *, cookies: bool) -> Way:
-    """Where a redirect leads at the end of a chain: on, to what was not asked for in it; back to a page that is worth asking
-    `again`; or nowhere. `cookies` says whether they are kept.
+def decide(chain: bytes, target: Url, *, cookies: bool) -> Decision:
+    """Decide about a redirect at the end of a chain. `cookies` says whether the crawl keeps them.
+
+    `follow`: the chain has not asked for the page yet. `ask_again`: it has, and a cookie or the spelling is new. The others are
+    reasons why the redirect ends.
     """
     page, form = _page(target), _hash(target.wire, _FORM)
     exchanges = _exchanges(chain)
     asked = [at for at, exchange in enumerate(exchanges) if exchange.page == page]
     if not asked:
-        return "on"
-    spelt_so = [at for at in asked if exchanges[at].form == form]
-    cookie = bool(spelt_so) and any(exchange.cookie for exchange in exchanges[spelt_so[-1] :])
-    if len(asked) < MOST and (not spelt_so or (cookie and cookies)):
-        return "again"
+        return "follow"
+    same_form = [at for at in asked if exchanges[at].form == form]
+    cookie = bool(same_form) and any(exchange.cookie for exchange in exchanges[same_form[-1] :])
+    if len(asked) < MOST and (not same_form or (cookie and cookies)):
+        return "ask_again"
     return "needs_cookie" if cookie and not cookies else "loop"
 
 

@@ -1,4 +1,4 @@
-"""`PageOptions`: what a crawl was told of how the answers of its pages are read."""
+"""`PageOptions`: how a crawl reads the answers of pages."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,14 @@ from frontier.policy import ON
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageOptions:
-    """The same for every worker of a crawl, and for who takes up what a worker left."""
+    """One value for all workers of a crawl, and for the recovery of their leases."""
 
     obey: tuple[str, ...] = ("nofollow",)
-    """What pages ask of crawlers that is done (`extract.rights`): `nofollow`, `noarchive`."""
+    """Which requests of pages are obeyed (`extract.rights`): `nofollow`, `noarchive`."""
     cookies: bool = False
-    """Whether hosts are told again what cookies they set."""
+    """Whether cookies are kept and sent back."""
     traps: Switch = ON
-    """On which hosts a link is not followed that looks like a trap's (`frontier.trap`)."""
+    """On which hosts links that look like traps are not followed (`frontier.trap`)."""
 
 
 USUAL = PageOptions()

@@ -220,24 +220,25 @@ def _moved(lease: Lease, found: Answer, url: Url, options: PageOptions) -> tuple
     """Why a redirect's target is not asked for, or the target: `crawler.chain`."""
     before = decode(lease.note)
     cookies = [value for name, value in found.headers if name.lower() == "set-cookie"]
-    links = chain.longer(before.chain, lease.url, cookie=bool(cookies))
-    way = chain.way(links, url, cookies=options.cookies)
-    if way == "loop" and url.text == lease.url.text:
+    redirects = chain.append(before.chain, lease.url, cookie=bool(cookies))
+    decision = chain.decide(redirects, url, cookies=options.cookies)
+    if decision == "loop" and url.text == lease.url.text:
         return "to_itself", ()
-    if way in {"loop", "needs_cookie"}:
-        return way, ()
-    # Of the page itself is still true what it was when it came last, and of a sitemap that it is one.
-    kept = before if way == "again" else Note(kind=before.kind, level=before.level)
+    if decision in {"loop", "needs_cookie"}:
+        return decision, ()
+    again = decision == "ask_again"
+    # The same page keeps what its last capture was; another one keeps only that it is to be read as a sitemap.
+    kept = before if again else Note(kind=before.kind, level=before.level)
     told = (*before.cookies, *((lease.url.wire, cookie) for cookie in cookies)) if options.cookies else ()
-    target = _discovery(lease, url, depth=lease.depth, hops=lease.hops + (way == "on"))
+    target = _discovery(lease, url, depth=lease.depth, hops=lease.hops + (not again))
     return "", (
         replace(
             target,
             listed=lease.listed,
             priority=lease.priority,
-            generation=lease.generation if way == "again" else 0,
-            again=lease.token if way == "again" else 0,
-            note=encode(replace(kept, chain=links, cookies=told)),
+            generation=lease.generation if again else 0,
+            again=lease.token if again else 0,
+            note=encode(replace(kept, chain=redirects, cookies=told)),
         ),
     )
 

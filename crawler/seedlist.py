@@ -1,7 +1,7 @@
-"""`is_list`: whether what a seed answered is a list of further seeds: a sitemap, a sitemap index, a feed, or a text of URLs. Pure.
+"""`is_list`: whether a seed was answered with a list of further seeds: a sitemap, an index, a feed, or a text of URLs. Pure.
 
-A seed that is a list is no page: who seeds `https://example.org/sitemap.xml` or a feed wants what it lists. That holds for
-what somebody listed himself and for where that redirects to, and for no page that is found later.
+A user who seeds `https://example.org/sitemap.xml` or a feed wants the pages that it lists. This holds for seeds and for what they
+redirect to. It does not hold for pages that a crawl finds: a hostile page cannot list seeds.
 """
 
 import re
@@ -35,7 +35,7 @@ _URLS = re.compile(r"(?:\s*+https?://\S++[ \t]*+(?:[\r\n]|\Z))++\s*+", re.IGNORE
 
 
 def answer_of(lease: Lease, capture: Capture, record_id: UUID, *, digested: bool = True) -> Answer:
-    """What a capture answers under a lease, decoded where that is read: HTML, sitemaps, and what is a list of seeds."""
+    """Return what a capture answers under a lease, with its body if that is HTML, a sitemap or a list of seeds."""
     listing = not is_sitemap(lease) and _may_list(lease, capture)
     found = answer(capture, record_id, whatever=listing or is_sitemap(lease), digested=digested)
     if listing and not is_list(lease, found) and not is_html(found):
@@ -44,7 +44,7 @@ def answer_of(lease: Lease, capture: Capture, record_id: UUID, *, digested: bool
 
 
 def is_list(lease: Lease, found: Answer) -> bool:
-    """Whether a seed was answered with a list of seeds."""
+    """Return whether a seed was answered with a list of seeds."""
     if not found.body or not _is_seed(lease):
         return False
     head = _beginning(found.body)

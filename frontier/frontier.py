@@ -106,13 +106,11 @@ class Frontier:
         """
         if len(worker.encode()) > _LONGEST_NAME:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
-        told = await self.flow()
-        if told is not None and told.shut:
+        gate = await self.flow()
+        if gate is not None and gate.shut:
             return []
         number = self._partitions.number
-        most = -1 if limit is None or number > 1 else limit
-        requests = -1 if most_requests is None or number > 1 else most_requests
-
+        most = [-1 if each is None or number > 1 else each for each in (limit, most_requests)]
         shares = {0: n}
         if number > 1:
             if limit is not None or most_requests is not None:
@@ -124,26 +122,9 @@ class Frontier:
             share, more = divmod(n, max(len(ready), 1))
             # None of what the limit leaves: but what the dead hold counts towards it, until it goes back.
             shares = {p: share + (i < more) for i, p in enumerate(ready) if share + (i < more) or not n}
-        rows = await self._link.call(
-            [
-                self._partitions.call(
-                    p,
-                    "lease",
-                    *(
-                        want,
-                        worker,
-                        lease_ms,
-                        min_delay_ms,
-                        most,
-                        number,
-                        p,
-                        requests,
-                        str(self._policy.traps),
-                    ),
-                )
-                for p, want in shares.items()
-            ]
-        )
+        told: tuple[Arg, ...] = (worker, lease_ms, min_delay_ms, *most, str(self._policy.traps), number)
+        calls = [self._partitions.call(p, "lease", want, *told, p) for p, want in shares.items()]
+        rows = await self._link.call(calls)
         return [lease(row, worker) for row in chain.from_iterable(rows)]
 
     async def enter(self, lease: Lease, address: str, delay_ms: int) -> int:

@@ -89,9 +89,9 @@ class Discovery:
     interval_s: int = 0
     """How long after a visit the next one is due; 0 for never. Visits adapt it (`frontier.revisit`)."""
     listed: bool = False
-    """Whether somebody listed it, as a seed or in a sitemap: lists end, so it is never refused as a trap's."""
+    """Whether a list names it: seeds, a sitemap, a feed. Lists end, so the frontier never refuses it as a trap."""
     again: int = 0
-    """Token of a lease whose answer led back to it: it waits although it is known, once for each such lease."""
+    """Token of a lease whose answer redirected back to it. A known URL waits once more for each such token; 0 for none."""
     note: bytes = b""
     """What whoever fetches it wants to be told then; at most `LONGEST_NOTE` bytes, which mean nothing to the frontier."""
 
@@ -174,7 +174,7 @@ class Settlement:
     fault: Fault | None = None
     """What went wrong, where it tells of the host; None for an answer."""
     asked: bool = True
-    """False where nothing was asked of the host: then it costs no delay, and is no request."""
+    """False if nothing was asked of the host: then the lease costs no delay and is no request."""
     sketch: int | None = None
     """32 bits of what the page said, the same for pages that say the same; None where that is not known."""
     note: bytes = b""
@@ -234,7 +234,7 @@ class Stats:
     dead: int = 0
     """Hosts given up."""
     requests: int = 0
-    """Exchanges that workers began, of pages and of robots.txt, whatever came; those under way count."""
+    """Exchanges for pages and robots.txt that workers began, whatever the answer; exchanges under way count."""
     discarded: Mapping[str, int] = field(default_factory=dict)
     """Discoveries that were not let in, by reason."""
 

@@ -1,4 +1,4 @@
-"""`Policy`: what a crawl takes for one page, and whether it looks for traps; for all hosts, or otherwise for some."""
+"""`Policy`: whether a crawl looks for traps, and whether the order of parameters tells pages apart; per host where hosts differ."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:
-    """On or off for a crawl, and otherwise for some hosts and those under them."""
+    """A setting of a crawl that is on or off, with exceptions for some hosts and the hosts under them."""
 
     on: bool
     hosts: Mapping[str, bool] = field(default_factory=dict)
-    """By host name, lower case. Of two that fit a host the longer one counts."""
+    """The exceptions, by host name in lower case. If two fit a host, the longer name counts."""
 
     def of(self, host: str) -> bool:
-        """Whether it is on for a host."""
+        """Return whether it is on for a host."""
         name = host if self.hosts else ""
         while name:
             if name in self.hosts:
@@ -22,7 +22,7 @@ class Switch:
         return self.on
 
     def __str__(self) -> str:
-        """As the functions of `lua/` read it: 1 or 0, and behind it each host with its own, ` name=1`."""
+        """The form that the functions of `lua/` read: 1 or 0, then ` name=1` or ` name=0` for each exception."""
         return f"{int(self.on)}" + "".join(f" {host}={int(on)}" for host, on in sorted(self.hosts.items()))
 
 
@@ -31,7 +31,7 @@ ON, OFF = Switch(on=True), Switch(on=False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """The rules of one crawl that some of its hosts may need otherwise."""
+    """Rules of one crawl, with exceptions for hosts."""
 
     traps: Switch = ON
     """Whether URLs that look endless are refused (`frontier.trap`, `frontier.novelty`)."""

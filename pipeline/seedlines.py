@@ -1,10 +1,10 @@
-"""`written`: what the lines of a text of seeds say: a list with a URL a line, or a table that has a column `url`. Pure.
+"""`candidates`: the texts in a list or a table of seeds that should be URLs. Pure.
 
-1. A table is known by its first line: names of columns, `url` among them, between commas, semicolons, tabs or bars. One that has
-   addresses and names no such column, or has no names at all, is an `InputError`: which column is meant is not guessed.
-2. Of a line of a list that has tabs, the first field that begins as a URL counts: no URL has a tab, and a URL parser would drop it.
-3. Octets that are no UTF-8 are percent-encoded as they are. A server is asked for what stands in the list, as by `curl`.
-4. No more than `LONGEST` characters of a line are kept.
+1. A table has a first line with the names of its columns, `url` among them, separated by commas, semicolons, tabs or bars. A table
+   that has addresses but no such column, or no names at all, is an `InputError`: this module does not guess a column.
+2. A line of a list that has tabs gives its first field that begins as a URL: no URL has a tab, and a URL parser would drop it.
+3. Octets that are not UTF-8 are percent-encoded one by one, so that a server gets the octets of the list, as from `curl`.
+4. A line longer than `LONGEST` is cut there.
 """
 
 import csv
@@ -21,17 +21,17 @@ _SCHEME = re.compile(r"\s*https?://", re.IGNORECASE)
 _CUT = re.compile(r"[\r\n]+")
 
 
-def written(name: str, text: TextIO, head: str) -> Iterator[tuple[int, str]]:
-    """What stands where a URL belongs, with the number of its line; comments and empty lines are left out.
+def candidates(name: str, text: TextIO, head: str) -> Iterator[tuple[int, str]]:
+    """Yield each text with the number of its line. Comments and empty lines are left out.
 
-    `text` reads octets that are no UTF-8 as lone surrogates (`surrogateescape`); `head` is how it begins.
+    `text` decodes with `surrogateescape`; `head` is its beginning; errors call the file `name`.
     """
     delimiter = _delimiter(name, head)
     return _of_list(text) if delimiter is None else _of_table(text, delimiter)
 
 
 def _delimiter(name: str, head: str) -> str | None:
-    """What separates the columns of a table; None for a list."""
+    """Return what separates the columns of a table; None for a list."""
     first, second = ([line for line in _CUT.split(head) if line.strip()] + ["", ""])[:2]
     for delimiter in DELIMITERS:
         if "url" in [column.lower() for column in _fields(first, delimiter)]:

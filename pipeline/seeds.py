@@ -156,7 +156,7 @@ def _archive(file: BinaryIO, name: str, links: bool) -> Iterator[Seed]:
 
 
 def _lines(name: str, text: TextIO, head: str) -> Iterator[Seed]:
-    return (_seed(number, said) for number, said in seedlines.written(name, text, head))
+    return (_seed(number, said) for number, said in seedlines.candidates(name, text, head))
 
 
 def _sitemap(stream: BinaryIO) -> Iterator[Seed]:

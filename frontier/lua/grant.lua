@@ -105,14 +105,14 @@ verb('due', function(keys)
   return due
 end, FREES)
 
--- args: n, worker, lease_ms, min_delay_ms, limit (negative: none), partitions, partition, requests at most (negative: any
--- number), where traps are looked for
+-- args: n, worker, lease_ms, min_delay_ms, pages and requests at most (negative: any number), where traps are looked for,
+-- partitions, partition
 verb('lease', function(keys, args)
   local c = open(keys)
   local n, limit, min_delay = tonumber(args[1]), tonumber(args[5]), min(tonumber(args[4]), LONGEST_DELAY)
-  local partitions, partition = tonumber(args[6]), tonumber(args[7])
-  local most_requests = tonumber(args[8])
-  c.traps = args[9]
+  local most_requests = tonumber(args[6])
+  local partitions, partition = tonumber(args[8]), tonumber(args[9])
+  c.traps = args[7]
   if min_delay ~= c.delay then
     c.delay = min_delay
     call('HSET', keys[1], 'delay', min_delay)
