@@ -15,12 +15,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from html import unescape
 from html.entities import html5
 from typing import NamedTuple
 from urllib.parse import quote
 
 import ada_url
+
+from extract.references import unescape
 
 LIMIT = 50_000
 """Links taken of one page; a page with more is a trap or a dump."""

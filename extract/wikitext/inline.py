@@ -1,8 +1,8 @@
 """Marks within lines: tags, external links, emphasis, switches; and, when lines are blocks, entities and blanks."""
 
 import re
-from html import unescape
 
+from extract.references import unescape
 from extract.wikitext.marks import BREAK, GONE
 from extract.wikitext.quotes import unquoted
 

@@ -12,7 +12,7 @@ from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import BinaryIO, cast
 
-from core import InputError
+from core import Failure, InputError, reading
 from storage.inputs import (
     arc,
     arrow,
@@ -159,7 +159,21 @@ def kind_of(file: BinaryIO, name: str, known: Mapping[str, Kind]) -> Kind:
 
 
 def items(file: BinaryIO, name: str, kind: Kind, first: int = 0) -> Iterator[Item]:
-    """What the kind's reader makes of a seekable file, from record `first` on; at its end, what compression lost."""
+    """What the kind's reader makes of a seekable file, from record `first` on; at its end, what compression lost.
+
+    Where the reader itself fails (`core.Failure`), the last item says so. Raises `InputError` for a file that is refused.
+    """
+    place = first
+    try:
+        with reading(kind.word):
+            for item in _items(file, name, kind, first):
+                place = item.place + 1
+                yield item
+    except Failure as failure:
+        yield Unusable(place=place, reason=failure.reason, detail=str(failure))
+
+
+def _items(file: BinaryIO, name: str, kind: Kind, first: int) -> Iterator[Item]:
     unpacked = None if kind.as_it_lies else inflated(file, name=name)
     if unpacked is None:
         file.seek(0)
