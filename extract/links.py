@@ -105,7 +105,7 @@ _TEMPLATE = re.compile(
 )
 _SHADOW = frozenset({"open", "closed"})
 _ATTRIBUTE = re.compile(
-    rf"""[\t\n\f\r /]*+({_NAME})(?:{_SPACE}*+={_SPACE}*+(?:"([^"]*+)"?|'([^']*+)'?|([^\t\n\f\r >"'][^\t\n\f\r >]*+)?+))?+""".encode()
+    rf"""({_NAME})(?:{_SPACE}*+={_SPACE}*+(?:"([^"]*+)"?|'([^']*+)'?|([^\t\n\f\r >"'][^\t\n\f\r >]*+)?+))?+""".encode()
 )
 _REFERENCE = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|([a-zA-Z][a-zA-Z0-9]*)(;|(?!=)))")
 _REFRESH = re.compile(

@@ -48,7 +48,7 @@ OPEN_AT_MOST = 64
 LOOKED_AT = 256 << 10
 """Bytes of a page in which its title is looked for."""
 LONGEST_TITLE = 500
-TITLE = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
+TITLE = re.compile(r"<title[^<>]{0,200}+>([^<]{0,5000}+)", re.IGNORECASE)
 ENDING = re.compile(r"\.warc(?:\.\w+)?$")
 
 

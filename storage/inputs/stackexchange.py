@@ -31,7 +31,7 @@ from storage.inputs.entry import LONGEST, Entry, Unusable, guarded
 
 MIME = "text/html; charset=utf-8"
 HOST = re.compile(
-    r"(?:(?:[a-z0-9-]+\.)*(?:stackexchange|stackoverflow)\.com|(?:meta\.)?(?:superuser|serverfault|askubuntu|stackapps)\.com"
+    r"(?<![a-z0-9-])(?<![a-z0-9-]\.)(?:(?:[a-z0-9-]++\.)*(?:stackexchange|stackoverflow)\.com|(?:meta\.)?(?:superuser|serverfault|askubuntu|stackapps)\.com"
     r"|(?:meta\.)?mathoverflow\.net)",
     re.IGNORECASE,
 )
