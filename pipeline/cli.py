@@ -15,7 +15,7 @@ import typer
 
 from core import InputError
 from pipeline import config
-from pipeline.terminal import Refusals, console, print_json, run_command, say
+from pipeline.terminal import Refusals, console, echo, print_json, run_command, say
 
 if TYPE_CHECKING:
     from crawler.guest import Guest
@@ -452,7 +452,7 @@ def process(
         ran = made(opened, chosen, crew, stderr_progress())
     say(as_json, asdict(ran), said.ran_line(ran))
     for each in ran.quarantined:
-        typer.echo(f"thresher: part {each.part} is in quarantine: {each.reason}", err=True)
+        echo(f"thresher: part {each.part} is in quarantine: {each.reason}", err=True)
     if ran.quarantined:
         raise typer.Exit(1)
 

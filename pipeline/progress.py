@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
+from pipeline.printable import printable
+
 LINE_EVERY_S = 5.0
 
 
@@ -29,11 +31,11 @@ class BarProgress:
 
     def __init__(self, console: Console) -> None:
         self._bars = Bars(
-            TextColumn("{task.description:<10}"),
+            TextColumn("{task.description:<10}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.fields[note]}", markup=False),
             console=console,
         )
         self._task: TaskID | None = None
@@ -46,7 +48,7 @@ class BarProgress:
     def advance(self, note: str = "", by: int = 1) -> None:
         """Move it."""
         if self._task is not None:
-            self._bars.update(self._task, advance=by, note=note)
+            self._bars.update(self._task, advance=by, note=printable(note))
 
     def done(self) -> None:
         """Leave it as it is."""
@@ -78,7 +80,7 @@ class LineProgress:
 
     def _print(self, note: str) -> None:
         of = f" of {self._total}" if self._total is not None else ""
-        print(f"{self._title}: {self._done}{of} {note}".rstrip(), file=sys.stderr, flush=True)  # noqa: T201
+        print(f"{self._title}: {self._done}{of} {printable(note)}".rstrip(), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def stderr_progress() -> Progress:

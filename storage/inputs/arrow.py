@@ -55,13 +55,20 @@ def rows(
 ) -> Iterator[Entry | Unusable]:
     """A record for each row of a batch, whose first is number `begin` of the input, from number `first` on."""
     batch = batch.select(useful(batch.schema.names, columns))
-    for start in range(max(0, first - begin), batch.num_rows, ROWS):
-        for number, row in enumerate(_values(batch.slice(start, ROWS)), begin + start):
+    # A dictionary or a run may be as long as a text may be, in each row.
+    step = ROWS if all(map(_is_flat, batch.schema.types)) else 1
+    for start in range(max(0, first - begin), batch.num_rows, step):
+        for number, row in enumerate(_values(batch.slice(start, step)), begin + start):
             spot = Spot(name=name, place=number, fragment=f"row={number + 1}")
             if isinstance(row, str):
                 yield Unusable(place=number, reason=row, detail=f"{spot.fragment}: {row}")
             else:
                 yield guarded(number, spot.fragment, partial(entry, row, columns, spot))
+
+
+def _is_flat(kind: pa.DataType) -> bool:
+    """Whether the values of a column lie in it one by one."""
+    return not (pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind) or pa.types.is_nested(kind))
 
 
 def _values(batch: pa.RecordBatch) -> Iterator[dict[str, Any] | str]:
