@@ -13,6 +13,7 @@ from core import InputError
 from frontier import Frontier, Rank, Scope
 from frontier.connect import connect
 from pipeline import yields
+from pipeline.crawls import existing
 from pipeline.project import Project
 
 T = TypeVar("T")
@@ -74,13 +75,7 @@ def _ask(project: Project, crawl: str, question: Callable[[Frontier], Awaitable[
     async def ask(address: str) -> T:
         link = await connect(address)
         try:
-            if crawl not in await Frontier.crawls(link):
-                raise InputError(
-                    f"crawl {crawl!r}: nothing is seeded; run `thresher seed FILE --crawl {crawl}` first"
-                )
-            frontier = Frontier(link, crawl)
-            await frontier.open()
-            return await question(frontier)
+            return await question(await existing(project, link, crawl))
         finally:
             await link.aclose()
 

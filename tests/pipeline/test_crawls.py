@@ -13,7 +13,9 @@ from core import CorruptData, InputError
 from frontier import Settings
 from frontier.server import embedded
 from pipeline import steer
-from pipeline.refetch import refetch
+from pipeline.progress import LineProgress
+from pipeline.status import status
+from pipeline.verify import verify_storage
 from storage.identity import identify, identity
 from tests.crawler.server import Server, links, page
 from tests.pipeline.crawling import ask, crawled, project_at, seeded
@@ -84,10 +86,18 @@ def test_an_empty_directory_in_the_place_of_the_storage_is_an_error_and_not_drai
     else:
         project, before = project_at(tmp_path / "one", redis, storage="empty"), project
         said = f"is in the storage {before.store.uri}, and project.storage here is {project.store.uri}"
-    for verb in (lambda: crawled(project), lambda: seeded(project, f"{site.url}/x")):
+    for verb in (
+        lambda: crawled(project),
+        lambda: seeded(project, f"{site.url}/x"),
+        lambda: steer.hold(project, "main", "127.0.0.1", "1h"),
+    ):
         with pytest.raises(InputError, match=said):
             verb()
     assert not list(project.store.list())
+    with pytest.raises(InputError, match=f"nothing is sealed in the storage {project.store.uri}"):
+        verify_storage(project.store, LineProgress())
+    assert status(project)["sources"] == []
+    assert status(project)["elsewhere"].keys() == {"main"}
 
 
 def test_a_frontier_that_knows_nothing_of_what_is_archived_is_an_error(tmp_path, redis, site):
@@ -200,10 +210,3 @@ def test_a_worker_that_runs_takes_up_an_update(tmp_path, redis):
     after = [at for at in asked if at > moments[0]]
     assert len(after) >= 4
     assert min(late - early for early, late in pairwise(after)) >= 0.2
-
-
-def test_seeds_of_a_refetch_are_refused_like_others(tmp_path, redis, site):
-    project = project_at(tmp_path / "one", redis)
-    seeded(project, f"{site.url}/")
-    with pytest.raises(InputError):
-        refetch(project_at(tmp_path / "two", redis), "cc", "main", lambda _: None)
