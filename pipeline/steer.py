@@ -13,7 +13,7 @@ from core import InputError
 from frontier import Frontier, Rank, Scope
 from frontier.connect import connect
 from pipeline import yields
-from pipeline.crawls import existing
+from pipeline.crawls import find_crawl
 from pipeline.project import Project
 
 T = TypeVar("T")
@@ -75,7 +75,7 @@ def _ask(project: Project, crawl: str, question: Callable[[Frontier], Awaitable[
     async def ask(address: str) -> T:
         link = await connect(address)
         try:
-            return await question(await existing(project, link, crawl))
+            return await question(await find_crawl(project, link, crawl))
         finally:
             await link.aclose()
 
