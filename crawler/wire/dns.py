@@ -3,8 +3,9 @@
 1. An answer is used again for as long as DNS says, but for a minute at least (a time to live of 0 would be a look-up for
    every page) and an hour at most. That a name has no address is remembered for a minute, that nobody answered for a few seconds.
 2. Look-ups of one name at the same time are one. Names that were not asked for lately are forgotten first.
-3. `/etc/hosts` goes before DNS; `localhost` and names under it are this machine (RFC 6761, section 6.3). A name is taken as
-   it is: no search domain is put behind it.
+3. `/etc/hosts` and DNS are asked in the order that the system names (`hosts` in `/etc/nsswitch.conf`), the file first where it
+   names none; `localhost` and names under it are this machine (RFC 6761, section 6.3). A name is taken as it is: no search
+   domain is put behind it.
 4. IPv4 and IPv6 are asked for at once and apart: a server that is silent on one of them costs `GRACE_S`, not the answer.
 5. Nothing here says whether an address may be contacted. That is asked of the address that is connected to.
 """
@@ -141,11 +142,13 @@ class Resolver:
         self._look_ups += 1
         if self._channel is None or self._look_ups % LOOK_UPS == 0:
             # An old channel lives on until its questions are answered.
+            # No `lookups`, `domains` or `resolvconf_path`: pycares 5.2.1 gives the library their texts in memory that
+            # it has freed by then. Where another thread was quicker the library knew of no way to look up a name,
+            # and every look-up of the channel failed at once, as if the servers had refused it.
             self._channel = pycares.Channel(
                 flags=pycares.ARES_FLAG_NOSEARCH,
                 timeout=max(timeout_s / (2 * TRIES), 0.1),
                 tries=TRIES,
-                lookups="fb",
                 servers=self._servers or None,
             )
         return self._channel
