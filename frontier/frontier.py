@@ -17,11 +17,23 @@ from core import CorruptData, InputError
 from frontier.canonical import host_of
 from frontier.encoding import VERSION
 from frontier.flow import Flow
-from frontier.lease import Added, Budget, Discovery, Exchange, Fault, Lease, Outcome, Rank, Settlement, Stats
+from frontier.lease import (
+    Added,
+    Budget,
+    Discovery,
+    Exchange,
+    Fault,
+    Lease,
+    Leases,
+    Outcome,
+    Rank,
+    Settlement,
+    Stats,
+)
 from frontier.library import code
 from frontier.link import Arg, Call, Link
 from frontier.partition import MOST, ON_A_CLUSTER, Partitions, home
-from frontier.reply import added, flow, lease, stats
+from frontier.reply import added, flow, lease, soonest_ms, stats
 from frontier.request import additions, batches, released, settled
 from frontier.robots import RobotsRecord, Rule
 from frontier.scope import Scope, registered_domain
@@ -80,10 +92,10 @@ class Frontier:
 
     async def lease(
         self, n: int, *, worker: str, lease_ms: int, min_delay_ms: int, limit: int | None = None
-    ) -> list[Lease]:
+    ) -> Leases:
         """Take up to `n` leases: of a partition's hosts of the highest rank those that have waited longest, and of one
         host the lowest level first, as far as its head goes: behind some 32 URLs that are in order the others wait as they came.
-        There may be more to be had where fewer come, but not where none comes.
+        There may be more to be had where fewer come, but not where none comes. `Leases.soonest_ms` says when to ask again.
 
         Nothing is granted that would come to a host sooner than its delay: `min_delay_ms`, or what its robots rules ask
         for, or twice the time it takes to answer, whichever is longest. Once `limit` pages are fetched or leased, none
@@ -97,27 +109,30 @@ class Frontier:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
         told = await self.flow()
         if told is not None and told.shut:
-            return []
+            return Leases(soonest_ms=None)
         number = self._partitions.number
         most = -1 if limit is None or number > 1 else limit
 
-        shares = {0: n}
+        shares, waits = {0: n}, []
         if number > 1:
             if limit is not None:
                 now = await self.stats()
                 n = max(0, min(n, limit - now.leased - now.outcomes[Outcome.FETCHED]))
             due = await self._link.call(self._partitions.calls("due"))
-            ready = [p for p in self._in_turn() if due[p]]
+            ready = [p for p in self._in_turn() if not due[p]]
             share, more = divmod(n, max(len(ready), 1))
             # None of what the limit leaves: but what the dead hold counts towards it, until it goes back.
             shares = {p: share + (i < more) for i, p in enumerate(ready) if share + (i < more) or not n}
-        rows = await self._link.call(
+            waits = [due[p] for p in range(number) if p not in shares]
+        told_leases = await self._link.call(
             [
                 self._partitions.call(p, "lease", want, worker, lease_ms, min_delay_ms, most, number, p)
                 for p, want in shares.items()
             ]
         )
-        return [lease(row, worker) for row in chain.from_iterable(rows)]
+        rows = chain.from_iterable(rows for rows, _ in told_leases)
+        waits += [wait for _, wait in told_leases]
+        return Leases((lease(row, worker) for row in rows), soonest_ms=soonest_ms(waits))
 
     async def enter(self, lease: Lease, address: str, delay_ms: int) -> int:
         """Ask whether an IP address may be asked for a lease now: 0, or how many milliseconds until its turn.
@@ -162,12 +177,15 @@ class Frontier:
             [self._partitions.call(p, "renew", lease_ms, *(t.token for t in held)) for p, held in parts]
         )
 
-    async def release(self, exchanges: Sequence[Exchange]) -> None:
-        """Say that exchanges are over: the delays of hosts that were asked begin now. The leases go on until settled."""
+    async def release(self, exchanges: Sequence[Exchange]) -> int | None:
+        """Say that exchanges are over: the delays of hosts that were asked begin now. The leases go on until settled.
+
+        Returns in how many milliseconds something of the partitions concerned may be leased; None where nothing has a time.
+        """
         calls = []
         for p, ended in self._by_partition(exchanges, lambda ended: ended.lease.token):
             calls.append(self._partitions.call(p, "release", *chain.from_iterable(map(released, ended))))
-        await self._link.call(calls)
+        return soonest_ms(await self._link.call(calls))
 
     async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0) -> int:
         """End page leases; what they found is added before. Returns how many were accepted.

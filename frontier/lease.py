@@ -4,7 +4,7 @@ A `Discovery` goes in. A `Lease` comes out: one URL promised to one worker until
 ends the lease with an `Outcome`; `Exchange` says, mostly earlier, that the host is free again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
@@ -139,6 +139,17 @@ class Lease:
     """Whether a worker was not heard of again that held it: perhaps it is what killed that one."""
     slot_ms: int = 0
     """Until when the host was held before; it may be its place in the line of its address (`Frontier.enter`)."""
+
+
+class Leases(list[Lease]):
+    """What one call has leased, and when to ask for more."""
+
+    def __init__(self, leases: Iterable[Lease] = (), *, soonest_ms: int | None) -> None:
+        super().__init__(leases)
+        self.soonest_ms = soonest_ms
+        """Milliseconds until something may be leased, as far as the frontier knows now: 0 if something may be at once;
+        None if only an event brings more: a URL that is added, a lease that ends, a gate that opens.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,14 +8,8 @@ verb('renew', function(keys, args)
   for i = 2, #args do call('ZADD', c.deadlines, 'XX', c.now + args[1], args[i]) end
 end, FREES)
 
--- Every so manieth argument, from one on.
-local function every(args, from, step)
-  local found = {}
-  for i = from, #args, step do found[#found + 1] = args[i] end
-  return found
-end
-
--- args: for each exchange: token, how long the host took to answer (-1: it did not; -2: it was not asked)
+-- args: for each exchange: token, how long the host took to answer (-1: it did not; -2: it was not asked) ; when there may
+-- be something to lease (see `soonest`)
 verb('release', function(keys, args)
   local c = open(keys)
   read_leases(c, every(args, 1, 2))
@@ -34,6 +28,7 @@ verb('release', function(keys, args)
     end
   end
   close(c)
+  return soonest(c)
 end, FREES)
 
 -- args: the nonce of the library when it was told what the pages led to ('': nothing, or another partition was); then for

@@ -14,6 +14,7 @@ from frontier.lease import (
     Fault,
     Kind,
     Lease,
+    Leases,
     Outcome,
     Rank,
     Settlement,
@@ -57,14 +58,14 @@ class MemoryFrontier:
 
     async def lease(
         self, n: int, *, worker: str, lease_ms: int, min_delay_ms: int, limit: int | None = None
-    ) -> list[Lease]:
+    ) -> Leases:
         """As `Frontier.lease`."""
         if len(worker.encode()) > _LONGEST_NAME:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
         crawl, now = self._crawl, self._clock()
         granted: list[Lease] = []
         if (flow := self._gate.flow(now)) and flow.shut:
-            return granted
+            return Leases(soonest_ms=None)
         crawl.delay = min_delay_ms
         crawl.catch_up(now)
         if limit is not None:
@@ -75,7 +76,7 @@ class MemoryFrontier:
                 token = crawl.grant(host, worker, lease_ms, min_delay_ms, now)
                 if token is not None:
                     granted.append(self._told(token, slot))
-        return granted
+        return Leases(granted, soonest_ms=crawl.soonest(now) if len(granted) < n else 0)
 
     async def enter(self, lease: Lease, address: str, delay_ms: int) -> int:
         """As `Frontier.enter`."""
@@ -113,7 +114,7 @@ class MemoryFrontier:
             if promise := self._crawl.promises.get(lease.token):
                 promise.deadline = self._clock() + lease_ms
 
-    async def release(self, exchanges: Sequence[Exchange]) -> None:
+    async def release(self, exchanges: Sequence[Exchange]) -> int | None:
         """As `Frontier.release`."""
         now = self._clock()
         for exchange in exchanges:
@@ -125,6 +126,7 @@ class MemoryFrontier:
                 if exchange.asked and exchange.elapsed_ms is not None:
                     host.hear_elapsed(max(exchange.elapsed_ms, 0))
                 host.place(now)
+        return self._crawl.soonest(now) if exchanges else None
 
     async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0) -> int:
         """As `Frontier.settle`."""

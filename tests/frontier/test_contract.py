@@ -126,6 +126,43 @@ async def test_an_unknown_url_waits_and_a_known_one_changes_nothing(crawl, found
     assert (stats.seen, stats.waiting, stats.hosts) == (2, 2, 1)
 
 
+async def test_a_lease_names_the_time_of_the_next(crawl, worker, found):
+    assert (await worker.take()).soonest_ms is None
+    await worker.frontier.add(numbered(found, "a.test", 2))
+    (robots,) = await worker.take(delay=SECOND, lease_ms=MINUTE)
+    assert (await worker.take(delay=SECOND)).soonest_ms == MINUTE
+    await worker.allow(robots)
+    assert (await worker.take(delay=SECOND)).soonest_ms == SECOND + 1
+    await crawl.skip(SECOND + 1)
+    (page,) = await worker.take(1, delay=SECOND)
+    assert await worker.frontier.release([Exchange(lease=page)]) == SECOND + 1
+    await crawl.skip(400)
+    none = await worker.take(delay=SECOND)
+    assert (none, none.soonest_ms) == ([], SECOND - 399)
+    await crawl.skip(SECOND - 399)
+    assert len(await worker.take(delay=SECOND)) == 1
+
+
+async def test_what_is_tried_again_has_a_time_and_what_is_full_may_have_more(crawl, worker, found):
+    await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
+    granted = await worker.take(2)
+    assert granted.soonest_ms == 0
+    pages = await worker.pages()
+    for lease in granted:
+        await worker.allow(lease)
+    pages += await worker.pages()
+    await worker.settle(pages, Outcome.RETRY, retry_after_ms=7 * SECOND)
+    assert (await worker.take()).soonest_ms == 7 * SECOND
+    await crawl.skip(7 * SECOND)
+    assert len(await worker.take()) == 3
+
+
+async def test_behind_a_shut_gate_nothing_has_a_time(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 2))
+    await worker.frontier.follow(follower="p", backlog=2, limit=1)
+    assert (await worker.take()).soonest_ms is None
+
+
 async def test_a_known_url_waits_once_more_for_each_generation(worker, found):
     await worker.frontier.add([found("http://a.test/")])
     await worker.settle(await worker.pages())
