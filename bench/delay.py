@@ -91,7 +91,9 @@ def main() -> None:
                 crawl = f"delay-{delay:g}"
                 seed(address, crawl, host, args.pages)
                 run(address, crawl, delay, Path(name) / crawl, args.workers)
-                extra = [1000 * (came - went - delay) for went, came in zip(host.went, host.came[1:], strict=False)]
+                extra = [
+                    1000 * (came - went - delay) for went, came in zip(host.went, host.came[1:], strict=False)
+                ]
             print(
                 json.dumps(
                     {
