@@ -30,7 +30,8 @@ again (`Flow`).
 
 **The life of a worker.** It says that it lives (`beat`) before its first lease and several times as often as it must;
 who was not heard of for a time is not `alive`, and another may take up what it left. Should it live after all, its
-tokens are worth nothing any more.
+tokens are worth nothing any more. One that is kept from the web by a fault on its own side says so with its heartbeat
+(`Outage`): it leases nothing and gives back what it has, and the others go on.
 
 Everything lives in Redis or Valkey, one server or a cluster (`frontier.link`): a crawl is spread over partitions
 (`frontier.partition`), and the functions in `lua/` are the only writers, each atomic and of one partition. Time is the
@@ -55,6 +56,7 @@ from frontier.lease import (
     Settlement,
     Stats,
 )
+from frontier.outage import Outage
 from frontier.robots import RobotsRecord
 from frontier.scope import Scope
 
@@ -70,6 +72,7 @@ __all__ = [
     "Lease",
     "Leases",
     "NotAUrl",
+    "Outage",
     "Outcome",
     "Rank",
     "RobotsRecord",

@@ -32,6 +32,7 @@ from frontier.lease import (
 )
 from frontier.library import code
 from frontier.link import Arg, Call, Link
+from frontier.outage import Outage
 from frontier.partition import MOST, ON_A_CLUSTER, Partitions, home
 from frontier.reply import added, flow, lease, soonest_ms, stats
 from frontier.request import additions, batches, released, settled
@@ -275,6 +276,11 @@ class Frontier:
             body=body[1:] if body[:1] in {b"", b"\0"} else zlib.decompress(body),
         )
 
+    async def responsive(self, n: int) -> list[str]:
+        """Return some origins, any of them and about `n` at most, that have answered and whose hosts are not held."""
+        rows = await self._link.call(self._partitions.calls("responsive", -(-n // self._partitions.number)))
+        return [origin.decode() for origin in chain.from_iterable(rows)]
+
     async def hold(self, host: str, ms: int) -> bool:
         """Ask a host nothing for so long, or longer if it was held already; False where the host is unknown."""
         return bool(
@@ -344,15 +350,29 @@ class Frontier:
 
     # Workers
 
-    async def beat(self, worker: str, ttl_ms: int = 30_000, *, stalled_ms: int | None = None) -> None:
+    async def beat(
+        self,
+        worker: str,
+        ttl_ms: int = 30_000,
+        *,
+        stalled_ms: int | None = None,
+        outage: Outage | None = None,
+    ) -> None:
         """Say that a worker lives: it is taken for living for `ttl_ms` from now. `stalled_ms` says for how long it
-        has waited for its storage to answer, if it does.
+        has waited for its storage to answer, `outage` what keeps it from the web, if anything does.
         """
-        await self._home("beat", worker, ttl_ms, -1 if stalled_ms is None else stalled_ms)
+        stalled = -1 if stalled_ms is None else stalled_ms
+        kept = (-1, "") if outage is None else (outage.ms, outage.why)
+        await self._home("beat", worker, ttl_ms, stalled, *kept)
 
     async def stalls(self) -> list[int]:
         """Return for how long each living worker that waits for its storage has done so, in milliseconds."""
         return [int(waited) for waited in await self._home("stalls")]
+
+    async def outages(self) -> dict[str, Outage]:
+        """Return what keeps which living workers from the web."""
+        rows = await self._home("outages")
+        return {worker.decode(): Outage(why=why.decode(), ms=int(ms)) for worker, ms, why in rows}
 
     async def leave(self, worker: str) -> None:
         """Say that a worker has come to its end, all of its leases over."""

@@ -23,7 +23,7 @@ verb('forget', function(keys, args)
   if left == 0 then
     for _, key in ipairs({'count', 'hosts', 'robots', 'bodies', 'seen', 'domains',
       'rings', 'standings', 'outcomes', 'reasons', 'discarded', 'bars', 'spill', 'hungry', 'segments', 'empty', 'ips', 'flow', 'stalls',
-      'beats', 'meta'}) do call('UNLINK', c.prefix .. key) end
+      'outages', 'beats', 'meta'}) do call('UNLINK', c.prefix .. key) end
   end
   return left
 end, FREES)

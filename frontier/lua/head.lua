@@ -28,7 +28,7 @@ others of the same prefix, which all carry the same hash tag, are made from it:
   segments   hash  segment -> number of its runs that are not read back, and its name
   empty      hash  name of a segment that nobody needs any more -> since when, by TIME
   ips        hash  address -> when it was entered last, and the end of the line of those who wait
-  flow, stalls, beats                  of the home only
+  flow, stalls, outages, beats         of the home only
 
 Rules:
   1. A URL that was let in is in exactly one place: a list, a run, later, one lease, or it is settled.

@@ -26,6 +26,7 @@ from frontier.memory.gate import Gate
 from frontier.memory.line import asked, enter
 from frontier.memory.living import Living
 from frontier.memory.settling import settle
+from frontier.outage import Outage
 from frontier.robots import RobotsRecord, Rule
 from frontier.scope import Scope
 
@@ -191,6 +192,13 @@ class MemoryFrontier:
             return None
         return RobotsRecord(origin=origin, version=known.version, rule=known.rule, body=known.body)
 
+    async def responsive(self, n: int) -> list[str]:
+        """As `Frontier.responsive`."""
+        known = self._crawl.origins.items()
+        answered = [text for text, origin in known if origin.version and not origin.given_up]
+        hosts = {text: self._crawl.hosts[canonical("/", text).host] for text in answered}
+        return [text for text, host in hosts.items() if not (host.trips or host.dead)][:n]
+
     async def hold(self, host: str, ms: int) -> bool:
         """As `Frontier.hold`."""
         known, now = self._crawl.hosts.get(host), self._clock()
@@ -243,13 +251,24 @@ class MemoryFrontier:
         """As `Frontier.flow`."""
         return self._gate.flow(self._clock())
 
-    async def beat(self, worker: str, ttl_ms: int = 30_000, *, stalled_ms: int | None = None) -> None:
+    async def beat(
+        self,
+        worker: str,
+        ttl_ms: int = 30_000,
+        *,
+        stalled_ms: int | None = None,
+        outage: Outage | None = None,
+    ) -> None:
         """As `Frontier.beat`."""
-        self._living.beat(worker, ttl_ms, stalled_ms, self._clock())
+        self._living.beat(worker, ttl_ms, stalled_ms, outage, self._clock())
 
     async def stalls(self) -> list[int]:
         """As `Frontier.stalls`."""
         return self._living.stalls(self._clock())
+
+    async def outages(self) -> dict[str, Outage]:
+        """As `Frontier.outages`."""
+        return self._living.outages(self._clock())
 
     async def leave(self, worker: str) -> None:
         """As `Frontier.leave`."""

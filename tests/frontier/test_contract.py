@@ -15,6 +15,7 @@ from frontier import (
     Fault,
     Frontier,
     Kind,
+    Outage,
     Outcome,
     Rank,
     Scope,
@@ -995,6 +996,46 @@ async def test_who_was_not_heard_of_in_time_does_not_live(worker):
     await worker.crawl.skip(2)
     assert await worker.frontier.alive(["u", "v", "w"]) == {"v"}
     assert await worker.frontier.stalls() == []
+
+
+async def test_a_worker_says_what_keeps_it_from_the_web_for_as_long_as_it_lives(crawl):
+    frontier = crawl.frontier
+    why = "no name server answers (192.0.2.53:53)"
+    await frontier.beat("w", MINUTE, outage=Outage(why=why, ms=5 * SECOND))
+    await frontier.beat("v", MINUTE)
+    await crawl.skip(SECOND)
+    assert await frontier.outages() == {"w": Outage(why=why, ms=6 * SECOND)}
+    await frontier.beat("w", MINUTE, outage=Outage(why="no route", ms=0))
+    assert await frontier.outages() == {"w": Outage(why="no route", ms=0)}
+    await crawl.skip(MINUTE)
+    assert await frontier.outages() == {}
+    await frontier.beat("w", MINUTE, outage=Outage(why=why, ms=0))
+    await frontier.beat("w", MINUTE)
+    assert await frontier.outages() == {}
+    await frontier.beat("w", MINUTE, outage=Outage(why=why, ms=0))
+    await frontier.leave("w")
+    assert await frontier.outages() == {}
+
+
+async def test_origins_that_have_answered_are_named_while_their_hosts_are_not_held(crawl, worker, found):
+    frontier = crawl.frontier
+    assert await frontier.responsive(100) == []
+    places = ("http://a.test:81/", "https://b.test/", "http://[2001:db8::1]/", "http://c.test/", "http://d.test/")
+    await frontier.add([found(place) for place in places])
+    leases = {lease.url.host: lease for lease in await worker.take()}
+    assert await frontier.responsive(100) == []
+    for host in ("a.test", "b.test", "[2001:db8::1]", "c.test"):
+        await worker.allow(leases[host])
+    body = b"User-agent: *"
+    given_up = {"rule": "disallow", "body": body, "ttl_ms": DAY, "delay_ms": None}
+    await frontier.settle_robots(leases["d.test"], **given_up)
+    (page,) = [lease for lease in await worker.take() if lease.url.host == "c.test"]
+    await worker.settle([page], Outcome.RETRY, fault=Fault.CONNECT)
+    origins = {"http://a.test:81", "https://b.test", "http://[2001:db8::1]"}
+    assert set(await frontier.responsive(100)) == origins
+    assert set(await frontier.responsive(4)) <= origins
+    await frontier.resume("c.test")
+    assert set(await frontier.responsive(100)) == origins | {"http://c.test"}
 
 
 async def test_a_forgotten_crawl_knows_nothing(worker, found):

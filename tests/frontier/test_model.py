@@ -24,6 +24,7 @@ from frontier import (
     Exchange,
     Fault,
     Kind,
+    Outage,
     Outcome,
     Rank,
     Scope,
@@ -133,7 +134,13 @@ actions = st.one_of(
     ),
     action("settle", st.just(()), archived=st.integers(0, 12)),
     action("unfollow", st.sampled_from(["p", "q"])),
-    action("beat", workers, spans, stalled_ms=st.none() | spans),
+    action(
+        "beat",
+        workers,
+        spans,
+        stalled_ms=st.none() | spans,
+        outage=st.none() | st.builds(Outage, why=st.sampled_from(["no name server answers", "é 1 x"]), ms=spans),
+    ),
     action("leave", workers),
 )
 
@@ -378,6 +385,9 @@ class Machine(RuleBasedStateMachine):
         for origin in ORIGINS[:2]:
             self.both("robots", origin)
         real, model = self.tell("stalls")
+        assert sorted(real) == sorted(model)
+        self.both("outages")
+        real, model = self.tell("responsive", (ALL,), (ALL,))
         assert sorted(real) == sorted(model)
         real, model = self.tell("flow")
         assert (real and replace(real, reported_ms=0)) == (model and replace(model, reported_ms=0))
