@@ -10,8 +10,9 @@
 6. The frontier is asked when something may be granted: at the time that it named itself, and when a lease has ended here.
    What happens elsewhere (a URL is added, another worker's lease ends) is seen a second later at the latest. Who asks
    in vain, because others were quicker, waits twice as long before it asks for the next time.
-7. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate`).
-8. The loop ends when the frontier is drained, the page limit is reached, or somebody says stop. Then nothing
+7. While the worker is kept from the web nothing is leased, and a few pages when that seems to be over (`crawler.uplink`).
+8. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate`).
+9. The loop ends when the frontier is drained, the page limit is reached, or somebody says stop. Then nothing
    more is leased or begun; what is in flight is finished by others.
 """
 
@@ -26,6 +27,7 @@ from crawler.poll import Poll
 from crawler.pulse import Pulse
 from crawler.robots import Rulebook
 from crawler.settle import Finished, Settler
+from crawler.uplink import Uplink
 from frontier import Exchange, Frontier, Kind, Lease, Outcome
 
 GATHER_S = 0.005
@@ -41,6 +43,7 @@ class Loop:
         *,
         gate: Gate,
         pulse: Pulse,
+        uplink: Uplink,
         worker: str,
         concurrency: int,
         lease_ms: int,
@@ -51,6 +54,7 @@ class Loop:
     ) -> None:
         """`max_pages` counts the whole crawl's fetched pages; `until` is a time of the monotonic clock."""
         self._frontier, self._gate, self._pulse, self._worker = frontier, gate, pulse, worker
+        self._uplink = uplink
         self._concurrency, self._lease_ms, self._min_delay_ms = concurrency, lease_ms, min_delay_ms
         self._max_pages, self._until, self._sitemaps = max_pages, until, sitemaps
         self._rulebook = Rulebook(frontier.robots)
@@ -127,7 +131,7 @@ class Loop:
                 settler.known.add(one.url.text)
 
     async def _take(self) -> list[Lease]:
-        room = self._concurrency - len(self._open)
+        room = self._room()
         if room <= 0 or self._poll.wait_s(time.monotonic()) or not await self._gate.admits():
             return []
         self._pulse.check()
@@ -174,9 +178,11 @@ class Loop:
         self._changed.clear()
 
     def _wait_s(self, now: float) -> float:
-        full = len(self._open) >= self._concurrency
-        wait_s = ASK_S if full or self._gate.shut else self._poll.wait_s(now)
+        wait_s = ASK_S if self._room() <= 0 or self._gate.shut else self._poll.wait_s(now)
         return wait_s if self._until is None else min(wait_s, max(self._until - now, 0.0))
+
+    def _room(self) -> int:
+        return self._uplink.room(self._concurrency) - len(self._open)
 
     def _is_over(self) -> bool:
         return self._stopped or (self._until is not None and time.monotonic() >= self._until)

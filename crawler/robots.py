@@ -32,7 +32,8 @@ from crawler.outcome import (
     wait_ms,
 )
 from crawler.rules import LONGEST, Rules, parse, target, whole_lines
-from crawler.wire import Client, Failure, Wait, field
+from crawler.uplink import Getter
+from crawler.wire import Failure, Wait, field
 from frontier import Fault, Lease, NotAUrl, Outcome, RobotsRecord, canonical
 from storage.payload import content_decoded
 
@@ -92,7 +93,7 @@ class Event:
     answer: Ruling | AskAgain
 
 
-async def ask(client: Client, lease: Lease, entrance: Entrance) -> Event | Wait:
+async def ask(client: Getter, lease: Lease, entrance: Entrance) -> Event | Wait:
     """Fetch the robots.txt of a lease, redirects included; `Wait` where nothing was asked yet."""
     captures: list[Capture] = []
     # A turn elsewhere takes two delays where nobody else waits for it: those are never too many.

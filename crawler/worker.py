@@ -30,6 +30,7 @@ from crawler.rotation import Rotation
 from crawler.screen import Screen
 from crawler.settle import Settler
 from crawler.steward import Steward
+from crawler.uplink import Uplink
 from crawler.wire import Client, networks
 from crawler.wire.limits import TOTAL
 from frontier import Budget, Frontier
@@ -132,14 +133,6 @@ async def _run(config: WorkerConfig) -> bool:
         frontier = Frontier(link, config.crawl, budget=config.budget)
         await frontier.open()
 
-        async def beat() -> None:
-            since = config.store.waiting_since_ms()
-            stalled_ms = None if since is None else max(0, time.time_ns() // 1_000_000 - since)
-            await frontier.beat(config.worker, round(config.ttl_s * 1000), stalled_ms=stalled_ms)
-
-        pulse = Pulse(beat, worker=config.worker, ttl_s=config.ttl_s)
-        await pulse.begin()
-        beating = asyncio.create_task(pulse.run())
         entrance = Entrance(frontier, round(config.min_ip_delay_s * 1000), round(config.min_delay_s * 1000))
         client = Client(
             user_agent=name,
@@ -153,10 +146,26 @@ async def _run(config: WorkerConfig) -> bool:
             auth=config.auth,
             asked=entrance.asked,
         )
+
+        async def report() -> None:
+            await pulse.begin()
+
+        uplink = Uplink(client, frontier.responsive, report)
+
+        async def beat() -> None:
+            since = config.store.waiting_since_ms()
+            stalled_ms = None if since is None else max(0, time.time_ns() // 1_000_000 - since)
+            ttl_ms = round(config.ttl_s * 1000)
+            await frontier.beat(config.worker, ttl_ms, stalled_ms=stalled_ms, outage=uplink.outage)
+
+        pulse = Pulse(beat, worker=config.worker, ttl_s=config.ttl_s)
+        await pulse.begin()
+        beating = asyncio.create_task(pulse.run())
         try:
-            enough = await _crawl(config, frontier, archive, client, entrance, pulse)
+            enough = await _crawl(config, frontier, archive, client, uplink, entrance, pulse)
         finally:
             beating.cancel()
+            await uplink.close()
             await client.close()
         # Leased, but never begun: a drain came between. Everything else is settled by now.
         await frontier.reclaim(config.worker)
@@ -171,6 +180,7 @@ async def _crawl(
     frontier: Frontier,
     archive: Archive,
     client: Client,
+    uplink: Uplink,
     entrance: Entrance,
     pulse: Pulse,
 ) -> bool:
@@ -179,6 +189,7 @@ async def _crawl(
         frontier,
         gate=gate,
         pulse=pulse,
+        uplink=uplink,
         worker=config.worker,
         concurrency=config.concurrency,
         lease_ms=round(config.timeout_s * 1000) * (TOTAL * HOPS + _renderings(config))
@@ -208,7 +219,7 @@ async def _crawl(
     steward = Steward(
         crawl=config.crawl,
         worker=config.worker,
-        client=client,
+        client=uplink,
         entrance=entrance,
         loop=loop,
         settler=settler,

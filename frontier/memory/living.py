@@ -15,9 +15,7 @@ class Living:
     kept_since: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Since when a worker is kept from the web, and by what."""
 
-    def beat(
-        self, worker: str, ttl_ms: int, stalled_ms: int | None, outage: Outage | None, now: int
-    ) -> None:
+    def beat(self, worker: str, ttl_ms: int, stalled_ms: int | None, outage: Outage | None, now: int) -> None:
         """A worker lives for `ttl_ms` from now; it has waited for its storage for `stalled_ms`, if at all, and is kept from
         the web by `outage`, if by anything.
         """

@@ -1020,7 +1020,13 @@ async def test_a_worker_says_what_keeps_it_from_the_web_for_as_long_as_it_lives(
 async def test_origins_that_have_answered_are_named_while_their_hosts_are_not_held(crawl, worker, found):
     frontier = crawl.frontier
     assert await frontier.responsive(100) == []
-    places = ("http://a.test:81/", "https://b.test/", "http://[2001:db8::1]/", "http://c.test/", "http://d.test/")
+    places = (
+        "http://a.test:81/",
+        "https://b.test/",
+        "http://[2001:db8::1]/",
+        "http://c.test/",
+        "http://d.test/",
+    )
     await frontier.add([found(place) for place in places])
     leases = {lease.url.host: lease for lease in await worker.take()}
     assert await frontier.responsive(100) == []

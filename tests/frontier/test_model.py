@@ -139,7 +139,8 @@ actions = st.one_of(
         workers,
         spans,
         stalled_ms=st.none() | spans,
-        outage=st.none() | st.builds(Outage, why=st.sampled_from(["no name server answers", "é 1 x"]), ms=spans),
+        outage=st.none()
+        | st.builds(Outage, why=st.sampled_from(["no name server answers", "é 1 x"]), ms=spans),
     ),
     action("leave", workers),
 )
