@@ -14,7 +14,7 @@ to tell, so `judge` may first ask about our own side; whoever calls it finds the
 | no route                                      | none leads out of this machine at all, and one did before, or nobody else answers |
 | silence                                       | `ALIKE` others that answered before, on other addresses, are silent as well |
 
-1. What answered within the last `FRESH_S` works: then nobody is asked whether it does.
+1. What answered somebody else in the second half of an exchange works (`proves`): then nobody is asked whether it does.
 2. "They could before": name servers, a route, a proxy's word that this worker never had are no part of how the crawl reaches its
    hosts, as long as these answer. A crawl of addresses in a network without DNS comes to its end.
 3. Silence alone, without `ALIKE` witnesses, is the host's: a crawl of a few hosts that are really dead comes to its end.
@@ -27,8 +27,6 @@ from typing import Literal
 
 from crawler.wire import Sign
 
-FRESH_S = 5.0
-"""For so long an answer proves that what it came through works."""
 ALIKE = 3
 """Others that are silent as well, each on an address of its own."""
 FIRST_S = 1.0
@@ -63,10 +61,10 @@ class Facts:
 
     overlaps: Cause | None = None
     """The outage that the exchange overlaps."""
-    heard_s: float
-    """Seconds since anybody on the web answered; infinity for never."""
+    heard: bool
+    """Whether somebody on the web answered meanwhile (`proves`)."""
     fresh: frozenset[Question] = frozenset()
-    """Parts of our side that answered within the last `FRESH_S`."""
+    """Parts of our side that answered meanwhile."""
     had: frozenset[Question] = frozenset()
     """Parts of our side that ever worked for this worker."""
     works: Mapping[Question, bool] = field(default_factory=dict)
@@ -102,6 +100,13 @@ def judge(sign: Sign, facts: Facts) -> Question | Cause | None:
     return _of_others(broken, facts)
 
 
+def proves(answered_at: float, *, begun: float, failed: float) -> bool:
+    """Return whether an answer shows that the way was open for an exchange that ended without one: it came in the second half of
+    it, so that the exchange's own answer had the first half to come.
+    """
+    return answered_at >= (begun + failed) / 2
+
+
 def wait_s(probes: int) -> float:
     """Return how long to wait before the next probe, after so many that found nothing better."""
     return min(FIRST_S * 2.0 ** min(probes, 16), LONGEST_S)
@@ -109,7 +114,7 @@ def wait_s(probes: int) -> float:
 
 def _of_others(broken: Cause | None, facts: Facts) -> Question | Cause | None:
     """Decide by what others do: one that answers needs nothing of what is broken."""
-    if facts.heard_s <= FRESH_S:
+    if facts.heard:
         return None
     if facts.others is None:
         return Question.OTHERS

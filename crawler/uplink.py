@@ -18,7 +18,7 @@ from math import inf
 from typing import Protocol
 
 from core import Capture, ThresherError, Url
-from crawler.blame import ALIKE, FRESH_S, Cause, Facts, Others, Question, judge, wait_s
+from crawler.blame import ALIKE, Cause, Facts, Others, Question, judge, proves, wait_s
 from crawler.wire import Client, Enter, Failure, Wait, at_once
 from crawler.wire.request import HeaderList
 from frontier import Outage, canonical
@@ -29,8 +29,10 @@ GIVEN_BACK_MS = 1_000
 """How long the host of a lease that goes back is not asked, by workers that have no outage."""
 TENTATIVE = 4
 """Leases at once while nobody knows whether an outage is over."""
-KNOWN_S = 10.0
+BROKEN_S = 10.0
 """For so long a part that does not work is not asked again, nor are others that are silent."""
+WORKS_S = 1.0
+"""For so long a part that works is not asked again."""
 CHOICE = 32
 """Origins of which the others are chosen."""
 _PROVEN_WRONG: frozenset[Cause] = frozenset({"silence", "route"})
@@ -70,7 +72,7 @@ class Uplink:
         self._refuted = asyncio.Event()
         self._had_route = not self._probes.route()
         self._problems: dict[Question, tuple[float, str]] = {}
-        self._silent: tuple[float, Others] | None = None
+        self._asked: tuple[float, Others] | None = None
         self._judging = asyncio.Lock()
         self._probing: asyncio.Task[None] | None = None
         self._in_vain = 0
@@ -116,8 +118,7 @@ class Uplink:
         """Probe no more."""
         if self._probing is not None:
             self._probing.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._probing
+            await asyncio.wait([self._probing])
 
     async def _is_ours(self, url: Url, failure: Failure, begun: float) -> bool:
         problems: dict[Question, str] = {}
@@ -136,12 +137,16 @@ class Uplink:
         return found is not None
 
     def _facts(self, begun: float, problems: Mapping[Question, str], others: Others | None) -> Facts:
-        heard_s, resolved_s = (self._clock() - at for at in (self._heard_at, self._probes.resolved_at))
-        fresh = {Question.PROXY: heard_s <= FRESH_S, Question.NAME_SERVERS: resolved_s <= FRESH_S}
-        had = {Question.NAME_SERVERS: resolved_s < inf, Question.ROUTE: self._had_route}
+        resolved_at, now = self._probes.resolved_at, self._clock()
+        heard = proves(self._heard_at, begun=begun, failed=now)
+        fresh = {
+            Question.PROXY: heard,
+            Question.NAME_SERVERS: proves(resolved_at, begun=begun, failed=now),
+        }
+        had = {Question.NAME_SERVERS: resolved_at > -inf, Question.ROUTE: self._had_route}
         return Facts(
             overlaps=self._overlaps(begun),
-            heard_s=heard_s,
+            heard=heard,
             fresh=frozenset(part for part, true in fresh.items() if true),
             had=frozenset(part for part, true in had.items() if true),
             works={part: not problem for part, problem in problems.items()},
@@ -154,7 +159,7 @@ class Uplink:
     async def _problem(self, part: Question, url: Url) -> str:
         """Why a part of our side does not work; empty if it does."""
         at, problem = self._problems.get(part, (-inf, ""))
-        if self._clock() - at <= KNOWN_S:
+        if self._clock() - at <= (BROKEN_S if problem else WORKS_S):
             return problem
         match part:
             case Question.PROXY:
@@ -164,22 +169,22 @@ class Uplink:
             case _:
                 problem = self._probes.route(await self._probes.address(url))
                 self._had_route |= not problem
-        if problem:
-            self._problems[part] = self._clock(), problem
+        self._problems[part] = self._clock(), problem
         return problem
 
     async def _others(self, url: Url) -> Others:
         """What hosts do that answered before: those of other domains, on other addresses."""
-        if self._silent is not None and self._clock() - self._silent[0] <= KNOWN_S:
-            return self._silent[1]
+        if self._asked is not None:
+            at, found = self._asked
+            if self._clock() - at <= (WORKS_S if found.answered else BROKEN_S):
+                return found
         answered, silent = await self._knock(registered_domain(url.host))
         if silent and not answered:
             silent -= {await self._probes.address(url)}
-        found = Others(answered=answered, silent=len(silent))
         if answered:
             self._hear()
-        else:
-            self._silent = self._clock(), found
+        found = Others(answered=answered, silent=len(silent))
+        self._asked = self._clock(), found
         return found
 
     async def _knock(self, domain: str = "") -> tuple[int, set[str]]:
@@ -225,7 +230,7 @@ class Uplink:
         LOGGER.warning("%s: that is over after %.0f s, and the crawl goes on", self._why, self._lasted_s)
         self._cause, self._over_at, self._tentative = None, self._clock(), True
         self._problems.clear()
-        self._silent = None
+        self._asked = None
         await self._tell()
 
     async def _tell(self) -> None:

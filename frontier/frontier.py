@@ -277,9 +277,11 @@ class Frontier:
         )
 
     async def responsive(self, n: int) -> list[str]:
-        """Return some origins, any of them and about `n` at most, that have answered and whose hosts are not held."""
+        """Return some origins, any of them and about `n` at most, that have answered and are not given up. Those whose hosts
+        do not rest come first.
+        """
         rows = await self._link.call(self._partitions.calls("responsive", -(-n // self._partitions.number)))
-        return [origin.decode() for origin in chain.from_iterable(rows)]
+        return [origin.decode() for kind in (0, 1) for row in rows for origin in row[kind]]
 
     async def hold(self, host: str, ms: int) -> bool:
         """Ask a host nothing for so long, or longer if it was held already; False where the host is unknown."""

@@ -1,7 +1,7 @@
 """`Resolver`: from the name of a host to its addresses, without a thread waiting for each (library `pycares`).
 
 1. An answer is used again for as long as DNS says, but for a minute at least (a time to live of 0 would be a look-up for
-   every page) and an hour at most. That a name has no address is remembered for a minute, that nobody answered for a few seconds.
+   every page) and an hour at most. That a name has no address is remembered for a minute, that no server could tell for seconds.
 2. Look-ups of one name at the same time are one. Names that were not asked for lately are forgotten first.
 3. `/etc/hosts` and DNS are asked in the order that the system names (`hosts` in `/etc/nsswitch.conf`), the file first where it
    names none; `localhost` and names under it are this machine (RFC 6761, section 6.3). A name is taken as it is: no search
@@ -31,7 +31,7 @@ SHORTEST_S = 60.0
 LONGEST_S = 3600.0
 NEGATIVE_S = 60.0
 SILENT_S = 5.0
-"""How long it is remembered that nobody answered: a datagram was lost, more often than not."""
+"""How long it is remembered that no server could tell: a datagram was lost, more often than not."""
 SILENT: Final = "dns_timeout"
 HOSTS = 10_000
 """Host names that are remembered."""
@@ -244,8 +244,8 @@ def _settle_root(answer: "asyncio.Future[_Answer]", _: Any, error: int | None) -
 
 
 def _is_lost(found: tuple[str, ...] | Failure) -> bool:
-    """Whether nobody answered: that is remembered for seconds only."""
-    return isinstance(found, Failure) and found.reason == SILENT
+    """Whether no name server could tell: that is remembered for seconds only."""
+    return isinstance(found, Failure) and found.sign == "no_name_server"
 
 
 def _text(address: bytes | str) -> str:

@@ -117,7 +117,10 @@ class Probes:
         dial = Dial(allow=self._allow, limits=self._limits, trust=self._trust, proxy=proxy)
         dialled = await dial.open(place, address, None, at_once, h2=False)
         if isinstance(dialled, Failure):
-            return Knock(address=meant(address), answered=dialled.sign == "answered")
+            took = (
+                dialled.sign == "answered" or dialled.reason == "timeout_tls"
+            )  # somebody took the connection
+            return Knock(address=meant(address), answered=took)
         assert isinstance(dialled, Dialled)
         dialled.connection.close()
         return Knock(address=meant(address), answered=True)

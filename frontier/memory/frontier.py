@@ -197,7 +197,8 @@ class MemoryFrontier:
         known = self._crawl.origins.items()
         answered = [text for text, origin in known if origin.version and not origin.given_up]
         hosts = {text: self._crawl.hosts[canonical("/", text).host] for text in answered}
-        return [text for text, host in hosts.items() if not (host.trips or host.dead)][:n]
+        living = [text for text, host in hosts.items() if not host.dead]
+        return sorted(living, key=lambda text: hosts[text].trips > 0)[:n]
 
     async def hold(self, host: str, ms: int) -> bool:
         """As `Frontier.hold`."""
