@@ -116,6 +116,7 @@ class Resolver:
         if error == pycares.errno.ARES_ESERVFAIL:
             return f"the name servers can resolve nothing ({which})"
         self.answered_at = self._loop.time()
+        self._channel = None  # the next is made with the servers of now
         for host in [host for host, known in self._known.items() if _is_lost(known.found)]:
             del self._known[host]
         return ""

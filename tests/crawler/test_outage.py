@@ -19,6 +19,7 @@ from crawler import run_worker
 from tests.crawler.nameserver import SERVFAIL, Names
 from tests.crawler.server import ALLOW_ALL, Server, links, page, spelled
 from tests.crawler.test_crawl import start, wait_for
+from tests.crawler.test_guest import FOLLOW, Project, paths_of
 from tests.crawler.test_politeness import hurry
 
 OUTAGE_S = 2.5
@@ -123,6 +124,28 @@ def test_a_proxy_that_is_gone_for_a_while_costs_nobody_anything(crawl, mute):
     assert clean(stats)
 
 
+def test_a_proxy_that_goes_away_and_comes_back_is_unknown_to_a_spider(crawl, tmp_path):
+    proxy, port, project = Server(), free_port(socket.SOCK_STREAM), Project(tmp_path / "project")
+    del proxy.answers["/robots.txt"]
+    proxy.fallback = lambda url: (
+        ALLOW_ALL if url.endswith("/robots.txt") else slow_pages(url[len("http://127.0.0.1") :])
+    )
+    crawl.seed("http://127.0.0.1/")
+    config = crawl.config(
+        "w", timeout_s=2.0, concurrency=4, proxy=f"http://127.0.0.1:{port}", guest=project.guest(FOLLOW)
+    )
+    with proxy.in_thread(port):
+        process = start(config)
+        wait_for(lambda: len(proxy.requests) > 5)
+    wait_for(lambda: crawl.ask(lambda frontier: frontier.outages()))
+    with proxy.in_thread(port):
+        process.join(60)
+    assert process.exitcode == 0
+    assert crawl.stats.outcomes["fetched"] == 13
+    assert clean(crawl.stats)
+    assert set(paths_of(project.items).values()) == {1}
+
+
 def test_a_worker_that_waits_for_the_web_says_so_and_holds_nothing(crawl):
     crawl.seed("http://host.test/")
     process = start(crawl.config("w", proxy=f"http://127.0.0.1:{free_port(socket.SOCK_STREAM)}"))
@@ -152,8 +175,8 @@ def test_a_worker_without_the_web_neither_stops_the_others_nor_gives_up_their_ho
     hosts = [f"host{n}.test" for n in range(6)]
     names.update((host, ["127.0.0.1"]) for host in hosts)
     gone = (f"127.0.0.1:{free_port(socket.SOCK_DGRAM)}",)
-    blind = start(crawl.config("blind", nameservers=gone))
     crawl.seed(*(f"http://{host}:{site.port}/" for host in hosts))
+    blind = start(crawl.config("blind", nameservers=gone))
     wait_for(lambda: "blind" in crawl.ask(lambda frontier: frontier.outages()))
     run_worker(crawl.config("w"))
     blind.join(30)
@@ -209,6 +232,7 @@ def slow_pages(path):
     return answer
 
 
+@pytest.mark.slow
 def test_where_all_are_silent_at_once_it_is_not_they_who_are_dead(crawl):
     hosts, port = [f"127.0.0.{n}" for n in range(2, 8)], free_port(socket.SOCK_STREAM)
     crawl.seed(*(f"http://{host}:{port}/" for host in hosts))
