@@ -59,7 +59,7 @@ class Loop:
         self._max_pages, self._until, self._sitemaps = max_pages, until, sitemaps
         self._rulebook = Rulebook(frontier.robots)
         self._open: dict[int, Lease] = {}
-        self._fetched: set[int] = set()
+        self._fetching: set[int] = set()
         self._ended: list[Exchange] = []
         self._postponed: list[tuple[Lease, int]] = []
         self._changed = asyncio.Event()
@@ -82,9 +82,9 @@ class Loop:
         self._over(lease, Exchange(lease=lease, asked=False))
 
     def postponed(self, lease: Lease, wait_ms: int) -> None:
-        """Nothing was asked: its address has its turn in so many milliseconds."""
+        """Nothing was asked, or nothing came that is the host's fault: it goes back, and its host waits for so long."""
         del self._open[lease.token]
-        self._fetched.discard(lease.token)
+        self._fetching.discard(lease.token)
         self._postponed.append((lease, wait_ms))
         self._changed.set()
 
@@ -92,7 +92,7 @@ class Loop:
         """The leases have ended."""
         for lease in leases:
             del self._open[lease.token]
-            self._fetched.discard(lease.token)
+            self._fetching.discard(lease.token)
         self._poll.at_once()
         self._changed.set()
 
@@ -110,7 +110,7 @@ class Loop:
                     self.spared(lease)
                     settler.add(Finished(lease=lease, answer=settled(lease, refused)))
                 else:
-                    self._fetched.add(lease.token)
+                    self._fetching.add(lease.token)
                     yield lease
             if not granted and not self._open and await self._nothing_left():
                 return
@@ -127,6 +127,7 @@ class Loop:
         ]
         if found:
             await self._frontier.add(found)
+            self._poll.at_once()
             for one in found:
                 settler.known.add(one.url.text)
 
@@ -156,7 +157,7 @@ class Loop:
             self._poll.at_once()
 
     def _over(self, lease: Lease, exchange: Exchange) -> None:
-        self._fetched.discard(lease.token)
+        self._fetching.discard(lease.token)
         self._ended.append(exchange)
         self._changed.set()
 
@@ -173,7 +174,7 @@ class Loop:
                 await self._changed.wait()
         except TimeoutError:
             return
-        if self._fetched:  # more may end in this moment
+        if self._fetching:  # more may end in this moment
             await asyncio.sleep(GATHER_S)
         self._changed.clear()
 

@@ -148,7 +148,7 @@ async def _run(config: WorkerConfig) -> bool:
         )
 
         async def report() -> None:
-            await pulse.begin()
+            await pulse.hasten()
 
         uplink = Uplink(client, frontier.responsive, report)
 
