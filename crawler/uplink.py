@@ -12,7 +12,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from math import inf
 from typing import Protocol
@@ -113,6 +113,10 @@ class Uplink:
                     return Wait(ms=GIVEN_BACK_MS)
         self._trust()
         return found
+
+    def learn(self, cookies: Iterable[tuple[str, str]]) -> None:
+        """Take up cookies that another client was told, as `Client.learn` does."""
+        self._client.learn(cookies)
 
     async def close(self) -> None:
         """Probe no more."""
