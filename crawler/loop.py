@@ -64,7 +64,7 @@ class Loop:
         self._open: dict[int, Lease] = {}
         self._fetching: set[int] = set()
         self._ended: list[Exchange] = []
-        self._postponed: list[tuple[Lease, int]] = []
+        self._postponed: list[tuple[Exchange, int]] = []
         self._changed = asyncio.Event()
         self._poll = Poll()
         self._stopped = False
@@ -84,11 +84,13 @@ class Loop:
         """Its host is free, and was not asked: that costs no delay."""
         self._over(lease, Exchange(lease=lease, asked=False))
 
-    def postponed(self, lease: Lease, wait_ms: int) -> None:
-        """Nothing was asked, or nothing came that is the host's fault: it goes back, and its host waits for so long."""
+    def postponed(self, lease: Lease, wait_ms: int, *, asked: bool) -> None:
+        """No answer came, and that is not the host's fault: the lease goes back, and its host waits for so long. `asked` says
+        whether a request may have come to the host.
+        """
         del self._open[lease.token]
         self._fetching.discard(lease.token)
-        self._postponed.append((lease, wait_ms))
+        self._postponed.append((Exchange(lease=lease, asked=asked), wait_ms))
         self._changed.set()
 
     def settled(self, leases: Sequence[Lease]) -> None:

@@ -107,7 +107,7 @@ class Steward:
         if self._renderer is not None and isinstance(found, Capture):
             rendered = await self._renderer.rendered(lease, found)
         if isinstance(found, Wait):
-            self.loop.postponed(lease, found.ms)
+            self.loop.postponed(lease, found.ms, asked=found.asked)
         elif not _is_trouble(found):
             # A robots.txt lies in every cache: how long it took says nothing of pages.
             self.loop.ended(lease, found.elapsed_ms if isinstance(found, Capture) else None)

@@ -19,7 +19,7 @@ from typing import Protocol
 
 from core import Capture, ThresherError, Url
 from crawler.blame import ALIKE, Cause, Facts, Others, Question, judge, proves, wait_s
-from crawler.wire import Client, Enter, Failure, Wait, at_once
+from crawler.wire import Client, Enter, Failure, Reason, Wait, at_once
 from crawler.wire.request import HeaderList
 from frontier import Outage, canonical
 from frontier.scope import registered_domain
@@ -35,6 +35,8 @@ WORKS_S = 1.0
 """For so long a part that works is not asked again."""
 CHOICE = 32
 """Origins of which the others are chosen."""
+_SENT: frozenset[Reason] = frozenset({"timeout_first_byte", "timeout", "reset", "protocol"})
+"""Failures after which the request may have come to its host all the same: the host's delay begins."""
 _PROVEN_WRONG: frozenset[Cause] = frozenset({"silence", "route"})
 """Causes that there cannot be where anybody on the web answers."""
 
@@ -110,7 +112,7 @@ class Uplink:
         if isinstance(found, Failure):
             async with self._judging:  # who waits learns from the one before
                 if await self._is_ours(url, found, begun):
-                    return Wait(ms=GIVEN_BACK_MS)
+                    return Wait(ms=GIVEN_BACK_MS, asked=found.reason in _SENT)
         self._trust()
         return found
 

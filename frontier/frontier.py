@@ -169,14 +169,19 @@ class Frontier:
             [parts.call(parts.of_address(address), "asked", address) for address in addresses]
         )
 
-    async def postpone(self, lease: Lease, wait_ms: int) -> bool:
-        """Give a lease back whose host was not asked: its page goes first in the queue again, and the host waits."""
-        (done,) = await self.postpone_all([(lease, wait_ms)])
+    async def postpone(self, lease: Lease, wait_ms: int, *, asked: bool = False) -> bool:
+        """Give a lease back: its page goes first in the queue again, and the host waits. With `asked` a request may have come to
+        the host: it counts, and the host's delay begins now.
+        """
+        (done,) = await self.postpone_all([(Exchange(lease=lease, asked=asked), wait_ms)])
         return done
 
-    async def postpone_all(self, waits: Sequence[tuple[Lease, int]]) -> list[bool]:
+    async def postpone_all(self, waits: Sequence[tuple[Exchange, int]]) -> list[bool]:
         """`postpone` for several, each for its own time."""
-        calls = [self._of(lease, "postpone", lease.token, wait_ms) for lease, wait_ms in waits]
+        calls = [
+            self._of(back.lease, "postpone", back.lease.token, wait_ms, int(back.asked))
+            for back, wait_ms in waits
+        ]
         return [bool(done) for done in await self._link.call(calls)]
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:

@@ -54,9 +54,12 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """Nothing was asked: it is not the address's turn."""
+    """No answer came, and that is not the host's fault. From a client: it is not the address's turn, and nothing was asked."""
 
     ms: int
+    """Until it is of use to ask again."""
+    asked: bool = False
+    """Whether a request may have come to the host."""
 
 
 _OUT_OF = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})

@@ -83,13 +83,14 @@ verb('settle', function(keys, args)
   return accepted
 end, FREES)
 
--- args: token, wait_ms: no exchange took place, and the host waits so long
+-- args: token, wait_ms, 1 where a request may have come to the host: no exchange is to count, and the host waits so long
 verb('postpone', function(keys, args)
   local c = open(keys)
   local l = read_lease(c, args[1])
   if not l or l.released then return 0 end
-  spare(c, l)
-  local h = finish(c, args[1], l, 0)
+  local asked = args[3] == '1'
+  if not asked then spare(c, l) end
+  local h = finish(c, args[1], l, asked and c.soon or 0)
   hold(c, h, tonumber(args[2]))
   if l.kind == PAGE then
     if has(h.flags, DEAD) then conclude(c, 'failed', death(h), 1) else put_back(c, h, l.subject) end

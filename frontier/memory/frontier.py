@@ -104,23 +104,24 @@ class MemoryFrontier:
         for address in addresses:
             asked(self._crawl.addresses, address, self._clock())
 
-    async def postpone(self, lease: Lease, wait_ms: int) -> bool:
+    async def postpone(self, lease: Lease, wait_ms: int, *, asked: bool = False) -> bool:
         """As `Frontier.postpone`."""
         now = self._clock()
         promise = self._crawl.promises.get(lease.token)
         if promise is None or promise.released:
             return False
-        self._crawl.spare(promise)
-        _, host = self._crawl.finish(lease.token, 0)
+        if not asked:
+            self._crawl.spare(promise)
+        _, host = self._crawl.finish(lease.token, now + 1 if asked else 0)
         host.hold(wait_ms, now)
         if promise.page is not None:
             self._crawl.put_back(promise.page)
         host.place(now)
         return True
 
-    async def postpone_all(self, waits: Sequence[tuple[Lease, int]]) -> list[bool]:
+    async def postpone_all(self, waits: Sequence[tuple[Exchange, int]]) -> list[bool]:
         """As `Frontier.postpone_all`."""
-        return [await self.postpone(lease, wait_ms) for lease, wait_ms in waits]
+        return [await self.postpone(back.lease, wait_ms, asked=back.asked) for back, wait_ms in waits]
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """As `Frontier.renew`."""

@@ -17,7 +17,7 @@ import pytest
 
 from crawler import run_worker
 from tests.crawler.nameserver import SERVFAIL, Names
-from tests.crawler.server import ALLOW_ALL, Server, links, page, spelled
+from tests.crawler.server import ALLOW_ALL, Server, links, page, redirect, spelled
 from tests.crawler.test_crawl import start, wait_for
 from tests.crawler.test_guest import FOLLOW, Project, paths_of
 from tests.crawler.test_politeness import hurry
@@ -124,6 +124,65 @@ def test_a_proxy_that_is_gone_for_a_while_costs_nobody_anything(crawl, mute):
     assert clean(stats)
 
 
+def test_a_robots_txt_that_leads_to_another_host_is_asked_for_again_when_that_can_be_reached(
+    crawl, site, names, tmp_path
+):
+    down = threading.Event()
+    names[""] = lambda _: None if down.is_set() else []
+    names["a.test"] = ["127.0.0.1"]
+    names["b.test"] = lambda _: None if down.is_set() else ["127.0.0.1"]
+
+    async def leads_on(_, writer):
+        down.set()  # between the two requests
+        writer.write(redirect(f"http://b.test:{site.port}/rules"))
+
+    site.answers |= {
+        "/robots.txt": leads_on,
+        "/rules": page("User-agent: *\nDisallow: /no"),
+        "/": links("/no"),
+    }
+    crawl.seed(f"http://a.test:{site.port}/")
+
+    @contextmanager
+    def come():
+        down.clear()
+        site.answers["/robots.txt"] = redirect(f"http://b.test:{site.port}/rules")
+        yield
+
+    with later(come), hurry(crawl.redis, crawl):
+        run_worker(crawl.config("w", timeout_s=0.5))
+    assert crawl.stats.reasons == {"refused:robots": 1}
+    assert crawl.stats.outcomes["fetched"] == 1
+    assert (crawl.stats.held, crawl.stats.dead, crawl.stats.later) == (0, 0, 0)
+
+
+def test_pages_that_are_asked_for_again_are_as_they_were_after_an_outage(crawl):
+    proxy, port = Server(), free_port(socket.SOCK_STREAM)
+    proxy.fallback = proxied
+    del proxy.answers["/robots.txt"]
+    urls = [f"http://127.0.0.{n}/" for n in range(1, 6)]
+    config = crawl.config("w", timeout_s=1.0, proxy=f"http://127.0.0.1:{port}")
+    crawl.seed(*urls)
+    with proxy.in_thread(port):
+        run_worker(config)
+    asked = len(proxy.requests)
+    crawl.seed(*urls, generation=1)
+    with later(lambda: proxy.in_thread(port)), hurry(crawl.redis, crawl):
+        run_worker(config)
+    assert len(proxy.requests) == asked + len(urls)  # and their robots.txt are known
+    assert crawl.stats.outcomes["fetched"] == 2 * len(urls)
+    assert clean(crawl.stats)
+
+
+FOLLOW_OR_TELL = (
+    FOLLOW.replace("response.follow(link)", "response.follow(link, errback=self.lost)")
+    + """
+    def lost(self, failure):
+        yield {"url": f"lost {failure.request.url}"}
+"""
+)
+
+
 def test_a_proxy_that_goes_away_and_comes_back_is_unknown_to_a_spider(crawl, tmp_path):
     proxy, port, project = Server(), free_port(socket.SOCK_STREAM), Project(tmp_path / "project")
     del proxy.answers["/robots.txt"]
@@ -132,7 +191,11 @@ def test_a_proxy_that_goes_away_and_comes_back_is_unknown_to_a_spider(crawl, tmp
     )
     crawl.seed("http://127.0.0.1/")
     config = crawl.config(
-        "w", timeout_s=2.0, concurrency=4, proxy=f"http://127.0.0.1:{port}", guest=project.guest(FOLLOW)
+        "w",
+        timeout_s=2.0,
+        concurrency=4,
+        proxy=f"http://127.0.0.1:{port}",
+        guest=project.guest(FOLLOW_OR_TELL),
     )
     with proxy.in_thread(port):
         process = start(config)
@@ -144,6 +207,7 @@ def test_a_proxy_that_goes_away_and_comes_back_is_unknown_to_a_spider(crawl, tmp
     assert crawl.stats.outcomes["fetched"] == 13
     assert clean(crawl.stats)
     assert set(paths_of(project.items).values()) == {1}
+    assert not [item for item in project.items if item["url"].startswith("lost")]
 
 
 def test_a_worker_that_waits_for_the_web_says_so_and_holds_nothing(crawl):

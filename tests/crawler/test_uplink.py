@@ -131,6 +131,17 @@ async def test_what_is_our_fault_is_nobodys_and_stops_the_worker_until_it_is_ove
     assert made.room(64) == 64
 
 
+@pytest.mark.parametrize(
+    ("reason", "asked"),
+    [("timeout_first_byte", True), ("reset", True), ("timeout_connect", False), ("dns_timeout", False)],
+)
+async def test_a_host_that_may_have_had_the_request_was_asked_though_no_answer_came(made, web, reason, asked):
+    web.answer = web.connects = NO_PROXY
+    await made.get(URL)
+    web.answer = Failure(reason=reason, detail="no answer", sign="silent")
+    assert (await made.get(URL)).asked is asked
+
+
 async def test_an_exchange_that_overlaps_an_outage_counts_for_nobody_however_it_ends(made, web, clock):
     web.answer = web.connects = NO_PROXY
     await made.get(URL)

@@ -448,6 +448,24 @@ async def test_a_postponed_page_is_the_first_of_its_host_again_and_was_not_tried
     assert (again[0].attempt, again[0].slot_ms) == (0, worker.crawl.clock.now)
 
 
+@pytest.mark.parametrize("asked", [False, True])
+async def test_a_host_that_may_have_been_asked_has_its_delay_also_where_the_lease_goes_back(
+    worker, found, asked
+):
+    await worker.frontier.add(numbered(found, "a.test", 2))
+    (page,) = await worker.pages(1, delay=MINUTE)
+    before = (await worker.frontier.stats()).requests
+    await worker.crawl.skip(5 * MINUTE)
+    assert await worker.frontier.postpone(page, SECOND, asked=asked)
+    assert (await worker.frontier.stats()).requests == before - (not asked)
+    await worker.crawl.skip(SECOND + 1)
+    assert len(await worker.take(delay=MINUTE)) == (not asked)
+    await worker.crawl.skip(MINUTE)
+    again = await worker.take(delay=MINUTE)
+    assert len(again) == asked
+    assert all(lease.attempt == 0 for lease in again)
+
+
 async def test_an_exchange_that_took_place_is_not_postponed(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 1))
     (page,) = await worker.pages()

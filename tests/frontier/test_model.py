@@ -271,7 +271,7 @@ class Machine(RuleBasedStateMachine):
         if end.how == "leave":
             return
         if end.how == "postpone":
-            self.pair("postpone", pair, lambda lease: lease, end.wait or 0)
+            self.pair("postpone", pair, lambda lease: lease, end.wait or 0, asked=end.asked)
             return
         if end.how == "enter":
             wait = self.pair("enter", pair, lambda lease: lease, end.address, end.wait or SECOND)
