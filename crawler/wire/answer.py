@@ -1,6 +1,7 @@
 """What asking comes to where it comes to no capture, and the words for why."""
 
 import errno
+import os
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -86,7 +87,8 @@ def line(error: BaseException | None, otherwise: str = "no response") -> str:
 
 def connection_failure(error: BaseException) -> Failure:
     """What it comes to that a connection could not be made."""
-    detail = line(error)
+    number = error.errno if isinstance(error, OSError) else None
+    detail = os.strerror(number) if number is not None and number > 0 else line(error)
     match error:
         case TimeoutError():
             return Failure(reason="timeout_connect", detail="nobody answered the connection", sign="silent")
@@ -94,8 +96,8 @@ def connection_failure(error: BaseException) -> Failure:
             return Failure(reason="refused", detail=detail, sign="answered")
         case ConnectionError():
             return Failure(reason="reset", detail=detail, sign="answered")
-        case OSError(errno=number) if number in _OUT_OF:
+        case OSError() if number in _OUT_OF:
             return Failure(reason="unreachable", detail=detail, sign="no_resources")
-        case OSError(errno=number) if number in _NO_WAY:
+        case OSError() if number in _NO_WAY:
             return Failure(reason="unreachable", detail=detail, sign="no_route")
     return Failure(reason="unreachable", detail=detail)

@@ -142,7 +142,7 @@ class Client:
             return Wait(ms=wait)
         came = await self._over_kept(exchange, found)
         if isinstance(came, Capture) and came.status == PROXY_ASKS and self._speaks_for(place):
-            return Failure(reason="proxy", detail="the proxy said 407", sign="no_proxy")
+            return Failure(reason="proxy", detail="the proxy wants a password (407)", sign="no_proxy")
         return came
 
     def learn(self, cookies: Iterable[tuple[str, str]]) -> None:
@@ -227,7 +227,7 @@ class Client:
         if self._proxy is not None:
             where = await self._resolver.addresses(self._proxy.host, exchange.limits.dns_s)
             if isinstance(where, Failure):
-                return proxies.proxy_failure(where)
+                return proxies.proxy_failure(self._proxy, where)
             proxy = (self._proxy, where[0])
         dial = Dial(
             allow=self._allow, limits=exchange.limits, trust=self._trust, record=self._record, proxy=proxy

@@ -117,7 +117,7 @@ class Dial:
         proxy, where = self._proxy
         found = await self._connect(where, proxy.port, guarded=False)
         if isinstance(found, Failure):
-            return proxy_failure(found)
+            return proxy_failure(proxy, found)
         if proxy.resolves and target.scheme == "http":
             return replace(found, address=address)
         try:

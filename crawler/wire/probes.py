@@ -65,7 +65,7 @@ class Probes:
         assert self._proxy is not None
         found = await self._resolver.addresses(self._proxy.host, self._limits.dns_s)
         if isinstance(found, Failure):
-            return f"the proxy: {found.detail}"
+            return f"the proxy {self._proxy.place}: {found.detail}"
         try:
             async with asyncio.timeout(self._limits.connect_s):
                 reader, writer = await asyncio.open_connection(found[0], self._proxy.port)
@@ -77,8 +77,8 @@ class Probes:
                 finally:
                     writer.close()
         except OSError as error:
-            return f"the proxy: {connection_failure(error).detail}"
-        return "" if said else "the proxy closes its connections and says nothing"
+            return f"the proxy {self._proxy.place}: {connection_failure(error).detail}"
+        return "" if said else f"the proxy {self._proxy.place} closes its connections and says nothing"
 
     def route(self, address: str = "") -> str:
         """Why neither an address nor any network but this machine's own can be reached; empty if one can. No packet is sent."""

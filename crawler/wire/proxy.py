@@ -78,13 +78,17 @@ class Proxy:
         return (("Proxy-Authorization", f"Basic {pair}"),)
 
     @property
+    def place(self) -> str:
+        """Where it listens, without what may be secret."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
     def greeting(self) -> bytes:
         """What a proxy that works answers whatever servers do: the first words of SOCKS; a request about an http proxy itself."""
         if self.kind == "socks5":
             return _greeting(self)
-        place = f"[{self.host}]" if ":" in self.host else self.host
         lines = "".join(f"{name}: {value}\r\n" for name, value in self.headers)
-        return f"OPTIONS * HTTP/1.1\r\nHost: {place}:{self.port}\r\n{lines}Connection: close\r\n\r\n".encode()
+        return f"OPTIONS * HTTP/1.1\r\nHost: {self.place}\r\n{lines}Connection: close\r\n\r\n".encode()
 
 
 def parse(text: str) -> Proxy:
@@ -106,10 +110,10 @@ def parse(text: str) -> Proxy:
     )
 
 
-def proxy_failure(failure: Failure) -> Failure:
+def proxy_failure(proxy: Proxy, failure: Failure) -> Failure:
     """What it means for a server that its proxy cannot be had."""
     sign: Sign = "no_resources" if failure.sign == "no_resources" else "no_proxy"
-    return Failure(reason="proxy", detail=f"the proxy: {failure.detail}", sign=sign)
+    return Failure(reason="proxy", detail=f"the proxy {proxy.place}: {failure.detail}", sign=sign)
 
 
 async def tunnel(proxy: Proxy, connection: socket.socket, host: str, port: int) -> None:

@@ -212,10 +212,11 @@ def test_a_proxy_that_goes_away_and_comes_back_is_unknown_to_a_spider(crawl, tmp
 
 def test_a_worker_that_waits_for_the_web_says_so_and_holds_nothing(crawl):
     crawl.seed("http://host.test/")
-    process = start(crawl.config("w", proxy=f"http://127.0.0.1:{free_port(socket.SOCK_STREAM)}"))
+    proxy = f"127.0.0.1:{free_port(socket.SOCK_STREAM)}"
+    process = start(crawl.config("w", proxy=f"http://{proxy}"))
     wait_for(lambda: crawl.ask(lambda frontier: frontier.outages()))
     (outage,) = crawl.ask(lambda frontier: frontier.outages()).values()
-    assert outage.why.startswith("the proxy: ")
+    assert outage.why == f"the proxy {proxy}: Connection refused"
     wait_for(lambda: crawl.stats.leased + crawl.stats.robots == 0)
     assert crawl.stats.waiting == 1
     os.kill(process.pid, signal.SIGTERM)

@@ -134,10 +134,11 @@ async def test_a_proxy_that_takes_connections_and_says_nothing_does_not_work():
 
 
 async def test_a_proxy_that_is_not_there_is_named(names):
-    async with probes(proxy=f"http://127.0.0.1:{nobody()}") as made:
-        assert (await made.proxy(speaks=False)).startswith("the proxy: ")
+    place = f"127.0.0.1:{nobody()}"
+    async with probes(proxy=f"http://me:secret@{place}") as made:
+        assert await made.proxy(speaks=False) == f"the proxy {place}: Connection refused"
     async with probes(proxy="http://gone.test:3128", nameservers=names.servers) as made:
-        assert (await made.proxy(speaks=False)).startswith("the proxy: gone.test: ")
+        assert (await made.proxy(speaks=False)).startswith("the proxy gone.test:3128: gone.test: ")
 
 
 async def test_a_route_to_an_address_is_enough_and_this_machine_has_one_to_itself():
