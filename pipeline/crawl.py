@@ -23,7 +23,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -39,10 +39,11 @@ from crawler.pulse import GivenUp
 from crawler.render.program import program
 from crawler.replay import recover
 from crawler.worker import WorkerConfig, run_worker
-from frontier import Flow, Frontier, Stats
+from frontier import Flow, Frontier, Outage, Stats
 from frontier.connect import connect
 from pipeline import crawls, lives
 from pipeline.berth import Berth, Left, Place, told
+from pipeline.outages import line as outage_line
 from pipeline.progress import Progress
 from pipeline.project import Project
 from pipeline.screen import Screen
@@ -226,7 +227,7 @@ async def _show(frontier: Frontier, progress: Progress, shown: int) -> int:
     """Say how the crawl stands; `shown` pages were settled when it was said last."""
     stats = await frontier.stats()
     settled = sum(stats.outcomes.values())
-    progress.advance(_note(stats, await frontier.flow()), by=settled - shown)
+    progress.advance(_note(stats, await frontier.flow(), await frontier.outages()), by=settled - shown)
     return settled
 
 
@@ -249,10 +250,11 @@ async def take_up(
     lives.sweep(project.state, name)
 
 
-def _note(stats: Stats, flow: Flow | None) -> str:
+def _note(stats: Stats, flow: Flow | None, outages: Mapping[str, Outage]) -> str:
+    kept = f"; waits: {outage_line(outages)}" if outages else ""
     held = f"; waits for {flow.follower} to process" if flow is not None and flow.shut else ""
     silent = f" ({stats.held} held)" if stats.held else ""
-    return f"{stats.waiting + stats.later} waiting, {stats.leased} leased, {stats.hosts} hosts{silent}{held}"
+    return f"{stats.waiting + stats.later} waiting, {stats.leased} leased, {stats.hosts} hosts{silent}{held}{kept}"
 
 
 def _goals(limits: Limits, begun: Stats) -> Limits:
