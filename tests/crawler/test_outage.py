@@ -161,14 +161,14 @@ def test_pages_that_are_asked_for_again_are_as_they_were_after_an_outage(crawl):
     proxy.fallback = proxied
     del proxy.answers["/robots.txt"]
     urls = [f"http://127.0.0.{n}/" for n in range(1, 6)]
-    config = crawl.config("w", timeout_s=1.0, proxy=f"http://127.0.0.1:{port}")
+    by_proxy = {"timeout_s": 1.0, "proxy": f"http://127.0.0.1:{port}"}
     crawl.seed(*urls)
     with proxy.in_thread(port):
-        run_worker(config)
+        run_worker(crawl.config("w", **by_proxy))
     asked = len(proxy.requests)
     crawl.seed(*urls, generation=1)
     with later(lambda: proxy.in_thread(port)), hurry(crawl.redis, crawl):
-        run_worker(config)
+        run_worker(crawl.config("v", **by_proxy))
     assert len(proxy.requests) == asked + len(urls)  # and their robots.txt are known
     assert crawl.stats.outcomes["fetched"] == 2 * len(urls)
     assert clean(crawl.stats)

@@ -188,7 +188,7 @@ async def test_a_hop_that_our_own_side_has_lost_is_left_for_another_time_and_its
             return capture(b"", ("Location", "http://b.test/robots.txt"), status=301, url=url.text)
 
     under = lease("http://a.test/robots.txt", kind=Kind.ROBOTS)
-    found = await ask(Lost(), under, Entrance(Keeper(), 0, 10))
+    found = await ask(Lost(), under, Entrance(Keeper(ip_delay_ms=0, delay_ms=10)))
     assert found.answer == AskAgain(after_ms=1_000, failed=False)
     assert len(found.captures) == 1
     assert holds == [("b.test", 20), ("b.test", 10)]
