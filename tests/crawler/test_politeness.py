@@ -80,11 +80,12 @@ def test_hosts_that_share_an_address_are_asked_one_after_the_other(crawl, site, 
 def test_a_host_is_asked_when_its_delay_is_over_and_hardly_later(crawl, site):
     times = noting(site, few(0))
     crawl.seed(*(f"{site.url}/{n}" for n in range(16)))
-    run_worker(crawl.config("w", min_delay_s=0.1))
-    late = sorted(two - one - 0.1 for one, two in pairwise(times[1:]))
+    run_worker(crawl.config("w", min_delay_s=0.13))
+    late = sorted(two - one - 0.13 for one, two in pairwise(times[1:]))
     assert len(late) == 15
     assert late[0] > -0.005  # the server notes when it was asked, not when it had answered
-    assert late[len(late) // 2] < 0.05
+    # Who asked every 100 ms would be 70 ms late each time, and on a busy machine later; who waits is now and then in time on any.
+    assert late[1] < 0.045
 
 
 def test_a_worker_that_waits_for_a_host_does_not_ask_the_frontier_all_the_while(crawl, site):
