@@ -637,17 +637,22 @@ def verify_command(
     from pipeline.progress import stderr_progress
     from pipeline.project import Project
 
-    opened = Project.at(project)
     progress = stderr_progress()
     if datasets:
         found = [verify.verify_dataset(uri, progress) for uri in datasets]
     else:
-        found = [verify.verify_storage(opened.store, progress)]
+        store = Project.at(project).store
+        found = [verify.verify_storage(store, progress)]
         if repair:
-            verify.repair(opened.store, found[0])
+            verify.repair(store, found[0])
     damage = [line for checked in found for line in checked.damage]
     count, size = sum(checked.files for checked in found), sum(checked.bytes for checked in found)
     unfinished = [line for checked in found for line in checked.unfinished]
+    if not (datasets or count or damage or unfinished):
+        raise InputError(
+            f"{store.uri}: nothing is stored there, so there is nothing to verify; run `thresher crawl` or "
+            "`thresher ingest` first, or correct project.storage"
+        )
     for line in (*damage, *unfinished):
         typer.echo(line, err=True)
     say(

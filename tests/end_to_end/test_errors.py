@@ -84,6 +84,35 @@ def test_a_crawl_that_was_never_seeded(user):
     assert "thresher seed" in user.types("crawl", "nobody", code=2).line
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("seed", "http://127.0.0.1:9/"),
+        ("crawl",),
+        ("ingest", "books", "texts"),
+        ("process",),
+        ("export", "--out", "out", "--tokenizer", "tokenizer.json"),
+        ("report",),
+        ("status",),
+        ("verify",),
+        ("catalog", "rebuild"),
+        ("frontier", "resume", "main", "example.org"),
+    ],
+)
+def test_outside_a_project_a_command_says_so_and_makes_nothing(user, words):
+    (user.directory / "thresher.toml").unlink()
+    line = user.types(*words, code=2).line
+    assert f"{user.directory}: no project here" in line
+    assert f"thresher init {user.directory}" in line
+    assert list(user.directory.iterdir()) == []
+
+
+def test_verify_that_finds_nothing_says_so(user):
+    said = user.types("verify", "--json", code=2)
+    assert "nothing is stored" in said.json["error"]
+    assert "thresher crawl" in said.line
+
+
 def test_a_source_that_is_not_there(user):
     for command in (("process", "nobody"), ("dedup", "nobody"), ("report", "nobody")):
         assert "nobody" in user.types(*command, code=2).line
