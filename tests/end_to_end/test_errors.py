@@ -1,5 +1,8 @@
 """Wrong input: one clear line, exit code 2, and nothing stored is changed."""
 
+import socket
+import time
+
 import pytest
 
 
@@ -141,3 +144,22 @@ def test_every_command_has_help_with_an_example(user):
     for command in commands:
         said = user.types(command, "--help")
         assert "Example:\n    thresher" in said.out, command
+
+
+def test_an_s3_server_that_does_not_answer_is_told_within_ten_seconds(user, monkeypatch):
+    toml = (user.directory / "thresher.toml").read_text()
+    (user.directory / "thresher.toml").write_text(
+        toml.replace("[project]", '[project]\nstorage = "s3://bucket/prefix"')
+    )
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "any")
+    with socket.socket() as silent:  # it takes connections, and answers nothing
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        where = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", where)
+        begun = time.monotonic()
+        line = user.types("status", code=2).line
+    assert f"s3://bucket/prefix at {where} has not answered for 10 s" in line
+    assert "correct AWS_ENDPOINT_URL_S3" in line
+    assert time.monotonic() - begun < 40  # ten seconds, and as long as a busy machine takes for the rest
