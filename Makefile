@@ -35,6 +35,7 @@ lock:                               ## resolve again: requirements*.lock
 	$(BIN)/python -m pip install -q uv
 	$(LOCK) --all-extras -o requirements-test.lock
 	$(LOCK) --extra plot -c requirements-test.lock -o requirements.lock
+	$(LOCK) --extra plot --extra postgres --extra ray --extra render -c requirements-test.lock -o requirements-all.lock
 
 clean:
 	rm -rf $(VENV) demo-out

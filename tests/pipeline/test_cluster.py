@@ -366,5 +366,5 @@ def test_a_port_where_something_else_answers_is_one_line(demo_web):
 
 def test_without_the_package_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(InputError, match=r'pip install "thresher\[ray\]"'), connected(""):
+    with pytest.raises(InputError, match=r"needs Ray; install the extra 'ray'"), connected(""):
         pass
