@@ -3,11 +3,13 @@
 1. A sitemap is read where its host is the one that names it, or where the crawl's scope admits it: a robots.txt may send
    to other hosts (sitemaps.org, cross-submits), a crawl goes no further than it was told.
 2. It has the depth of the page that its robots.txt was read for, or of the index that lists it. What it lists is as the
-   links of that page: one deeper, admitted by the scope. So nothing is read whose links would not be followed.
+   links of that page: one deeper, admitted by the scope. So nothing is read whose links would not be followed. Where the page
+   is asked for once more so is the sitemap, but of what it lists only what is new.
 3. Indexes may list indexes, `DEEPEST` in a row.
 """
 
 from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
 
 from core import Url
 from crawler.note import Note, decode, encode
@@ -63,18 +65,19 @@ def listed(
 
 def _sitemaps(lease: Lease, written: Iterable[str], *, level: int) -> Iterator[Discovery]:
     note = encode(Note(kind="sitemap", level=level))
+    referrer = lease.url.wire if level else f"{lease.url.origin}/robots.txt"
     seen = {lease.url.text} if level else set()
     for text in written:
         url = _url(text, lease.url.text)
         if url is not None and url.text not in seen and is_in_reach(lease, url):
             seen.add(url.text)
-            yield _discovery(lease, url, lease.depth, note)
+            found = _discovery(lease, url, lease.depth, note)
+            yield replace(found, referrer=referrer, generation=lease.generation)
 
 
 def _of_page(lease: Lease, modified_ms: int, now_ms: int) -> bytes:
     """A date is of use only to who comes again, and only one that has passed."""
-    again = lease.interval_s or lease.generation
-    return encode(Note(modified_ms=modified_ms)) if again and modified_ms <= now_ms else b""
+    return encode(Note(modified_ms=modified_ms)) if lease.interval_s and modified_ms <= now_ms else b""
 
 
 def _url(written: str, base: str) -> Url | None:
@@ -91,7 +94,7 @@ def _discovery(lease: Lease, url: Url, depth: int, note: bytes) -> Discovery:
         scope=lease.scope,
         depth=depth,
         max_depth=lease.max_depth,
-        generation=lease.generation,
+        referrer=lease.url.wire,
         interval_s=lease.interval_s,
         note=note,
     )

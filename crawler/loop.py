@@ -14,7 +14,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 
 from crawler.gate import ASK_S, Gate
@@ -42,15 +42,14 @@ class Loop:
         pulse: Pulse,
         worker: str,
         concurrency: int,
-        lease_ms: int,
-        min_delay_ms: int,
+        lease_ms: Callable[[], int],
         max_pages: int | None,
         until: float | None,
         sitemaps: bool,
     ) -> None:
-        """`max_pages` counts the whole crawl's fetched pages; `until` is a time of the monotonic clock."""
+        """`lease_ms` says how long a lease is to last that is asked for now. `max_pages` counts the whole crawl's fetched pages; `until` is a time of the monotonic clock."""
         self._frontier, self._gate, self._pulse, self._worker = frontier, gate, pulse, worker
-        self._concurrency, self._lease_ms, self._min_delay_ms = concurrency, lease_ms, min_delay_ms
+        self._concurrency, self._lease_ms = concurrency, lease_ms
         self._max_pages, self._until, self._sitemaps = max_pages, until, sitemaps
         self._rulebook = Rulebook(frontier.robots)
         self._open: dict[int, Lease] = {}
@@ -129,8 +128,7 @@ class Loop:
         granted = await self._frontier.lease(
             room,
             worker=self._worker,
-            lease_ms=self._lease_ms,
-            min_delay_ms=self._min_delay_ms,
+            lease_ms=self._lease_ms(),
             limit=self._max_pages,
         )
         self._open.update((lease.token, lease) for lease in granted)

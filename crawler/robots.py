@@ -121,7 +121,7 @@ async def ask(client: Client, lease: Lease, entrance: Entrance) -> Event | Wait:
             # The lease holds the host, and lasts for this as well.
             await asyncio.sleep(entrance.host_delay_ms / 1000)
             continue
-        wait = await entrance.elsewhere(lease, url.host)
+        wait = await entrance.elsewhere(url.host)
         if wait > patience_ms:
             return Event(captures=tuple(captures), answer=AskAgain(after_ms=wait, failed=False))
         patience_ms -= wait

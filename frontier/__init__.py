@@ -44,6 +44,7 @@ from frontier.frontier import Frontier
 from frontier.lease import (
     Added,
     Budget,
+    Conclusion,
     Discovery,
     Exchange,
     Fault,
@@ -51,15 +52,19 @@ from frontier.lease import (
     Lease,
     Outcome,
     Rank,
+    Restored,
     Settlement,
     Stats,
+    Unlogged,
 )
 from frontier.robots import RobotsRecord
 from frontier.scope import Scope
+from frontier.settings import Settings, StorageId
 
 __all__ = [
     "Added",
     "Budget",
+    "Conclusion",
     "Discovery",
     "Exchange",
     "Fault",
@@ -70,9 +75,13 @@ __all__ = [
     "NotAUrl",
     "Outcome",
     "Rank",
+    "Restored",
     "RobotsRecord",
     "Scope",
+    "Settings",
     "Settlement",
     "Stats",
+    "StorageId",
+    "Unlogged",
     "canonical",
 ]

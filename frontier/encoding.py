@@ -1,6 +1,6 @@
 """The bytes that a URL is known by, and those that it waits as.
 
-An **entry** is what the frontier keeps of a URL until it is settled, beside the name of its host. Version 2; the version
+An **entry** is what the frontier keeps of a URL until it is settled, beside the name of its host. Version 3; the version
 is the crawl's (`Frontier.open`):
 
     level     4  depth - priority + 2^31: of one host the lowest is granted first
@@ -13,6 +13,8 @@ is the crawl's (`Frontier.open`):
     depth, max_depth + 1 or 0, hops, generation, interval_s   as LEB128
     scope        how many bytes follow, plus 4, and these; or, where the URL itself says them: 0 any, 1 its host,
                  2 its registered domain, 3 its folder (LEB128)
+    referrer     0 for none; else how many bytes it begins with of the URL's text, plus 1, how many follow (LEB128), and
+                 these
     note         what else lies before the path
     path         and, where the wire form differs, a NUL and that
 
@@ -22,6 +24,7 @@ together.
 
 import hashlib
 import struct
+from functools import lru_cache
 from struct import pack, unpack_from
 
 from core import CorruptData, InputError, Url
@@ -30,7 +33,7 @@ from frontier.lease import Discovery
 from frontier.scope import Scope, registered_domain
 from frontier.template import template
 
-VERSION = 2
+VERSION = 3
 ZERO = 1 << 31
 _HASH = 7  # bytes: 2 choose a bucket, 5 are the fingerprint (lua/seen.lua)
 _DEFAULT_PORTS = {"https": b"s", "http": b"p"}
@@ -41,11 +44,15 @@ _EXPLICIT = 4
 
 
 def identity(discovery: Discovery) -> bytes:
-    """Seven bytes of a BLAKE2b hash of a URL's canonical text, and of the generation where it has one."""
+    """Seven bytes of a BLAKE2b hash of a URL's canonical text; behind them seven of the text with the generation where it has
+    one.
+    """
     text = discovery.url.text
+    found = hashlib.blake2b(text.encode(), digest_size=_HASH).digest()
     if discovery.generation:
         text = f"{discovery.generation} {text}"
-    return hashlib.blake2b(text.encode(), digest_size=_HASH).digest()
+        found += hashlib.blake2b(text.encode(), digest_size=_HASH).digest()
+    return found
 
 
 def encode(discovery: Discovery, number: int) -> bytes:
@@ -63,7 +70,7 @@ def encode(discovery: Discovery, number: int) -> bytes:
             ),
         )
     )
-    meta += _scope(discovery) + discovery.note
+    meta += _scope(discovery) + _referrer(discovery) + discovery.note
     path = url.text[len(url.origin) :].encode()
     if url.wire != url.text:
         path += b"\0" + url.wire.encode()
@@ -109,12 +116,14 @@ def _decode(host: str, entry: bytes) -> tuple[Discovery, int]:
         numbers.append(number)
     depth, max_depth, hops, generation, interval_s, number = numbers
     scope, at = _read_scope(number, entry, at, url)
+    referrer, at = _read_referrer(entry, at, url)
     discovery = Discovery(
         url=url,
         scope=scope,
         depth=depth,
         max_depth=max_depth - 1 if max_depth else None,
         hops=hops,
+        referrer=referrer,
         priority=depth - (level - ZERO),
         generation=generation,
         interval_s=interval_s,
@@ -149,6 +158,38 @@ def _read_scope(number: int, entry: bytes, at: int, url: Url) -> tuple[Scope, in
         end = at + number - _EXPLICIT
         return Scope.parse(entry[at:end].decode()), end
     return Scope.of(("any", "host", "domain", "prefix")[number], url), at
+
+
+def _referrer(discovery: Discovery) -> bytes:
+    if not discovery.referrer:
+        return b"\0"
+    text = discovery.url.text
+    for beginning, written in _beginnings(discovery.referrer):
+        if text.startswith(beginning):
+            return written
+    raise AssertionError("every text begins with nothing")
+
+
+@lru_cache(maxsize=1_024)
+def _beginnings(referrer: str) -> tuple[tuple[str, bytes], ...]:
+    """What a URL may begin with as its referrer does, the longest first, and the referrer as it is written then: pages lead to
+    their neighbours, and all links of one page have one referrer.
+    """
+    folder = referrer.rpartition("/")[0]
+    origin = "/".join(referrer.split("/", 3)[:3])
+    found = []
+    for beginning in (referrer, folder, origin, ""):
+        rest = referrer[len(beginning) :].encode()
+        found.append((beginning, _varint(len(beginning.encode()) + 1) + _varint(len(rest)) + rest))
+    return tuple(found)
+
+
+def _read_referrer(entry: bytes, at: int, url: Url) -> tuple[str, int]:
+    same, at = _read_varint(entry, at)
+    if not same:
+        return "", at
+    length, at = _read_varint(entry, at)
+    return (url.text.encode()[: same - 1] + entry[at : at + length]).decode(), at + length
 
 
 def _varint(number: int) -> bytes:

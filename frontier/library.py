@@ -1,7 +1,8 @@
 """`code`: the function library that runs in the server, one text made of the files in `lua/`.
 
-The files are one chunk, so what stands in one is seen by those after it. A name is spelt once: `verb('lease', ...)` in
-`grant.lua` is what the client calls `lease`.
+The files are one chunk, so what stands in one of `FILES` is seen by those after it; what stands in one of `VERBS` is seen there
+alone (a chunk of Lua has 200 local variables). A name is spelt once: `verb('lease', ...)` in `grant.lua` is what the client
+calls `lease`.
 """
 
 from functools import cache
@@ -12,6 +13,7 @@ FILES = (
     "clock",
     "batch",
     "entry",
+    "outbox",
     "domain",
     "host",
     "queue",
@@ -23,7 +25,8 @@ FILES = (
     "novelty",
     "bars",
     "leases",
-    # the verbs
+)
+VERBS = (
     "add",
     "grant",
     "settle",
@@ -32,8 +35,10 @@ FILES = (
     "operate",
     "tail",
     "crawl",
+    "log",
     # of the home
     "flow",
+    "home",
     "workers",
 )
 
@@ -42,4 +47,5 @@ FILES = (
 def code() -> str:
     """Return the library's text, which is also its version."""
     folder = files("frontier").joinpath("lua")
-    return "\n".join(folder.joinpath(f"{name}.lua").read_text(encoding="utf-8") for name in FILES)
+    texts = {name: folder.joinpath(f"{name}.lua").read_text(encoding="utf-8") for name in (*FILES, *VERBS)}
+    return "\n".join([*(texts[name] for name in FILES), *(f"do\n{texts[name]}end" for name in VERBS)])

@@ -7,8 +7,10 @@ from typing import Any
 from frontier.canonical import canonical
 from frontier.encoding import decode, is_orphan
 from frontier.flow import Flow
-from frontier.lease import Added, Discovery, Kind, Lease, Outcome, Stats
+from frontier.lease import Added, Conclusion, Discovery, Kind, Lease, Outcome, Stats
 from frontier.scope import Scope
+
+_CONCLUSION = 9  # bytes before its texts (lua/outbox.lua)
 
 
 def lease(row: Sequence[Any], worker: str) -> Lease:
@@ -30,6 +32,7 @@ def lease(row: Sequence[Any], worker: str) -> Lease:
         depth=found.depth,
         max_depth=found.max_depth,
         hops=found.hops,
+        referrer=found.referrer,
         priority=found.priority,
         generation=found.generation,
         interval_s=found.interval_s,
@@ -38,6 +41,20 @@ def lease(row: Sequence[Any], worker: str) -> Lease:
         robots_version=robots_version,
         slot_ms=slot_ms,
         orphan=orphan,
+    )
+
+
+def conclusion(item: bytes) -> Conclusion:
+    """One item of `unlogged`."""
+    at_ms, *lengths = int.from_bytes(item[:6], "big"), *item[6:_CONCLUSION]
+    texts, at = [], _CONCLUSION
+    for length in lengths:
+        texts.append(item[at : at + length].decode())
+        at += length
+    outcome, reason, host = texts
+    discovery, attempt = decode(host, item[at:])
+    return Conclusion(
+        discovery=discovery, attempt=attempt, outcome=Outcome(outcome), reason=reason, at_ms=at_ms
     )
 
 
@@ -53,11 +70,11 @@ def added(rows: Sequence[Sequence[Any]]) -> Added:
 
 def stats(rows: Sequence[Sequence[Any]]) -> Stats:
     """What `stats` answers, of all partitions."""
-    sums = [sum(row[i] for row in rows) for i in range(10)]
-    waiting, leased, later, hosts, seen, tail, scheduled, held, dead, robots = sums
+    sums = [sum(row[i] for row in rows) for i in range(11)]
+    waiting, leased, later, hosts, seen, tail, scheduled, held, dead, unlogged, robots = sums
     outcomes, reasons, discarded = Counter[str](), Counter[str](), Counter[str]()
     for row in rows:
-        for total, pairs in zip((outcomes, reasons, discarded), row[10:], strict=True):
+        for total, pairs in zip((outcomes, reasons, discarded), row[11:], strict=True):
             total.update(counts(pairs))
     settled = dict.fromkeys((str(outcome) for outcome in Outcome if outcome is not Outcome.RETRY), 0)
     return Stats(
@@ -73,6 +90,7 @@ def stats(rows: Sequence[Sequence[Any]]) -> Stats:
         scheduled=scheduled,
         held=held,
         dead=dead,
+        unlogged=unlogged,
         discarded=dict(discarded),
     )
 

@@ -1,11 +1,12 @@
 """What the functions of `lua/` are told, made of values."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from frontier.encoding import encode, identity
-from frontier.lease import Budget, Discovery, Exchange, Outcome, Settlement
+from frontier.lease import Discovery, Exchange, Outcome, Restored, Settlement
 from frontier.link import Arg, Call
 from frontier.partition import Partitions
 from frontier.revisit import next_interval_s
@@ -17,31 +18,59 @@ _BATCH = 1_000  # URLs in one call: some milliseconds in which the server does n
 _UNANSWERED, _UNASKED = -1, -2  # in the place of a time
 
 
-def additions(discoveries: Sequence[Discovery], budget: Budget, partitions: Partitions) -> Iterator[Call]:
+def additions(
+    discoveries: Iterable[Discovery], partitions: Partitions, *, revive: bool = False
+) -> Iterator[Call]:
     """Calls of `add`, each with some of the discoveries, host by host."""
-    parts: defaultdict[int, defaultdict[str, list[Discovery]]] = defaultdict(lambda: defaultdict(list))
-    for found in discoveries:
-        parts[partitions.of_host(found.url.host)][found.url.host].append(found)
-    limits = (
-        -1 if budget.host is None else budget.host,
-        -1 if budget.domain is None else budget.domain,
-        budget.hosts,
-    )
+    for partition, args, _ in _by_host(discoveries, lambda found: found, partitions, _addition):
+        yield partitions.call(partition, "add", int(revive), *args)
+
+
+def restorations(
+    restored: Iterable[Restored], partitions: Partitions
+) -> Iterator[tuple[Call, list[Restored]]]:
+    """Calls of `restore`, each with some of them, host by host, and these."""
+    for partition, args, some in _by_host(restored, lambda each: each.discovery, partitions, _restoration):
+        yield partitions.call(partition, "restore", *args), some
+
+
+def _addition(found: Discovery) -> tuple[Arg, ...]:
+    name = identity(found)
+    return name, encode(found, name[-1])
+
+
+def _restoration(restored: Restored) -> tuple[Arg, ...]:
+    again = restored.next_visit
+    entry = b"" if again is None else encode(again, identity(again)[-1])
+    due = max(restored.due_in_ms, 0)
+    return identity(restored.discovery), restored.outcome, restored.reason, entry, due
+
+
+def _by_host(
+    items: Iterable[T],
+    discovery: Callable[[T], Discovery],
+    partitions: Partitions,
+    arguments: Callable[[T], tuple[Arg, ...]],
+) -> Iterator[tuple[int, list[Arg], list[T]]]:
+    """Partition, arguments and items of one call after another, of some `_BATCH` items each."""
+    parts: defaultdict[int, defaultdict[str, list[T]]] = defaultdict(lambda: defaultdict(list))
+    for item in items:
+        host = discovery(item).url.host
+        parts[partitions.of_host(host)][host].append(item)
     for partition, hosts in parts.items():
         args: list[Arg] = []
-        held = 0
+        held: list[T] = []
         for host, urls in hosts.items():
             for some in batches(urls, _BATCH):
                 args += (host, registered_domain(host), len(some))
-                for found in some:
-                    name = identity(found)
-                    args += (name, encode(found, name[-1]))
-                held += len(some)
-                if held >= _BATCH:
-                    yield partitions.call(partition, "add", *limits, *args)
-                    args, held = [], 0
+                for item in some:
+                    args += arguments(item)
+                held += some
+                if len(held) >= _BATCH:
+                    yield partition, args, held
+                    args, held = [], []
         if held:
-            yield partitions.call(partition, "add", *limits, *args)
+            yield partition, args, held
 
 
 def released(ended: Exchange) -> tuple[Arg, ...]:
@@ -77,17 +106,7 @@ def _next_visit(settlement: Settlement) -> tuple[bytes, int]:
     if not lease.interval_s or settlement.outcome not in {Outcome.FETCHED, Outcome.UNCHANGED}:
         return b"", 0
     interval_s = next_interval_s(lease.interval_s, changed=settlement.outcome is Outcome.FETCHED)
-    again = Discovery(
-        url=lease.url,
-        scope=lease.scope,
-        depth=lease.depth,
-        max_depth=lease.max_depth,
-        hops=lease.hops,
-        priority=lease.priority,
-        generation=lease.generation,
-        interval_s=interval_s,
-        note=settlement.note,
-    )
+    again = replace(lease.discovery, interval_s=interval_s, note=settlement.note)
     return encode(again, identity(again)[-1]), interval_s * 1000
 
 

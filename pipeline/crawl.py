@@ -11,6 +11,9 @@ Rules
    ends the crawl with that error.
 5. What a user's spider begins with is added before any worker starts (`pipeline.sow`), by every command: what is
    known changes nothing.
+6. The crawl is opened first (`pipeline.crawls`): from another storage, or with settings that are not the crawl's, no worker starts.
+7. What the frontier settles by itself is brought into the crawl's log while the command runs, and all of it when it ends
+   (`crawler.unlogged`).
 """
 
 import asyncio
@@ -29,16 +32,16 @@ from pathlib import Path
 from typing import Literal, cast
 from uuid import uuid4
 
-from core import InputError, ThresherError
+from core import ThresherError
 from crawler.guest import Guest
 from crawler.pulse import GivenUp
 from crawler.render.program import program
 from crawler.replay import recover
+from crawler.unlogged import Unlogged
 from crawler.worker import WorkerConfig, run_worker
 from frontier import Flow, Frontier, Stats
 from frontier.connect import connect
-from frontier.tail import Tail
-from pipeline import lives
+from pipeline import crawls, lives
 from pipeline.berth import Berth, Left, Place, told
 from pipeline.progress import Progress
 from pipeline.project import Project
@@ -100,20 +103,38 @@ class _Interrupts:
 
 
 def crawl(
-    project: Project, name: str, limits: Limits, progress: Progress, guest: Guest | None = None
+    project: Project,
+    name: str,
+    limits: Limits,
+    progress: Progress,
+    guest: Guest | None = None,
+    *,
+    update: bool = False,
 ) -> Crawled:
-    """Crawl until the frontier drains, a limit is reached or a signal asks for an end; with a user's spider, if given."""
-    contact = project.config.contact
+    """Crawl until the frontier drains, a limit is reached or a signal asks for an end; with a user's spider, if given.
+
+    `update` replaces the crawl's settings by the project's.
+    """
+    _ = project.config.contact
     with project.frontier_address() as address, project.berths() as place:
+        asyncio.run(_agreed(project, name, address, update=update, begins=guest is not None))
         if guest is not None:
             sow(project, name, address, guest)
-        return asyncio.run(_crawl(project, name, contact, address, place, limits, progress, guest))
+        return asyncio.run(_crawl(project, name, address, place, limits, progress, guest))
+
+
+async def _agreed(project: Project, name: str, address: str, *, update: bool, begins: bool) -> None:
+    """Make sure of the crawl, before anything of the user's runs; `begins` where it need not be seeded."""
+    link = await connect(address)
+    try:
+        await (crawls.opened if begins else crawls.seeded)(project, link, name, update=update)
+    finally:
+        await link.aclose()
 
 
 async def _crawl(
     project: Project,
     name: str,
-    contact: str,
     address: str,
     place: Place,
     limits: Limits,
@@ -121,21 +142,16 @@ async def _crawl(
     guest: Guest | None,
 ) -> Crawled:
     link = await connect(address)
-    frontier = Frontier(link, name, budget=project.budget)
     try:
-        await frontier.open()
-        if name not in await Frontier.crawls(link):
-            raise InputError(
-                f"crawl {name!r}: nothing is seeded; run `thresher seed FILE --crawl {name}` first"
-            )
+        frontier = await crawls.seeded(project, link, name)
         await _take_up(project, frontier, name)
         begun = await frontier.stats()
         already = 0 if limits.in_all else _fetched(begun)
         goal = None if limits.max_pages is None else already + limits.max_pages
-        config = _worker_config(project, name, contact, address, goal, limits.max_time_s, guest)
+        config = _worker_config(project, name, address, goal, limits.max_time_s, guest)
         with _interrupts() as interrupts:
             start = partial(_start, project, config, place)
-            async with _tail_kept(frontier.tail(project.store)):
+            async with _kept(project, frontier, name):
                 await _watch(project, frontier, name, start, limits.workers, interrupts, progress)
         return Crawled(stats=await frontier.stats(), interrupted=interrupts.count > 0)
     finally:
@@ -143,15 +159,18 @@ async def _crawl(
 
 
 @asynccontextmanager
-async def _tail_kept(tail: Tail) -> AsyncIterator[None]:
-    """Keep the tail for the time of the context. What goes wrong with it ends the context, and is raised."""
+async def _kept(project: Project, frontier: Frontier, name: str) -> AsyncIterator[None]:
+    """Keep tail and log for the time of the context. What goes wrong with them ends the context, and is raised."""
+    tail = frontier.tail(project.store)
+    log = Unlogged(frontier, tail, project.store, name)
     try:
         async with asyncio.TaskGroup() as group:
-            keeping = group.create_task(tail.run(f"keeper-{uuid4()}"))
+            keeping = group.create_task(tail.run(f"keeper-{uuid4()}", log.drain))
             yield
             keeping.cancel()
     except* ThresherError as errors:
         raise errors.exceptions[0] from None
+    await log.empty()
 
 
 async def _watch(
@@ -242,7 +261,6 @@ def _fetched(stats: Stats) -> int:
 def _worker_config(
     project: Project,
     name: str,
-    contact: str,
     address: str,
     goal: int | None,
     max_time_s: float | None,
@@ -259,10 +277,6 @@ def _worker_config(
             worker=worker,
             redis=address,
             store=project.store,
-            contact=contact,
-            min_delay_s=settings.min_delay,
-            min_ip_delay_s=settings.ip_delay,
-            budget=project.budget,
             max_body=settings.max_body_bytes,
             timeout_s=settings.timeout,
             allow_networks=settings.allow_networks,

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from core import InputError
-from frontier import Budget
+from frontier import Budget, Settings
 from frontier.server import embedded
 from pipeline import config
 from pipeline.berth import LocalBerth, Place
@@ -111,13 +111,18 @@ class Project:
             yield address
 
     @property
-    def budget(self) -> Budget:
-        """How many URLs of one place a crawl lets in."""
+    def settings(self) -> Settings:
+        """What its crawls are to hold to."""
         settings = self.config.crawler
-        return Budget(
-            host=settings.max_pages_per_host,
-            domain=settings.max_pages_per_domain,
-            hosts=settings.max_hosts_per_domain,
+        return Settings(
+            contact=self.config.project.contact,
+            min_delay_ms=round(settings.min_delay * 1000),
+            min_ip_delay_ms=round(settings.ip_delay * 1000),
+            budget=Budget(
+                host=settings.max_pages_per_host,
+                domain=settings.max_pages_per_domain,
+                hosts=settings.max_hosts_per_domain,
+            ),
         )
 
     def sources(self, names: tuple[str, ...]) -> tuple[str, ...]:

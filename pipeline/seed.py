@@ -1,17 +1,19 @@
 """The seed command: URLs into a crawl's frontier, with their scope."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from core import InputError, Url
 from crawler.note import Note, encode
-from frontier import Discovery, Frontier, Scope
+from frontier import Discovery, Scope
 from frontier.connect import connect
 from frontier.scope import ScopeKind
 from pipeline import seeds
+from pipeline.crawls import opened
 from pipeline.project import Project
 
 BATCH = 1000
@@ -27,6 +29,8 @@ class Plan:
     priority: int = 0
     revisit_s: int = 0
     """How long after a visit the next is due, of seeds and of what they lead to; 0 for never."""
+    again: bool = False
+    """Whether seeds that are known wait once more, and hosts that were given up are asked once more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +52,14 @@ def seed(
     refused: Callable[[seeds.Refused], None] = lambda _: None,
     *,
     links: bool = False,
+    update: bool = False,
 ) -> Seeded:
     """Add every seed; those that are known change nothing. Each refused line is handed to `refused`.
 
-    Raises InputError where the source cannot be read, or holds no URL at all.
+    `update` replaces the crawl's settings by the project's. Raises InputError where the source cannot be read, or holds no
+    URL at all.
     """
-    return add(project, seeds.read(source, links=links), plan, source, refused)
+    return add(project, seeds.read(source, links=links), plan, source, refused, update=update)
 
 
 def add(
@@ -62,10 +68,12 @@ def add(
     plan: Plan,
     source: str,
     refused: Callable[[seeds.Refused], None] = lambda _: None,
+    *,
+    update: bool = False,
 ) -> Seeded:
     """The same of seeds that are there; `source` is what errors call them."""
     with project.frontier_address() as address:
-        return asyncio.run(_seed(project, address, lines, plan, source, refused))
+        return asyncio.run(_seed(project, address, lines, plan, source, refused, update=update))
 
 
 async def _seed(
@@ -75,11 +83,13 @@ async def _seed(
     plan: Plan,
     source: str,
     refused: Callable[[seeds.Refused], None],
+    *,
+    update: bool,
 ) -> Seeded:
+    generation = time.time_ns() // 1_000_000 if plan.again else 0
     link = await connect(address)
     try:
-        frontier = Frontier(link, plan.crawl, budget=project.budget)
-        await frontier.open()
+        frontier = await opened(project, link, plan.crawl, update=update)
         tail = frontier.tail(project.store)
         added = known = 0
         reasons, discarded = Counter[str](), Counter[str]()
@@ -88,7 +98,10 @@ async def _seed(
                 if isinstance(line, seeds.Refused):
                     reasons[line.reason] += 1
                     refused(line)
-            result = await frontier.add(list(_discoveries(batch, plan)))
+            result = await frontier.add(
+                [replace(found, generation=generation) for found in _discoveries(batch, plan)],
+                revive=plan.again,
+            )
             added, known = added + result.added, known + result.known
             discarded.update(result.discarded)
             await tail.spill()

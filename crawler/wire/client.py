@@ -77,7 +77,7 @@ class Client:
             clock_ms,
             tuple(allow),
         )
-        self._common = common(user_agent)
+        self.user_agent = user_agent
         self._credentials = credentials(auth or {})
         self._asked = asked
         self._cookies = Cookies(lambda: clock_ms() / 1000) if cookies else None
@@ -147,7 +147,7 @@ class Client:
         return chosen[::-1] if host in self._unreached else chosen
 
     def _request(self, place: Target, headers: HeaderList, method: str, body: bytes) -> Request:
-        ours: HeaderList = self._common
+        ours: HeaderList = common(self.user_agent)
         if self._cookies is not None and (told := self._cookies.header(place)):
             ours = (*ours, ("Cookie", told))
         secret = headers_for(place, self._credentials) if self._credentials else ()

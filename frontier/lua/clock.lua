@@ -39,7 +39,7 @@ local function open(keys)
   call('HSET', key, 'steady', now, 'wall', wall, 'born', nonce, 'since', since)
   local c = at(sub(key, 1, -6), now, wall, since)
   c.starved = tonumber(f[5] or 0) -- domains
-  c.delay = tonumber(f[6] or 1000) -- between two exchanges with a host, as whoever leased last has it
+  c.delay = tonumber(f[6] or 1000) -- between two exchanges with a host (Settings)
   return c
 end
 
@@ -52,6 +52,8 @@ local function look(keys)
   if elapsed > 0 and elapsed <= LEAP_MS then now = now + elapsed end
   return at(sub(keys[1], 1, -6), now, wall, tonumber(f[3]) or 0)
 end
+
+local function integer(number) return string.format('%.0f', number) end
 
 local function bump(c, counter, by) c.n[counter] = (c.n[counter] or 0) + by end
 

@@ -1,7 +1,5 @@
 local OPENS_AT = 4 / 5 -- of the limit: a gate that opened at the limit would flutter
 
-local function integer(number) return string.format('%.0f', number) end
-
 -- The newest report while its time lasts, else nil.
 local function read_flow(c)
   local f = call('HMGET', c.prefix .. 'flow', 'follower', 'backlog', 'limit', 'from', 'reported', 'until', 'shut', 'archived')
@@ -53,4 +51,13 @@ end)
 verb('flow', function(keys)
   local f = read_flow(look(keys))
   return f and tell_flow(f) or {}
+end, READS)
+
+-- args: the revision of the settings that is known ; the version, whether the gate is shut, the revision, and the settings where
+-- they are others
+verb('gate', function(keys, args)
+  local c = look(keys)
+  local f = call('HMGET', c.prefix .. 'meta', 'version', 'revision', 'settings')
+  local revision, flow = tonumber(f[2] or 0), read_flow(c)
+  return {f[1], flow and flow.shut and 1 or 0, revision, revision ~= tonumber(args[1]) and f[3] or ''}
 end, READS)

@@ -14,16 +14,16 @@ local function take(c, h)
     watch_head(c, h)
     local reason = unwanted(c, h, entry)
     if not reason then return entry end
-    conclude(c, 'refused', reason, 1)
+    settle_here(c, 'refused', reason, h.name, entry)
   end
   return nil
 end
 
 -- What may be granted of a host that is ready: its pace and its next entry. A host whose turn has not come, or that has
 -- nothing to be granted, is placed where it belongs.
-local function candidate(c, name, min_delay)
+local function candidate(c, name)
   local h = read_host(c, name)
-  local pace = max(min_delay, h.delay)
+  local pace = max(c.delay, h.delay)
   if pace > 0 then pace = max(pace, min(FACTOR * h.smooth, SLOWEST_MS)) end
   local when = max(after_last(c, h, pace), h.held)
   local entry
@@ -61,7 +61,7 @@ local function instead(c, found)
         found.entry, found.origin = entry, origin
         return found, r
       end
-      conclude(c, 'refused', reason, 1)
+      settle_here(c, 'refused', reason, h.name, entry)
     end
   end
   score(c, c.ready .. h.rank, h.name, soonest)
@@ -104,15 +104,10 @@ verb('due', function(keys)
   return due
 end, FREES)
 
--- args: n, worker, lease_ms, min_delay_ms, limit (negative: none), partitions, partition
+-- args: n, worker, lease_ms, limit (negative: none), partitions, partition
 verb('lease', function(keys, args)
   local c = open(keys)
-  local n, limit, min_delay = tonumber(args[1]), tonumber(args[5]), min(tonumber(args[4]), LONGEST_DELAY)
-  local partitions, partition = tonumber(args[6]), tonumber(args[7])
-  if min_delay ~= c.delay then
-    c.delay = min_delay
-    call('HSET', keys[1], 'delay', min_delay)
-  end
+  local n, limit, partitions, partition = tonumber(args[1]), tonumber(args[4]), tonumber(args[5]), tonumber(args[6])
   expire(c)
   wake(c, c.later, c.now, 'later')
   wake(c, c.prefix .. 'visits', c.wall, 'scheduled')
@@ -133,7 +128,7 @@ verb('lease', function(keys, args)
       read_hosts(c, names)
       local candidates, origins = {}, {}
       for _, name in ipairs(names) do
-        local found = candidate(c, name, min_delay)
+        local found = candidate(c, name)
         if found then
           candidates[#candidates + 1] = found
           origins[#origins + 1] = found.origin

@@ -2,7 +2,7 @@ local MAX_OPEN = 16 -- exchanges at once with a host that has no delay: it is ou
 local RANKS = 4
 local TURNS = 4294967296 -- more than can be taken from a back while a segment is put into storage
 
-local HOST = '>I4I4I6I6I2BI4I2I4I4I4I4BBBI6I4BB'
+local HOST = '>I4I4I6I6I2BI4I2I4I4I4I4BBBI6I4BBI4'
 local ASKING, ANSWERED, DEAD, HUNGRY, SPILLS, TRAPS, SEVERAL, FORBIDS = 1, 2, 4, 8, 16, 32, 64, 128
 
 local function has(flags, flag) return floor(flags / flag) % 2 == 1 end
@@ -24,7 +24,7 @@ local function parse_host(name, text)
   h.head,
   h.back,
   h.tail, -- entries in storage
-  h.added, -- entries ever
+  h.added, -- fingerprints ever
   h.smooth, -- how long it takes to answer, in ms; smoothed as RFC 6298 smooths round trips
   h.faults, -- exchanges in a row that came to nothing; what a dead host died of
   h.trips, -- openings of the circuit in a row
@@ -33,6 +33,7 @@ local function parse_host(name, text)
   h.turn, -- changes when the back is taken from
   h.standing, -- see Novelty
   h.owned, -- letters of its registered domain, with which its name ends
+  h.again, -- those of `added` that are of URLs which wait once more
   next = unpack_(HOST, text)
   h.slowest = sub(text, next) -- the origin whose robots rules the delay is
   return h
@@ -66,7 +67,7 @@ end
 local function new_host(name, domain, rank)
   return {
     name = name, delay = 0, pace = 0, last = 0, held = 0, open = 0, flags = 0, waiting = 0, head = 0, back = 0, tail = 0,
-    added = 0, smooth = 0, faults = 0, trips = 0, rank = rank, due = 0, turn = 0, standing = HOST_FIRST, owned = #domain, slowest = '',
+    added = 0, smooth = 0, faults = 0, trips = 0, rank = rank, due = 0, turn = 0, standing = HOST_FIRST, owned = #domain, again = 0, slowest = '',
   }
 end
 
@@ -77,7 +78,7 @@ end
 
 local function pack_host(h)
   return pack(HOST, h.delay, h.pace, h.last, h.held, h.open, h.flags, h.waiting, h.head, h.back, h.tail, h.added, h.smooth,
-    h.faults, h.trips, h.rank, h.due, h.turn, h.standing, h.owned) .. h.slowest
+    h.faults, h.trips, h.rank, h.due, h.turn, h.standing, h.owned, h.again) .. h.slowest
 end
 
 -- What a function that changes something ends with.

@@ -70,9 +70,9 @@ local function abandon(c, token, l, when, expired, died)
     local before = byte(l.subject, 6)
     local expiries = before % ORPHAN + strike
     if expiries >= MAX_EXPIRIES then
-      conclude(c, 'failed', 'lease_expired', 1)
+      settle_here(c, 'failed', 'lease_expired', l.host, l.subject)
     elseif has(h.flags, DEAD) then
-      conclude(c, 'failed', death(h), 1)
+      settle_here(c, 'failed', death(h), l.host, l.subject)
     else
       put_back(c, h, sub(l.subject, 1, 5) .. char((died or before >= ORPHAN) and expiries + ORPHAN or expiries) .. sub(l.subject, 7))
     end
@@ -107,7 +107,7 @@ local function wake(c, key, now, counter)
     local cut = find(member, '\0', 1, true)
     local h = read_host(c, sub(member, 1, cut - 1))
     if has(h.flags, DEAD) then
-      conclude(c, 'failed', death(h), 1)
+      settle_here(c, 'failed', death(h), h.name, sub(member, cut + 1))
     else
       enqueue(c, h, sub(member, cut + 1))
       settle_host(c, h)

@@ -114,13 +114,14 @@ end
 
 local ADDED_AT = 38 -- where `added` stands in a host's state
 
--- Reads at once the hosts that a call to `add` names and the buckets that it will look into.
-local function load_all(c, args, from)
+-- Reads at once the hosts that a call names and the buckets that it will look into; items are of `width` arguments, the first
+-- of which is a hash.
+local function load_all(c, args, from, width)
   local names, starts = {}, {}
   local i = from
   while i <= #args do
     names[#names + 1], starts[#starts + 1] = args[i], i
-    i = i + 3 + 2 * args[i + 2]
+    i = i + 3 + width * args[i + 2]
   end
   local numbers, fields, wanted = {}, {}, {}
   for j, text in ipairs(get_many(c.hosts, names)) do
@@ -128,7 +129,7 @@ local function load_all(c, args, from)
     local n = text and unpack_('>I4', text, ADDED_AT) or 0
     numbers[name] = n
     c.texts[name] = text
-    for k = start + 3, start + 1 + 2 * args[start + 2], 2 do
+    for k = start + 3, start + 2 + width * args[start + 2], width do
       local field = n > 0 and host_field(c, name, n, args[k])
       if field and not wanted[field] then
         wanted[field] = true

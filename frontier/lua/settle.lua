@@ -1,4 +1,4 @@
-local MAX_ATTEMPTS = 3 -- Nutch: db.fetch.retry.max
+local MAX_ATTEMPTS = 3 -- lease.py: ATTEMPTS
 local LONGEST_ANSWER = 600000
 local UNASKED = -2
 
@@ -7,13 +7,6 @@ verb('renew', function(keys, args)
   local c = open(keys)
   for i = 2, #args do call('ZADD', c.deadlines, 'XX', c.now + args[1], args[i]) end
 end, FREES)
-
--- Every so manieth argument, from one on.
-local function every(args, from, step)
-  local found = {}
-  for i = from, #args, step do found[#found + 1] = args[i] end
-  return found
-end
 
 -- args: for each exchange: token, how long the host took to answer (-1: it did not; -2: it was not asked)
 verb('release', function(keys, args)
@@ -93,7 +86,11 @@ verb('postpone', function(keys, args)
   local h = finish(c, args[1], l, 0)
   hold(c, h, tonumber(args[2]))
   if l.kind == PAGE then
-    if has(h.flags, DEAD) then conclude(c, 'failed', death(h), 1) else put_back(c, h, l.subject) end
+    if has(h.flags, DEAD) then
+      settle_here(c, 'failed', death(h), l.host, l.subject)
+    else
+      put_back(c, h, l.subject)
+    end
   end
   settle_host(c, h)
   close(c)

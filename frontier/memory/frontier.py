@@ -8,7 +8,6 @@ from frontier.canonical import canonical
 from frontier.flow import Flow
 from frontier.lease import (
     Added,
-    Budget,
     Discovery,
     Exchange,
     Fault,
@@ -16,8 +15,10 @@ from frontier.lease import (
     Lease,
     Outcome,
     Rank,
+    Restored,
     Settlement,
     Stats,
+    Unlogged,
 )
 from frontier.memory.circuit import LONGEST_HOLD_MS, OWN, RETRY_MS, died_of, rest
 from frontier.memory.crawl import Crawl
@@ -27,6 +28,7 @@ from frontier.memory.living import Living
 from frontier.memory.settling import settle
 from frontier.robots import RobotsRecord, Rule
 from frontier.scope import Scope
+from frontier.settings import Settings, StorageId, agreed, check_settings, check_storage
 
 _LONGEST_NAME = 255  # bytes of a worker's name
 
@@ -37,27 +39,75 @@ class MemoryFrontier:
     `clock` tells the time in milliseconds, and never goes back.
     """
 
-    def __init__(self, *, clock: Callable[[], int], budget: Budget | None = None) -> None:
+    def __init__(self, *, clock: Callable[[], int]) -> None:
         self._clock = clock
-        self._budget = budget or Budget()
         self._begin()
 
     def _begin(self) -> None:
-        self._crawl = Crawl(budget=self._budget)
+        self._crawl = Crawl(settings=Settings())
         self._gate = Gate()
         self._living = Living()
+        self._storage: StorageId | None = None
+        self._made = self._said = False
 
-    async def open(self, *, partitions: int | None = None) -> Self:  # noqa: ARG002 - the frontier's signature
+    async def open(
+        self,
+        settings: Settings | None = None,
+        *,
+        storage: StorageId | None = None,
+        partitions: int | None = None,  # noqa: ARG002 - the frontier's signature
+        update: bool = False,
+    ) -> Self:
         """As `Frontier.open`; nothing is to be made ready, and nothing is spread."""
+        if storage is not None:
+            check_storage("in memory", storage.id, storage.uri, self._storage)
+        if self._said and not update:
+            check_settings("in memory", settings, self._crawl.settings)
+        self._storage, self._made = self._storage or storage, True
+        if settings is not None:
+            self._crawl.settings = agreed(settings, self._crawl.settings) if self._said else settings
+            self._said = True
         return self
 
-    async def add(self, discoveries: Sequence[Discovery]) -> Added:
-        """As `Frontier.add`."""
-        return self._crawl.admit(discoveries, self._clock())
+    async def exists(self) -> bool:
+        """As `Frontier.exists`."""
+        return self._made
 
-    async def lease(
-        self, n: int, *, worker: str, lease_ms: int, min_delay_ms: int, limit: int | None = None
-    ) -> list[Lease]:
+    @property
+    def settings(self) -> Settings:
+        """As `Frontier.settings`."""
+        return self._crawl.settings
+
+    @property
+    def storage(self) -> StorageId | None:
+        """As `Frontier.storage`."""
+        return self._storage
+
+    async def update(self, settings: Settings) -> None:
+        """As `Frontier.update`."""
+        await self.open(settings, update=True)
+
+    async def add(self, discoveries: Sequence[Discovery], *, revive: bool = False) -> Added:
+        """As `Frontier.add`."""
+        return self._crawl.admit(discoveries, self._clock(), revive=revive)
+
+    async def restore(self, restored: Sequence[Restored]) -> list[bool]:
+        """As `Frontier.restore`."""
+        return [self._crawl.restore(each, self._clock()) for each in restored]
+
+    async def unlogged(self, n: int = 1_000) -> Unlogged:
+        """As `Frontier.unlogged`."""
+        found = tuple(self._crawl.unlogged[:n])
+        return Unlogged(conclusions=found, places=((0, self._crawl.logged, len(found)),) if found else ())
+
+    async def logged(self, batch: Unlogged) -> None:
+        """As `Frontier.logged`."""
+        for _, before, number in batch.places:
+            if before == self._crawl.logged:
+                del self._crawl.unlogged[:number]
+                self._crawl.logged += number
+
+    async def lease(self, n: int, *, worker: str, lease_ms: int, limit: int | None = None) -> list[Lease]:
         """As `Frontier.lease`."""
         if len(worker.encode()) > _LONGEST_NAME:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
@@ -65,25 +115,29 @@ class MemoryFrontier:
         granted: list[Lease] = []
         if (flow := self._gate.flow(now)) and flow.shut:
             return granted
-        crawl.delay = min_delay_ms
         crawl.catch_up(now)
         if limit is not None:
             n = min(n, limit - self._leased() - crawl.outcomes[Outcome.FETCHED])
         while len(granted) < n and (line := crawl.line(now)[: n - len(granted)]):
             for host in line:
                 slot = host.held if host.held > host.last else 0
-                token = crawl.grant(host, worker, lease_ms, min_delay_ms, now)
+                token = crawl.grant(host, worker, lease_ms, now)
                 if token is not None:
                     granted.append(self._told(token, slot))
         return granted
 
-    async def enter(self, lease: Lease, address: str, delay_ms: int) -> int:
+    async def enter(self, lease: Lease, address: str) -> int:
         """As `Frontier.enter`."""
-        return enter(self._crawl.addresses, address, delay_ms, lease.slot_ms, self._clock())
+        delay = self._crawl.settings.min_ip_delay_ms
+        return enter(self._crawl.addresses, address, delay, lease.slot_ms, self._clock())
 
-    async def enter_all(self, asked: Sequence[tuple[Lease, str]], delay_ms: int) -> list[int]:
+    async def enter_all(self, asked: Sequence[tuple[Lease, str]]) -> list[int]:
         """As `Frontier.enter_all`."""
-        return [await self.enter(lease, address, delay_ms) for lease, address in asked]
+        return [await self.enter(lease, address) for lease, address in asked]
+
+    async def enter_host(self, host: str) -> int:
+        """As `Frontier.enter_host`."""
+        return enter(self._crawl.addresses, f"host {host}", self._crawl.delay, 0, self._clock())
 
     async def asked(self, addresses: Collection[str]) -> None:
         """As `Frontier.asked`."""
@@ -99,7 +153,7 @@ class MemoryFrontier:
         _, host = self._crawl.finish(lease.token, 0)
         host.hold(wait_ms, now)
         if promise.page is not None:
-            self._crawl.put_back(promise.page)
+            self._crawl.put_back(promise.page, now)
         host.place(now)
         return True
 
@@ -201,8 +255,8 @@ class MemoryFrontier:
         """As `Frontier.resume`."""
         known = self._crawl.hosts.get(host)
         if known is not None:
-            known.held = known.faults = known.trips = 0
-            known.dead, known.turn = "", None
+            known.revive()
+            known.held, known.turn = 0, None
             for page in known.waiting:
                 self._crawl.origins[page.found.url.origin].rest = 0
             known.place(self._clock())
@@ -225,7 +279,7 @@ class MemoryFrontier:
             if scope.kind == "any" or scope.anchor == {"host": host.name, "domain": host.domain}.get(
                 scope.kind
             ):
-                dropped += self._crawl.bury(host, Outcome.REFUSED, "dropped")
+                dropped += self._crawl.bury(host, Outcome.REFUSED, "dropped", self._clock())
                 host.place(self._clock())
         return dropped
 
@@ -294,6 +348,7 @@ class MemoryFrontier:
             scheduled=len(crawl.visits),
             held=sum(host.trips > 0 for host in crawl.hosts.values()),
             dead=sum(bool(host.dead) for host in crawl.hosts.values()),
+            unlogged=len(crawl.unlogged),
             discarded=dict(crawl.discarded),
         )
 
@@ -322,6 +377,7 @@ class MemoryFrontier:
             depth=found.depth,
             max_depth=found.max_depth,
             hops=found.hops,
+            referrer=found.referrer,
             priority=found.priority,
             generation=found.generation,
             interval_s=found.interval_s,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from frontier.lease import Outcome, Settlement
+from frontier.lease import ATTEMPTS, Outcome, Settlement
 from frontier.memory.circuit import RETRY_MS
 from frontier.memory.crawl import Crawl
 from frontier.memory.state import Host, Page
@@ -10,8 +10,6 @@ from frontier.novelty import heard, said
 from frontier.revisit import next_interval_s
 from frontier.template import template
 
-MAX_ATTEMPTS = 3
-"""Nutch: db.fetch.retry.max"""
 _ANSWERS = {Outcome.FETCHED, Outcome.UNCHANGED, Outcome.REDIRECTED, Outcome.GONE, Outcome.RETRY}
 
 
@@ -44,7 +42,7 @@ def _try_again(crawl: Crawl, page: Page, settlement: Settlement, now: int) -> No
     if wait is None:
         wait = crawl.scaled(RETRY_MS * 2**page.attempt)
     page.attempt += 1
-    if page.attempt >= MAX_ATTEMPTS:
+    if page.attempt >= ATTEMPTS:
         crawl.conclude(Outcome.FAILED, settlement.reason)
     else:
         crawl.later.append((now + max(wait, 0), page))

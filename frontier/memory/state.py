@@ -149,6 +149,11 @@ class Host:
     def _compare(self, page: Page) -> None:
         self.several |= any(other.found.url.origin != page.found.url.origin for other in self.waiting)
 
+    def revive(self) -> None:
+        """It is not dead, and has no fault."""
+        self.dead = ""
+        self.faults = self.trips = 0
+
     def hold(self, ms: int, now: int) -> None:
         """Nothing is asked for so long."""
         if ms > 0:

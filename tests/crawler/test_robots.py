@@ -20,7 +20,7 @@ from crawler.robots import (
 )
 from crawler.rules import LONGEST, parse
 from crawler.wire import Client, Wait, networks
-from frontier import Fault, Kind, RobotsRecord
+from frontier import Fault, Kind, RobotsRecord, Settings
 from tests.crawler.leases import lease
 from tests.crawler.server import Server, page, redirect
 
@@ -34,12 +34,20 @@ def rules(text, *headers):
 class Doorman:
     """A frontier that tells those who want to ask an address how long to wait, one after the other."""
 
-    def __init__(self, *waits):
+    def __init__(self, *waits, ip_delay_ms=250, delay_ms=0):
         self.waits, self.asked = list(waits), []
+        self.settings = Settings(min_ip_delay_ms=ip_delay_ms, min_delay_ms=delay_ms)
 
-    async def enter_all(self, asked, delay_ms):
+    async def enter_all(self, asked):
         self.asked += [(address, lease.slot_ms) for lease, address in asked]
-        return [self.waits.pop(0) if self.waits else 0 for _ in asked]
+        return [self._wait() for _ in asked]
+
+    async def enter_host(self, host):
+        self.asked.append(host)
+        return self._wait()
+
+    def _wait(self):
+        return self.waits.pop(0) if self.waits else 0
 
 
 async def event(answers, attempt=0, allow=("127.0.0.0/8",), doorman=None):
@@ -47,7 +55,7 @@ async def event(answers, attempt=0, allow=("127.0.0.0/8",), doorman=None):
         client = Client(user_agent="t", max_body=1_000_000, timeout_s=0.5, allow=networks(allow))
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS, attempt=attempt)
-            return await ask(client, under, Entrance(doorman, 250 if doorman else 0)), server
+            return await ask(client, under, Entrance(doorman or Doorman(ip_delay_ms=0))), server
         finally:
             await client.close()
 
@@ -140,7 +148,7 @@ async def test_a_hop_to_another_host_holds_it_and_waits_for_its_delay():
         async def hold(self, host, ms):
             holds.append((host, ms))
 
-    keeper = Keeper(10)
+    keeper = Keeper(10, ip_delay_ms=0, delay_ms=30)
     async with (
         Server({"/r": rules("")}, address="127.0.0.2").serve() as other,
         Server({"/robots.txt": redirect(f"{other.url}/r")}).serve() as server,
@@ -148,11 +156,11 @@ async def test_a_hop_to_another_host_holds_it_and_waits_for_its_delay():
         client = Client(user_agent="t", max_body=1_000_000, timeout_s=2, allow=networks(("127.0.0.0/8",)))
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
-            found = await ask(client, under, Entrance(keeper, 0, 30))
+            found = await ask(client, under, Entrance(keeper))
         finally:
             await client.close()
     assert (found.answer.rule, len(found.captures)) == ("rules", 2)
-    assert keeper.asked == [("host 127.0.0.2", 0)]
+    assert keeper.asked == ["127.0.0.2"]
     assert holds == [("127.0.0.2", 70), ("127.0.0.2", 30)]
 
 
@@ -199,7 +207,9 @@ async def test_redirects_elsewhere_are_followed_however_long_the_delay_of_hosts_
         )
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
-            found = await ask(client, under, Entrance(Far(delay_ms, delay_ms), 0, delay_ms))
+            found = await ask(
+                client, under, Entrance(Far(delay_ms, delay_ms, ip_delay_ms=0, delay_ms=delay_ms))
+            )
         finally:
             await client.close()
     assert found.answer.rule == "rules"

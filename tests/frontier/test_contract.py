@@ -1,7 +1,6 @@
 """What every frontier does, verb by verb: in memory, on a server, and on a server in four partitions."""
 
 import inspect
-import time
 from dataclasses import replace
 from itertools import count, pairwise
 
@@ -18,81 +17,14 @@ from frontier import (
     Outcome,
     Rank,
     Scope,
-    Settlement,
     canonical,
 )
 from frontier.lease import FINER
 from frontier.memory import MemoryFrontier
-from tests.frontier.standing import Clock, remembered, standing
+from tests.frontier import contract
+from tests.frontier.contract import DAY, HOUR, MINUTE, SECOND, Worker, numbered, texts
 
-SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
-_serial = count()
-
-
-@pytest.fixture
-def budget():
-    return None
-
-
-@pytest.fixture(params=["memory", "one partition", "four partitions"])
-async def crawl(request, address, budget):
-    clock = Clock(int(time.time() * 1000))
-    if request.param == "memory":
-        made = remembered(clock, budget)
-    else:
-        number = 1 if request.param == "one partition" else 4
-        made = await standing(address, f"contract-{next(_serial)}", clock, partitions=number, budget=budget)
-    yield made
-    await made.aclose()
-
-
-@pytest.fixture
-def worker(crawl):
-    return Worker(crawl)
-
-
-class Worker:
-    """One that reads every robots.txt as `allow`, and settles as it is told."""
-
-    def __init__(self, crawl, name="w"):
-        self.crawl = crawl
-        self.frontier = crawl.frontier
-        self.name = name
-
-    async def take(self, n=100, *, delay=0, lease_ms=HOUR, limit=None):
-        return await self.frontier.lease(
-            n, worker=self.name, lease_ms=lease_ms, min_delay_ms=delay, limit=limit
-        )
-
-    async def allow(self, lease, delay=None, ttl=1000 * DAY):
-        await self.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=ttl, delay_ms=delay)
-
-    async def pages(self, n=100, *, delay=0, lease_ms=HOUR, limit=None):
-        """Pages granted now; what robots.txt stands before them is read."""
-        taken = []
-        while granted := await self.take(n - len(taken), delay=delay, lease_ms=lease_ms, limit=limit):
-            for lease in granted:
-                if lease.kind is Kind.ROBOTS:
-                    await self.allow(lease)
-                    await self.crawl.skip(delay + 1)
-                else:
-                    taken.append(lease)
-        return taken
-
-    async def settle(self, leases, outcome=Outcome.FETCHED, **fields):
-        ended = [Settlement(lease=lease, outcome=outcome, **fields) for lease in leases]
-        return await self.frontier.settle(ended)
-
-    async def stats(self):
-        return await self.frontier.stats()
-
-
-def texts(leases):
-    return [lease.url.text for lease in leases]
-
-
-def numbered(found, host, n, **fields):
-    return [found(f"http://{host}/{i}", **fields) for i in range(n)]
+budget, crawl, worker = contract.budget, contract.crawl, contract.worker
 
 
 def test_the_frontier_in_memory_has_the_verbs_of_the_frontier():
@@ -309,40 +241,52 @@ async def test_a_page_that_is_not_asked_for_costs_no_delay(worker, found):
 # Addresses
 
 
-async def test_two_that_are_let_in_to_one_address_are_a_delay_apart(worker, found):
-    await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
-    a, b, c = await worker.pages()
-    assert await worker.frontier.enter(a, "192.0.2.1", SECOND) == 0
-    assert await worker.frontier.enter(b, "192.0.2.2", SECOND) == 0
-    assert await worker.frontier.enter(b, "192.0.2.1", SECOND) == SECOND + 1
-    assert await worker.frontier.enter(c, "192.0.2.1", SECOND) == 2 * SECOND + 1
+@pytest.fixture
+async def by_address(worker):
+    """A worker of a crawl that leaves a second between two requests to an address."""
+    await worker.frontier.update(replace(worker.frontier.settings, min_ip_delay_ms=SECOND))
+    return worker
 
 
-async def test_the_delay_of_an_address_begins_anew_where_it_is_asked_later_than_it_was_entered(worker, found):
+async def test_two_that_are_let_in_to_one_address_are_a_delay_apart(by_address, found):
+    worker = by_address
     await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
     a, b, c = await worker.pages()
-    assert await worker.frontier.enter(a, "192.0.2.1", SECOND) == 0
-    assert await worker.frontier.enter(b, "192.0.2.1", SECOND) == SECOND + 1  # has a place in the line
+    assert await worker.frontier.enter(a, "192.0.2.1") == 0
+    assert await worker.frontier.enter(b, "192.0.2.2") == 0
+    assert await worker.frontier.enter(b, "192.0.2.1") == SECOND + 1
+    assert await worker.frontier.enter(c, "192.0.2.1") == 2 * SECOND + 1
+
+
+async def test_the_delay_of_an_address_begins_anew_where_it_is_asked_later_than_it_was_entered(
+    by_address, found
+):
+    worker = by_address
+    await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
+    a, b, c = await worker.pages()
+    assert await worker.frontier.enter(a, "192.0.2.1") == 0
+    assert await worker.frontier.enter(b, "192.0.2.1") == SECOND + 1  # has a place in the line
     await worker.crawl.skip(600)
     await worker.frontier.asked({"192.0.2.1", "192.0.2.9"})
-    assert await worker.frontier.enter(c, "192.0.2.9", SECOND) == SECOND + 1  # asked, and never entered
-    assert await worker.frontier.enter(replace(b, slot_ms=1), "192.0.2.1", SECOND) == SECOND + 1
+    assert await worker.frontier.enter(c, "192.0.2.9") == SECOND + 1  # asked, and never entered
+    assert await worker.frontier.enter(replace(b, slot_ms=1), "192.0.2.1") == SECOND + 1
     await worker.crawl.skip(SECOND + 1)
-    assert await worker.frontier.enter(replace(b, slot_ms=1), "192.0.2.1", SECOND) == 0
+    assert await worker.frontier.enter(replace(b, slot_ms=1), "192.0.2.1") == 0
 
 
-async def test_who_waits_for_an_address_comes_before_who_is_new(worker, found):
+async def test_who_waits_for_an_address_comes_before_who_is_new(by_address, found):
+    worker = by_address
     await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
     a, b = (await worker.pages(3))[:2]
-    assert await worker.frontier.enter(a, "192.0.2.1", SECOND) == 0
-    wait = await worker.frontier.enter(b, "192.0.2.1", SECOND)
+    assert await worker.frontier.enter(a, "192.0.2.1") == 0
+    wait = await worker.frontier.enter(b, "192.0.2.1")
     assert await worker.frontier.postpone(b, wait)
     await worker.crawl.skip(wait - 1)
     assert await worker.take() == []
     await worker.crawl.skip(2)
     (again,) = await worker.take()
     assert again.url == b.url
-    assert await worker.frontier.enter(again, "192.0.2.1", SECOND) == 0
+    assert await worker.frontier.enter(again, "192.0.2.1") == 0
 
 
 async def test_a_postponed_page_is_the_first_of_its_host_again_and_was_not_tried(worker, found):

@@ -26,11 +26,12 @@ from frontier import (
     Kind,
     Outcome,
     Rank,
+    Restored,
     Scope,
     Settlement,
     canonical,
 )
-from tests.frontier.standing import Clock, remembered, standing
+from tests.frontier.standing import Clock, paced, remembered, standing
 
 _serial = count()
 
@@ -134,7 +135,7 @@ actions = st.one_of(
     action("settle", st.just(()), archived=st.integers(0, 12)),
     action("unfollow", st.sampled_from(["p", "q"])),
     action("beat", workers, spans, stalled_ms=st.none() | spans),
-    action("leave", workers),
+    action("add", pages, revive=st.just(True)),
 )
 
 
@@ -160,16 +161,14 @@ class Machine(RuleBasedStateMachine):
         budget=st.none()
         | st.builds(Budget, host=st.just(5), domain=st.just(7), hosts=st.sampled_from([1, 4096])),
         found=pages,
-        delay=st.sampled_from([0, SECOND // 2, SECOND]),
     )
-    def begin(self, budget, found, delay):
-        self.delay = delay
+    def begin(self, budget, found):
         self.clock = Clock(int(time.time() * 1000))
         name = f"model-{next(_serial)}"
         self.real = self.run(
             standing(self.address, name, self.clock, partitions=self.partitions, budget=budget)
         )
-        self.model = remembered(self.clock, budget)
+        self.model = self.run(remembered(self.clock, budget))
         self.both("add", found)
 
     def teardown(self):
@@ -203,16 +202,15 @@ class Machine(RuleBasedStateMachine):
 
     def lease(self, n, worker, lease_ms, min_delay_ms, limit):
         if self.partitions > 1:
-            # A partition learns of another delay when it is asked for leases the next time.
-            n, limit, min_delay_ms = ALL, None, self.delay
+            n, limit = ALL, None
         self.clock.now += 1
+        self.pace(min_delay_ms)
         real, model = self.tell(
             "lease",
             (n,),
             (n,),
             worker=worker,
             lease_ms=lease_ms,
-            min_delay_ms=min_delay_ms,
             limit=limit,
         )
         if self.partitions == 1:
@@ -228,6 +226,10 @@ class Machine(RuleBasedStateMachine):
         self.pairs += pairs
         return pairs
 
+    def pace(self, delay_ms):
+        for crawl in (self.real, self.model):
+            self.run(paced(crawl.frontier, delay_ms))
+
     def end(self, pair, end):
         lease = pair[0]
         if end.how == "leave":
@@ -236,7 +238,7 @@ class Machine(RuleBasedStateMachine):
             self.pair("postpone", pair, lambda lease: lease, end.wait or 0)
             return
         if end.how == "enter":
-            wait = self.pair("enter", pair, lambda lease: lease, end.address, end.wait or SECOND)
+            wait = self.pair("enter", pair, lambda lease: lease, end.address)
             if wait:
                 self.pair("postpone", pair, lambda lease: lease, wait)
                 return
@@ -346,6 +348,33 @@ class Machine(RuleBasedStateMachine):
             real, model = replace(real, reported_ms=0), replace(model, reported_ms=0)
         assert real == model
 
+    @rule(found=pages)
+    def restore(self, found):
+        self.clock.now += 1  # as for what is to be tried again: only one page is visited again at a time
+        visited = next((page for page in found if page.interval_s), None)
+        restored = [
+            Restored(
+                discovery=page,
+                outcome=Outcome.FETCHED if page.depth else Outcome.FAILED,
+                reason="r" * (page.depth % 2),
+                next_visit=page if page is visited else None,
+                due_in_ms=page.interval_s * 1000,
+            )
+            for page in found
+        ]
+        self.both("restore", restored)
+
+    @rule(n=st.sampled_from([1, 3, 100]))
+    def log(self, n):
+        """What was settled with no worker is told by both, and forgotten once it is logged."""
+        told = ([], [])
+        for crawl, found in zip((self.real, self.model), told, strict=True):
+            while (batch := self.run(crawl.frontier.unlogged(n))).conclusions:
+                self.run(crawl.frontier.logged(batch))
+                found += [replace(page, at_ms=0) for page in batch.conclusions]
+        real, model = (sorted(found, key=repr) for found in told)
+        assert real == model
+
     @rule(gap=gaps)
     def skip(self, gap):
         if gap in {BEFORE, AT}:
@@ -423,7 +452,7 @@ def test_the_server_and_the_model_starve_the_same(address, said, partitions):
     async def run():
         clock = Clock(int(time.time() * 1000))
         real = await standing(address, f"model-{next(_serial)}", clock, partitions=partitions)
-        model = remembered(clock)
+        model = await remembered(clock)
         sketches, pages = count(100), count()
         try:
             for number, says, leads_on in said:
@@ -432,7 +461,7 @@ def test_the_server_and_the_model_starve_the_same(address, said, partitions):
                 granted = []
                 for crawl in (real, model):
                     for _ in range(2):
-                        leases = await crawl.frontier.lease(ALL, worker="w", lease_ms=HOUR, min_delay_ms=0)
+                        leases = await crawl.frontier.lease(ALL, worker="w", lease_ms=HOUR)
                         for lease in leases:
                             if lease.kind is Kind.ROBOTS:
                                 await crawl.frontier.settle_robots(

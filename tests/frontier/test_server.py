@@ -14,7 +14,7 @@ from redis import Redis
 from redis.asyncio.connection import parse_url
 
 from core import Unavailable
-from frontier import Frontier, Kind, Outcome, Settlement
+from frontier import Frontier, Kind, Outcome, Settings, Settlement
 from frontier.client import client
 from frontier.server import embedded
 from frontier.single import Single
@@ -216,7 +216,7 @@ async def test_a_crawl_whose_server_is_killed_again_and_again_settles_every_page
     address = server.enter_context(embedded(tmp_path))
     link = Single(client(parse_url(address)), patience_s=0.1)
     frontier = Frontier(link, "main")
-    await frontier.open()
+    await frontier.open(Settings(min_delay_ms=0))
     await frontier.add([found(f"http://h{i % 10}.test/{i}") for i in range(pages)])
     seen = set()
     while not (await patiently(frontier.stats)).drained:
@@ -224,7 +224,7 @@ async def test_a_crawl_whose_server_is_killed_again_and_again_settles_every_page
             loop = asyncio.get_running_loop()
             loop.call_later(0.002 * killed, os.kill, pid(tmp_path), signal.SIGKILL)
             killed += 1
-        leases = await patiently(lambda: frontier.lease(10, worker="w", lease_ms=1_000, min_delay_ms=0))
+        leases = await patiently(lambda: frontier.lease(10, worker="w", lease_ms=1_000))
         for lease in leases:
             if lease.kind is Kind.ROBOTS:
                 await patiently(

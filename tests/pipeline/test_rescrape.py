@@ -221,7 +221,7 @@ def test_a_url_waits_with_what_its_server_said_of_it(archived):
     async def notes(frontier):
         # the host is held by no robots.txt: that of the crawl is still valid
         leases = []
-        while more := await frontier.lease(9, worker="w", lease_ms=60_000, min_delay_ms=0):
+        while more := await frontier.lease(9, worker="w", lease_ms=60_000):
             leases += more
         return {lease.url.text.rpartition("/")[2]: decode(lease.note) for lease in leases}
 

@@ -1,0 +1,58 @@
+"""`opened`: the frontier of a crawl, for a command that works on it.
+
+1. A crawl belongs to one storage. It is made with the identity of the one that it is first opened with, and from another, or from
+   an empty one in its place, it is refused: else two projects that share a server would share a crawl, or a crawl would go
+   on without its archive.
+2. A storage that has the archive of a crawl which no frontier knows is refused as well: else all of it would be fetched again.
+   `thresher frontier rebuild` makes the frontier from the archive.
+3. Contact, delays and budgets are the crawl's. A project that has others is refused, unless it says that they are to be replaced.
+"""
+
+from core import InputError
+from frontier import Frontier, StorageId
+from frontier.link import Link
+from frontier.settings import check_storage
+from pipeline.project import Project
+from storage.crawllog import FOLDER as LOG
+from storage.identity import identify, identity
+from storage.store import Store
+from storage.unfinished import WARC, left
+
+
+async def opened(
+    project: Project, link: Link, crawl: str, *, update: bool = False, rebuild: bool = False
+) -> Frontier:
+    """Return the frontier of a crawl, made if it is new. Raises `InputError` where the rules above refuse it.
+
+    `update` replaces the crawl's settings by the project's; `rebuild` is for who makes the frontier from the archive.
+    """
+    frontier, store = Frontier(link, crawl), project.store
+    if await frontier.exists():
+        await frontier.open()
+        check_storage(crawl, identity(store), store.uri, frontier.storage)  # before anything is put into it
+    elif not rebuild and has_archive(store, crawl):
+        raise InputError(
+            f"crawl {crawl!r}: the storage {store.uri} has its archive, but the frontier does not know it: all of it would"
+            f" be fetched again; make the frontier from the archive with `thresher frontier rebuild {crawl}`, or name the"
+            " crawl otherwise"
+        )
+    here = StorageId(id=identify(store), uri=store.uri)
+    return await frontier.open(project.settings, storage=here, update=update)
+
+
+async def seeded(project: Project, link: Link, crawl: str, *, update: bool = False) -> Frontier:
+    """`opened` for a crawl that must have been seeded."""
+    if crawl not in await Frontier.crawls(link) and not has_archive(project.store, crawl):
+        raise unseeded(crawl)
+    return await opened(project, link, crawl, update=update)
+
+
+def unseeded(crawl: str) -> InputError:
+    """What is raised where nothing was ever added to a crawl."""
+    return InputError(f"crawl {crawl!r}: nothing is seeded; run `thresher seed FILE --crawl {crawl}` first")
+
+
+def has_archive(store: Store, crawl: str) -> bool:
+    """Whether a storage has anything that a crawl of this name has fetched, or settled."""
+    made = (store.list(f"{WARC}/{crawl}/{crawl}-"), store.list(f"{LOG}/{crawl}/{crawl}-"), left(store, crawl))
+    return any(True for names in made for _ in names)
