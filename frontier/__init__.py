@@ -41,6 +41,7 @@ process, without a server: what is promised, in plain Python.
 from frontier.canonical import NotAUrl, canonical
 from frontier.flow import Flow
 from frontier.frontier import Frontier
+from frontier.inspection import HostState, Place, Rest
 from frontier.lease import (
     Added,
     Budget,
@@ -70,12 +71,15 @@ __all__ = [
     "Fault",
     "Flow",
     "Frontier",
+    "HostState",
     "Kind",
     "Lease",
     "NotAUrl",
     "Outcome",
+    "Place",
     "Rank",
     "Restored",
+    "Rest",
     "RobotsRecord",
     "Scope",
     "Settings",

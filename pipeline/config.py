@@ -172,7 +172,9 @@ def load(directory: Path) -> Config:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise InputError(f"{directory}: no project here, for there is no {FILE}; {_remedy(directory)}") from None
+        raise InputError(
+            f"{directory}: no project here, for there is no {FILE}; {_remedy(directory)}"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     return parse(text, directory)

@@ -64,6 +64,7 @@ WORDS: Mapping[str, str] = {
     "server": "server errors",
     "forbidden": "it refuses every page",
     "operator": "held with `thresher frontier hold`",
+    "address": "waits for the turn of its IP address",
 }
 DEAD = "dead_"
 STATUS = "status_"

@@ -76,7 +76,9 @@ def plot(funnel: Funnel, path: Path) -> None:
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an optional extra
     except ImportError:
-        raise InputError("--plot needs matplotlib; install the extra 'plot' (docs/guides/install.md)") from None
+        raise InputError(
+            "--plot needs matplotlib; install the extra 'plot' (docs/guides/install.md)"
+        ) from None
     figure = Figure(figsize=(9, 1.2 + 0.32 * (len(funnel.stages) + 1)), layout="constrained")
     axes = figure.subplots()
     left = total = funnel.records

@@ -67,7 +67,7 @@ verb('settle', function(keys, args)
       if ANSWERS[outcome] or fault ~= '' then
         judge_page(c, h, origin_of(l.host, l.subject), fault, rest, l.granted, reason)
       else
-        hold(c, h, rest)
+        hold(c, h, rest, rest_code(reason, fault))
       end
       if args[i + 6] ~= '' then hear(c, h, l.subject, args[i + 6]) end
       settle_host(c, h)
@@ -84,7 +84,7 @@ verb('postpone', function(keys, args)
   local l = read_lease(c, args[1])
   if not l or l.released then return 0 end
   local h = finish(c, args[1], l, 0)
-  hold(c, h, tonumber(args[2]))
+  hold(c, h, tonumber(args[2]), REST_CODES.address)
   if l.kind == PAGE then
     if has(h.flags, DEAD) then
       settle_here(c, 'failed', death(h), l.host, l.subject)

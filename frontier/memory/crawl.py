@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from frontier.encoding import identity
 from frontier.lease import Added, Conclusion, Discovery, Fault, Kind, Outcome, Restored
-from frontier.memory.circuit import OWN, died_of, judge, judge_origin, scaled
+from frontier.memory.circuit import OWN, judge, judge_origin, rest_reason, scaled
 from frontier.memory.state import Domain, Host, Origin, Page, Promise
 from frontier.novelty import starving, trickles
 from frontier.scope import Scope, registered_domain
@@ -23,7 +23,7 @@ from frontier.template import template
 
 MAX_EXPIRIES = 5
 """A page that kills five workers is the killer."""
-_HEAD = 64
+HEAD = 64
 """How far a page may be from the first and go before it."""
 UNREADABLE_MS = 86_400_000
 """RFC 9309, section 2.4: robots.txt is not kept for longer than a day"""
@@ -201,8 +201,8 @@ class Crawl:
         """As `judge`, of a page: where its host has several origins, it may be one's own fault."""
         origin = self.origins[page.found.url.origin]
         if host.several and fault in OWN:
-            judge_origin(origin, fault, granted, self.delay, now, died_of(fault, reason))
-            host.hold(hold, now)
+            judge_origin(origin, fault, granted, self.delay, now, reason=reason)
+            host.hold(hold, now, rest_reason(reason, fault))
             return
         if host.several and fault is None:
             origin.attempt = origin.rest = 0
@@ -265,14 +265,14 @@ class Crawl:
 
     def _awake(self, host: Host, now: int) -> Page | None:
         """The next page of a host whose origin does not rest; None where the host must wait for one."""
-        for page in host.waiting[:_HEAD]:
+        for page in host.waiting[:HEAD]:
             if self.origins[page.found.url.origin].rest > now:
                 continue
             if not (reason := self.unwanted(host, page)):
                 return page
             host.waiting.remove(page)
             self.settle_here(page, Outcome.REFUSED, reason, now)
-        host.turn = min(self.origins[page.found.url.origin].rest for page in host.waiting[:_HEAD])
+        host.turn = min(self.origins[page.found.url.origin].rest for page in host.waiting[:HEAD])
         return None
 
     def finish(self, token: int, at: int) -> tuple[Promise, Host]:

@@ -14,8 +14,8 @@ from extract.suspicion import SUSPICIONS
 from frontier.lease import FINER, Fault
 from pipeline.reasons import in_words, shown
 
-LUA = "\n".join(path.read_text() for path in (Path(frontier.__file__).parent / "lua").glob("*.lua"))
-DEATHS = re.findall(r"'(dead_\w+)'", LUA)
+LUA = (Path(frontier.__file__).parent / "lua" / "host.lua").read_text()
+RESTS = re.findall(r"'(\w+)'", re.search(r"local RESTS = \{(.*?)\}", LUA, re.DOTALL)[1])
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,8 @@ DEATHS = re.findall(r"'(dead_\w+)'", LUA)
             *SUSPICIONS,
             *map(str, Fault),
             *FINER,
-            *DEATHS,
+            *RESTS,
+            *(f"dead_{reason}" for reason in FINER | {*Fault}),
             "status_500",
         }
     ),
@@ -38,8 +39,8 @@ def test_every_reason_has_words(reason):
     assert shown(reason) == f"{in_words(reason)} ({reason})"
 
 
-def test_the_reasons_of_dead_hosts_were_found():
-    assert "dead_tls_self_signed" in DEATHS
+def test_the_reasons_for_which_hosts_rest_were_found():
+    assert {"dns", "tls_self_signed", "operator"} <= {*RESTS}
 
 
 @pytest.mark.parametrize(

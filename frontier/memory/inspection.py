@@ -1,0 +1,49 @@
+"""`hosts`, `find`: what an operator asks of the model."""
+
+from collections.abc import Iterator
+
+from core import Url
+from frontier.inspection import HostState, Place, Rest
+from frontier.memory.crawl import HEAD, Crawl
+from frontier.memory.state import Host
+
+
+def hosts(crawl: Crawl, now: int) -> Iterator[HostState]:
+    """Every host of the crawl."""
+    for host in crawl.hosts.values():
+        rest = Rest(ms=host.held - now, reason=host.why) if host.held > now and not host.dead else None
+        yield HostState(
+            host=host.name,
+            waiting=len(host.waiting),
+            open=host.open,
+            delay_ms=host.pace,
+            rest=rest,
+            origins=tuple(_resting(crawl, host, now)),
+            dead=host.dead,
+        )
+
+
+def find(crawl: Crawl, url: Url, now: int) -> Place:
+    """Where a URL is."""
+    if (0, url.text) not in crawl.seen:
+        return Place(state="unknown")
+    for promise in crawl.promises.values():
+        if promise.page is not None and promise.page.found.url.text == url.text:
+            return Place(state="leased", attempt=promise.page.attempt, worker=promise.worker)
+    for due, page in crawl.later:
+        if page.found.url.text == url.text:
+            return Place(state="later", attempt=page.attempt, due_ms=max(due - now, 0))
+    for page in crawl.hosts[url.host].waiting:
+        if page.found.url.text == url.text:
+            return Place(state="waiting", attempt=page.attempt)
+    visits = [max(due - now, 0) for due, page in crawl.visits if page.found.url.text == url.text]
+    return Place(state="settled", visit_ms=visits[0] if visits else None)
+
+
+def _resting(crawl: Crawl, host: Host, now: int) -> Iterator[tuple[str, Rest]]:
+    if not host.several:
+        return
+    for name in sorted({page.found.url.origin for page in host.waiting[:HEAD]}):
+        origin = crawl.origins[name]
+        if origin.rest > now:
+            yield name, Rest(ms=origin.rest - now, reason=origin.why)
