@@ -6,7 +6,6 @@ A command imports what it needs when it runs: `--help` and errors are there at o
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
@@ -15,44 +14,36 @@ import typer
 
 from core import InputError
 from pipeline import config
+from pipeline.commands.frontier import app as frontier_app
+from pipeline.commands.options import (
+    HERE,
+    CoresOption,
+    DepthOption,
+    JsonOption,
+    ProjectOption,
+    ScopeOption,
+    UpdateOption,
+    checked_name,
+)
 from pipeline.terminal import Refusals, console, print_json, run_command, say
 
 if TYPE_CHECKING:
     from crawler.guest import Guest
     from pipeline.project import Project
 
-ScopeKind = Literal["any", "domain", "host", "prefix"]
 IndexName = Literal["cdx", "columnar"]
-RankName = Literal["first", "rich", "usual", "last"]
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
 
-ProjectOption = Annotated[
-    Path, typer.Option("--project", envvar="THRESHER_PROJECT", help="Directory that holds thresher.toml.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Worker processes.")]
-CoresOption = Annotated[
-    int | None, typer.Option("--workers", min=1, help="Worker processes; one for each core by default.")
-]
 Names = Annotated[list[str] | None, typer.Argument(help="Crawls and ingests; all where none is named.")]
 CrawlOption = Annotated[str, typer.Option("--crawl", help="Name of the crawl.")]
-ScopeOption = Annotated[
-    ScopeKind,
-    typer.Option("--scope", help="How far links are followed from a seed: any, domain, host or prefix."),
-]
-DepthOption = Annotated[
-    int | None, typer.Option("--depth", min=0, help="Links to follow from a seed at most.")
-]
 MaxPagesOption = Annotated[int | None, typer.Option("--max-pages", min=1, help="Stop after so many pages.")]
 MaxTimeOption = Annotated[float | None, typer.Option("--max-time", min=0, help="Stop after so many seconds.")]
 OutOption = Annotated[
     str, typer.Option("--out", help="Directory of the dataset, new or of the same dataset.")
 ]
-CrawlName = Annotated[str, typer.Argument(help="The crawl.")]
-HostName = Annotated[str, typer.Argument(help="Host name as in its URLs, without port.")]
-HERE = Path()
 
 
 @app.callback()
@@ -104,10 +95,15 @@ def seed(
     links: Annotated[
         bool, typer.Option("--links", help="Of a WAT file, the links of its pages too.")
     ] = False,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Ask for known seeds once more, and hosts that were given up."),
+    ] = False,
+    update: UpdateOption = False,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """Add URLs to a crawl's frontier. Known ones change nothing.
+    """Add URLs to a crawl's frontier. Known ones change nothing, unless they are to be asked for again.
 
     \b
     Example:
@@ -121,9 +117,16 @@ def seed(
     from pipeline.steer import milliseconds
 
     revisit_s = milliseconds(revisit) // 1000 if revisit else 0
-    plan = Plan(crawl=_name(crawl), scope=scope, max_depth=depth, priority=priority, revisit_s=revisit_s)
+    plan = Plan(
+        crawl=checked_name(crawl),
+        scope=scope,
+        max_depth=depth,
+        priority=priority,
+        revisit_s=revisit_s,
+        again=again,
+    )
     refusals = Refusals()
-    seeded = run_seed(Project.at(project), file, plan, refusals.show, links=links)
+    seeded = run_seed(Project.at(project), file, plan, refusals.show, links=links, update=update)
     refusals.end()
     say(as_json, asdict(seeded), said.seeded_line(seeded, crawl))
 
@@ -143,6 +146,7 @@ def crawl(
     settings: Annotated[
         str, typer.Option("--settings", help="The spider's Scrapy settings, as package.module.")
     ] = "",
+    update: UpdateOption = False,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
@@ -166,7 +170,7 @@ def crawl(
     limits = Limits(workers=workers, max_pages=max_pages, max_time_s=max_time)
     opened = Project.at(project)
     guest = _guest(opened, spider, argument or [], settings)
-    stats = run_crawl(opened, _name(name), limits, stderr_progress(), guest).stats
+    stats = run_crawl(opened, checked_name(name), limits, stderr_progress(), guest, update=update).stats
     outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(stats.outcomes.items()) if count)
     left = stats.waiting + stats.later + stats.leased
     rest = "the frontier is drained" if stats.drained else f"{left:,} URLs wait; run again to go on"
@@ -200,6 +204,7 @@ def rescrape(
     ] = False,
     workers: WorkersOption = 1,
     max_time: MaxTimeOption = None,
+    update: UpdateOption = False,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
@@ -223,7 +228,7 @@ def rescrape(
 
     at = Project.at(project)
     plan = Plan(
-        crawl=_name(name),
+        crawl=checked_name(name),
         domains=tuple(domains or ()),
         from_report=from_report,
         budget=budget,
@@ -231,7 +236,7 @@ def rescrape(
         scope=scope,
         max_depth=depth,
     )
-    found = run_rescrape(at, plan)
+    found = run_rescrape(at, plan, update=update)
     line = f"{name}: {found.pages:,} pages to ask for again, {found.added:,} added, {found.known:,} known"
     if add_only:
         say(as_json, asdict(found), line)
@@ -272,11 +277,11 @@ def refetch(
     if bool(crawl) == (out is not None):
         raise InputError("refetch: give either --crawl NAME or --out FILE")
     if out is not None:
-        count = listed(at, _name(name), out)
+        count = listed(at, checked_name(name), out)
         say(as_json, {"out": str(out), "urls": count}, f"{out}: {count:,} URLs of what {name} holds cut off")
         return
     refusals = Refusals()
-    seeded = run_refetch(at, _name(name), _name(crawl), refusals.show)
+    seeded = run_refetch(at, checked_name(name), checked_name(crawl), refusals.show)
     refusals.end()
     say(as_json, asdict(seeded), said.seeded_line(seeded, crawl))
 
@@ -373,14 +378,16 @@ def ingest(
     )
     opened = Project.at(project)
     if any(map(is_meant, inputs)):
-        run_commoncrawl(opened, _name(name), inputs, wanted, as_json)
+        run_commoncrawl(opened, checked_name(name), inputs, wanted, as_json)
         return
     if wanted != Wanted(index=index):
         raise InputError(
             "--files, --segment, --domain and their like choose from Common Crawl: give commoncrawl:CC-MAIN-... with them"
         )
     columns = Columns(text=text_column, html=html_column, url=url_column, id=id_column)
-    run_ingest(opened.store, _name(name), inputs, Ways(columns=columns, by_line=by_line, site=site), as_json)
+    run_ingest(
+        opened.store, checked_name(name), inputs, Ways(columns=columns, by_line=by_line, site=site), as_json
+    )
 
 
 @app.command()
@@ -415,7 +422,7 @@ def process(
 
     opened = Project.at(project)
     # A crawl may be followed before it has sealed anything.
-    chosen = tuple(map(_name, names)) if follow and names else _sources(opened, names)
+    chosen = tuple(map(checked_name, names)) if follow and names else _sources(opened, names)
     step(opened.config.filters)  # what is wrong with it is said before anything is forgotten
     if redo:
         for name in chosen:
@@ -501,7 +508,7 @@ def export_wacz_command(
     from pipeline.project import Project
     from pipeline.wacz import export_wacz
 
-    made = export_wacz(Project.at(project).store, _name(name), out, title, stderr_progress())
+    made = export_wacz(Project.at(project).store, checked_name(name), out, title, stderr_progress())
     anew = f" ({made.recompressed} compressed anew with gzip)" if made.recompressed else ""
     line = f"wrote {out}: {made.pages:,} pages in {made.archives} WARC files{anew}, {made.bytes:,} bytes"
     say(as_json, {"file": str(out), **asdict(made)}, line)
@@ -523,6 +530,7 @@ def run(
         int | None, typer.Option("--max-pages", min=1, help="Pages to fetch in all, earlier runs included.")
     ] = None,
     max_time: MaxTimeOption = None,
+    update: UpdateOption = False,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
@@ -541,11 +549,20 @@ def run(
     from pipeline.seed import Plan
 
     opened = Project.at(project)
-    plan = Plan(crawl=_name(crawl), scope=scope, max_depth=depth)
+    plan = Plan(crawl=checked_name(crawl), scope=scope, max_depth=depth)
     limits = Limits(workers=workers or _cores(), max_pages=max_pages, in_all=True, max_time_s=max_time)
     refusals = Refusals()
     job = recipe.run(
-        opened, seeds_file, plan, out, tokenizer, limits, workers, stderr_progress(), refusals.show
+        opened,
+        seeds_file,
+        plan,
+        out,
+        tokenizer,
+        limits,
+        workers,
+        stderr_progress(),
+        refusals.show,
+        update=update,
     )
     refusals.end()
     if not as_json:
@@ -671,6 +688,7 @@ def verify_command(
         raise typer.Exit(1)
 
 
+app.add_typer(frontier_app, name="frontier", help="What a crawl asks first, later, again, or not at all.")
 catalog_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(catalog_app, name="catalog", help="The catalog, which is only a cache of the storage.")
 
@@ -694,112 +712,6 @@ def rebuild_command(project: ProjectOption = HERE, as_json: JsonOption = False) 
         f"of {found.sources:,} sources"
     )
     say(as_json, asdict(found), line)
-
-
-frontier_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(frontier_app, name="frontier", help="What a crawl asks first, later, or not at all.")
-
-
-@frontier_app.command(name="hold")
-def hold_command(
-    name: CrawlName,
-    host: HostName,
-    how_long: Annotated[str, typer.Option("--for", help="A time such as 90s, 15m, 1h or 2d.")] = "1h",
-    project: ProjectOption = HERE,
-    as_json: JsonOption = False,
-) -> None:
-    """Ask a host nothing for a time.
-
-    \b
-    Example:
-      thresher frontier hold docs example.org --for 2d
-    """
-    from pipeline import steer
-    from pipeline.project import Project
-
-    steer.hold(Project.at(project), name, host, how_long)
-    say(as_json, {"held": host, "for": how_long}, f"{name}: {host} is asked nothing for {how_long}")
-
-
-@frontier_app.command(name="resume")
-def resume_command(
-    name: CrawlName, host: HostName, project: ProjectOption = HERE, as_json: JsonOption = False
-) -> None:
-    """Let a host go on, whatever held it; one that was given up lives again.
-
-    \b
-    Example:
-      thresher frontier resume docs example.org
-    """
-    from pipeline import steer
-    from pipeline.project import Project
-
-    steer.resume(Project.at(project), name, host)
-    say(as_json, {"resumed": host}, f"{name}: {host} is asked again, at its own pace")
-
-
-@frontier_app.command(name="drop")
-def drop_command(
-    name: CrawlName,
-    scope: Annotated[str, typer.Argument(help="domain:NAME, host:NAME or prefix:URL.")],
-    project: ProjectOption = HERE,
-    as_json: JsonOption = False,
-) -> None:
-    """Bar a part of the web from a crawl: what waits of it is refused, what is found of it not let in.
-
-    \b
-    Example:
-      thresher frontier drop docs domain:example.org
-      thresher frontier drop docs prefix:https://example.org/forum/
-    """
-    from pipeline import steer
-    from pipeline.project import Project
-
-    dropped = steer.drop(Project.at(project), name, scope)
-    later = (
-        "; what waits under a prefix is refused when its turn comes" if scope.startswith("prefix:") else ""
-    )
-    say(
-        as_json,
-        {"barred": scope, "dropped": dropped},
-        f"{name}: {scope} is barred, {dropped:,} waiting pages refused{later}",
-    )
-
-
-@frontier_app.command(name="prefer")
-def prefer_command(
-    name: CrawlName,
-    domains: Annotated[
-        list[str] | None, typer.Argument(help="Registered domains, all hosts of which are meant.")
-    ] = None,
-    rank: Annotated[RankName, typer.Option("--rank", help="first, rich, usual or last.")] = "first",
-    from_report: Annotated[
-        bool,
-        typer.Option("--from-report", help="Rank each domain by the share of its documents that was kept."),
-    ] = False,
-    project: ProjectOption = HERE,
-    as_json: JsonOption = False,
-) -> None:
-    """Ask the hosts of a domain before others, or after them.
-
-    \b
-    Example:
-      thresher frontier prefer docs example.org example.com --rank rich
-      thresher frontier prefer docs --from-report
-    """
-    from pipeline import steer
-    from pipeline.project import Project
-
-    if from_report == bool(domains):
-        raise InputError("prefer: name domains, or say --from-report, one of the two")
-    if from_report:
-        ranked = steer.prefer_yields(Project.at(project), name)
-        told = ", ".join(f"{count:,} {rank}" for rank, count in ranked.items())
-        say(as_json, {"ranked": ranked}, f"{name}: domains by what was kept of them: {told}")
-        return
-    assert domains is not None
-    steer.prefer(Project.at(project), name, domains, rank)
-    say(as_json, {"rank": rank, "domains": domains}, f"{name}: {len(domains)} domains are ranked {rank}")
 
 
 def main() -> NoReturn:
@@ -829,14 +741,6 @@ def _guest(project: Project, spider: str, arguments: list[str], settings: str) -
         settings=settings,
         directory=project.directory,
     )
-
-
-def _name(name: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
-        raise InputError(
-            f"name {name!r}: use up to 100 letters, digits, '-', '_' and '.', a letter or digit first"
-        )
-    return name
 
 
 def _lines(path: Path) -> list[str]:

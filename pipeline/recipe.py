@@ -44,9 +44,11 @@ def run(
     hands: int | None,
     progress: Progress,
     refused: Callable[[Refused], None],
+    *,
+    update: bool = False,
 ) -> Job:
     """From seeds to shards, by so many hands behind the crawl (None: one for each CPU). What is wrong with the input is
-    said before anything is fetched.
+    said before anything is fetched. `update` replaces the crawl's settings by the project's.
     """
     _ = project.config.contact
     blocklist.put(project.store, project.directory, project.config.filters.blocklist)
@@ -55,7 +57,7 @@ def run(
     export.check_free(out)
     names = (plan.crawl,)
 
-    seeded = seed(project, seeds, plan, refused)
+    seeded = seed(project, seeds, plan, refused, update=update)
     crawled = crawl(project, plan.crawl, limits, progress)
     if crawled.interrupted:
         raise Interrupted(f"crawl {plan.crawl} was drained; run the same command again to go on")

@@ -1,0 +1,170 @@
+"""`thresher frontier`: what an operator tells a crawl, while it runs or between two runs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Literal
+
+import typer
+
+from core import InputError
+from pipeline.commands.options import (
+    HERE,
+    JsonOption,
+    ProjectOption,
+    UpdateOption,
+    checked_name,
+)
+from pipeline.terminal import say
+
+RankName = Literal["first", "rich", "usual", "last"]
+OutcomeName = Literal["fetched", "unchanged", "redirected", "gone", "refused", "failed"]
+CrawlName = Annotated[str, typer.Argument(help="The crawl.")]
+HostName = Annotated[str, typer.Argument(help="Host name as in its URLs, without port.")]
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command(name="retry")
+def retry_command(
+    name: CrawlName,
+    reason: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--reason", help="Pages that ended for this reason, as `status --json` names it; repeatable."
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option("--host", help="Pages of this host, without port.")] = "",
+    outcome: Annotated[
+        OutcomeName | None,
+        typer.Option("--outcome", help="Pages that ended so; failed where no --reason is given either."),
+    ] = None,
+    update: UpdateOption = False,
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Let pages that are settled wait once more: those that failed, or that the options choose.
+
+    What became of them is read from the crawl's log. Hosts that were given up are asked once more.
+
+    \b
+    Example:
+      thresher frontier retry docs
+      thresher frontier retry docs --reason status_401 --host intranet.example.org
+    """
+    from pipeline.project import Project
+    from pipeline.retry import Plan
+    from pipeline.retry import retry as run_retry
+    from pipeline.said import counted
+
+    plan = Plan(
+        crawl=checked_name(name), reasons=tuple(reason or ()), host=host.lower(), outcome=outcome or ""
+    )
+    found = run_retry(Project.at(project), plan, update=update)
+    line = f"{name}: {found.added:,} wait again of {found.pages:,} that ended so"
+    if found.known:
+        line += f"; {found.known:,} waited already"
+    if found.discarded:
+        line += f"; not let in: {counted(found.discarded)}"
+    say(as_json, asdict(found), line)
+
+
+@app.command(name="hold")
+def hold_command(
+    name: CrawlName,
+    host: HostName,
+    how_long: Annotated[str, typer.Option("--for", help="A time such as 90s, 15m, 1h or 2d.")] = "1h",
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask a host nothing for a time.
+
+    \b
+    Example:
+      thresher frontier hold docs example.org --for 2d
+    """
+    from pipeline import steer
+    from pipeline.project import Project
+
+    steer.hold(Project.at(project), name, host, how_long)
+    say(as_json, {"held": host, "for": how_long}, f"{name}: {host} is asked nothing for {how_long}")
+
+
+@app.command(name="resume")
+def resume_command(
+    name: CrawlName, host: HostName, project: ProjectOption = HERE, as_json: JsonOption = False
+) -> None:
+    """Let a host go on, whatever held it; one that was given up lives again.
+
+    \b
+    Example:
+      thresher frontier resume docs example.org
+    """
+    from pipeline import steer
+    from pipeline.project import Project
+
+    steer.resume(Project.at(project), name, host)
+    say(as_json, {"resumed": host}, f"{name}: {host} is asked again, at its own pace")
+
+
+@app.command(name="drop")
+def drop_command(
+    name: CrawlName,
+    scope: Annotated[str, typer.Argument(help="domain:NAME, host:NAME or prefix:URL.")],
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Bar a part of the web from a crawl: what waits of it is refused, what is found of it not let in.
+
+    \b
+    Example:
+      thresher frontier drop docs domain:example.org
+      thresher frontier drop docs prefix:https://example.org/forum/
+    """
+    from pipeline import steer
+    from pipeline.project import Project
+
+    dropped = steer.drop(Project.at(project), name, scope)
+    later = (
+        "; what waits under a prefix is refused when its turn comes" if scope.startswith("prefix:") else ""
+    )
+    say(
+        as_json,
+        {"barred": scope, "dropped": dropped},
+        f"{name}: {scope} is barred, {dropped:,} waiting pages refused{later}",
+    )
+
+
+@app.command(name="prefer")
+def prefer_command(
+    name: CrawlName,
+    domains: Annotated[
+        list[str] | None, typer.Argument(help="Registered domains, all hosts of which are meant.")
+    ] = None,
+    rank: Annotated[RankName, typer.Option("--rank", help="first, rich, usual or last.")] = "first",
+    from_report: Annotated[
+        bool,
+        typer.Option("--from-report", help="Rank each domain by the share of its documents that was kept."),
+    ] = False,
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask the hosts of a domain before others, or after them.
+
+    \b
+    Example:
+      thresher frontier prefer docs example.org example.com --rank rich
+      thresher frontier prefer docs --from-report
+    """
+    from pipeline import steer
+    from pipeline.project import Project
+
+    if from_report == bool(domains):
+        raise InputError("prefer: name domains, or say --from-report, one of the two")
+    if from_report:
+        ranked = steer.prefer_yields(Project.at(project), name)
+        told = ", ".join(f"{count:,} {rank}" for rank, count in ranked.items())
+        say(as_json, {"ranked": ranked}, f"{name}: domains by what was kept of them: {told}")
+        return
+    assert domains is not None
+    steer.prefer(Project.at(project), name, domains, rank)
+    say(as_json, {"rank": rank, "domains": domains}, f"{name}: {len(domains)} domains are ranked {rank}")
