@@ -86,6 +86,14 @@ class Inspection(Home):
         known, queued, stored = await self._one(self._partitions.call(p, "known", url.host, name))
         if not known:
             return Place(state="unknown")
+        if place := await self._unsettled(p, url, queued):
+            return place
+        async for due_ms, entry in self._due(p, "visits", url.host):
+            if _attempt(url, entry) is not None:
+                return Place(state="settled", visit_ms=due_ms, stored=stored)
+        return Place(state="settled", stored=stored)
+
+    async def _unsettled(self, p: int, url: Url, queued: int) -> Place | None:
         for worker, entry in await self._one(self._partitions.call(p, "leased", url.host)):
             if (attempt := _attempt(url, entry)) is not None:
                 return Place(state="leased", attempt=attempt, worker=worker.decode())
@@ -96,10 +104,7 @@ class Inspection(Home):
             for entry in await self._one(self._partitions.call(p, "queued", url.host, first, _SOME)):
                 if (attempt := _attempt(url, entry)) is not None:
                     return Place(state="waiting", attempt=attempt)
-        async for due_ms, entry in self._due(p, "visits", url.host):
-            if _attempt(url, entry) is not None:
-                return Place(state="settled", visit_ms=due_ms, stored=stored)
-        return Place(state="settled", stored=stored)
+        return None
 
     async def _due(self, p: int, which: str, host: str) -> AsyncIterator[tuple[int, bytes]]:
         cursor = b"0"

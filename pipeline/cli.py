@@ -15,6 +15,8 @@ import typer
 from core import InputError
 from pipeline import config
 from pipeline.commands.frontier import app as frontier_app
+from pipeline.commands.hosts import hosts_command
+from pipeline.commands.log import log_command
 from pipeline.commands.options import (
     HERE,
     CoresOption,
@@ -25,7 +27,8 @@ from pipeline.commands.options import (
     UpdateOption,
     checked_name,
 )
-from pipeline.terminal import Refusals, console, print_json, run_command, say
+from pipeline.commands.show import show_command
+from pipeline.terminal import Refusals, console, end_crawl, print_json, run_command, say
 
 if TYPE_CHECKING:
     from crawler.guest import Guest
@@ -147,12 +150,17 @@ def crawl(
         str, typer.Option("--settings", help="The spider's Scrapy settings, as package.module.")
     ] = "",
     update: UpdateOption = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show each line of the crawl's log as it is written.")
+    ] = False,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
     """Crawl until the frontier drains or a limit is reached.
 
     Ctrl-C drains: what is in flight is archived. A second one stops at once. Run again to go on.
+    Exit code 3: the frontier is drained, and pages failed in this run; `thresher log NAME --outcome failed` lists them.
+    Exit code 130: interrupted.
 
     With --spider its callbacks read the pages and say which are fetched next, in place of all links
     (docs/guides/spiders.md).
@@ -162,6 +170,7 @@ def crawl(
       thresher crawl docs --workers 2 --max-pages 10000
       thresher crawl shop --spider shop.spiders:Prices -a country=de --settings shop.settings
     """
+    from pipeline import summary
     from pipeline.crawl import Limits
     from pipeline.crawl import crawl as run_crawl
     from pipeline.progress import stderr_progress
@@ -170,15 +179,11 @@ def crawl(
     limits = Limits(workers=workers, max_pages=max_pages, max_time_s=max_time)
     opened = Project.at(project)
     guest = _guest(opened, spider, argument or [], settings)
-    stats = run_crawl(opened, checked_name(name), limits, stderr_progress(), guest, update=update).stats
-    outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(stats.outcomes.items()) if count)
-    left = stats.waiting + stats.later + stats.leased
-    rest = "the frontier is drained" if stats.drained else f"{left:,} URLs wait; run again to go on"
-    say(
-        as_json,
-        {**asdict(stats), "drained": stats.drained},
-        f"{name}: {outcomes or 'nothing fetched'}; {rest}",
+    crawled = run_crawl(
+        opened, checked_name(name), limits, stderr_progress(), guest, update=update, verbose=verbose
     )
+    say(as_json, summary.body(crawled), "\n".join(summary.lines(name, crawled)))
+    end_crawl(crawled)
 
 
 @app.command()
@@ -218,6 +223,7 @@ def rescrape(
       thresher rescrape docs example.org --max-age 7d
       thresher rescrape docs --from-report --budget 10000 --add-only
     """
+    from pipeline import summary
     from pipeline.crawl import Limits
     from pipeline.crawl import crawl as run_crawl
     from pipeline.progress import stderr_progress
@@ -241,13 +247,10 @@ def rescrape(
     if add_only:
         say(as_json, asdict(found), line)
         return
-    stats = run_crawl(at, name, Limits(workers=workers, max_time_s=max_time), stderr_progress()).stats
-    outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(stats.outcomes.items()) if count)
-    say(
-        as_json,
-        {**asdict(found), "outcomes": stats.outcomes, "drained": stats.drained},
-        f"{line}; in all {outcomes}",
-    )
+    crawled = run_crawl(at, name, Limits(workers=workers, max_time_s=max_time), stderr_progress())
+    said = "\n".join((line, *summary.lines(name, crawled)))
+    say(as_json, {**summary.body(crawled), **asdict(found)}, said)
+    end_crawl(crawled)
 
 
 @app.command()
@@ -542,7 +545,7 @@ def run(
     Example:
       thresher run seeds.txt --out out --tokenizer tokenizer.json
     """
-    from pipeline import recipe, report, said
+    from pipeline import recipe, report, said, summary
     from pipeline.crawl import Limits
     from pipeline.progress import stderr_progress
     from pipeline.project import Project
@@ -566,10 +569,11 @@ def run(
     )
     refusals.end()
     if not as_json:
+        typer.echo("\n".join(summary.lines(crawl, job.crawled)))
         report.render(job.funnel, console())
     body = {
         "seeded": asdict(job.seeded),
-        "crawled": {**asdict(job.crawled), "drained": job.crawled.drained},
+        "crawled": summary.body(job.crawled),
         "funnel": job.funnel.to_dict(),
         "dataset": said.dataset_body(out, job.dataset),
     }
@@ -688,6 +692,9 @@ def verify_command(
         raise typer.Exit(1)
 
 
+frontier_app.command(name="hosts")(hosts_command)
+app.command(name="log")(log_command)
+app.command(name="show")(show_command)
 app.add_typer(frontier_app, name="frontier", help="What a crawl asks first, later, again, or not at all.")
 catalog_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(catalog_app, name="catalog", help="The catalog, which is only a cache of the storage.")

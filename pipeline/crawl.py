@@ -23,6 +23,7 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -39,15 +40,18 @@ from crawler.render.program import program
 from crawler.replay import recover
 from crawler.unlogged import Unlogged
 from crawler.worker import WorkerConfig, run_worker
-from frontier import Flow, Frontier, Stats
+from frontier import Frontier, Stats
 from frontier.connect import connect
 from pipeline import crawls, lives
 from pipeline.berth import Berth, Left, Place, told
+from pipeline.crawlprogress import CrawlProgress
 from pipeline.progress import Progress
 from pipeline.project import Project
 from pipeline.screen import Screen
 from pipeline.sow import sow
+from pipeline.summary import Crawled
 from storage.compression import checked
+from storage.logreading import Follower
 
 POLL_S = 0.5
 REPLACEMENTS = 5
@@ -67,15 +71,6 @@ class Limits:
     in_all: bool = False
     """Whether `max_pages` counts what earlier commands fetched too."""
     max_time_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Crawled:
-    """Where a crawl stands when its command ends."""
-
-    stats: Stats
-    interrupted: bool
-    """Whether a signal ended it, and not the frontier or a limit."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -110,17 +105,18 @@ def crawl(
     guest: Guest | None = None,
     *,
     update: bool = False,
+    verbose: bool = False,
 ) -> Crawled:
     """Crawl until the frontier drains, a limit is reached or a signal asks for an end; with a user's spider, if given.
 
-    `update` replaces the crawl's settings by the project's.
+    `update` replaces the crawl's settings by the project's. With `verbose` every line of the crawl's log is shown.
     """
     _ = project.config.contact
     with project.frontier_address() as address, project.berths() as place:
         asyncio.run(_agreed(project, name, address, update=update, begins=guest is not None))
         if guest is not None:
             sow(project, name, address, guest)
-        return asyncio.run(_crawl(project, name, address, place, limits, progress, guest))
+        return asyncio.run(_crawl(project, name, address, place, limits, progress, guest, verbose=verbose))
 
 
 async def _agreed(project: Project, name: str, address: str, *, update: bool, begins: bool) -> None:
@@ -140,20 +136,27 @@ async def _crawl(
     limits: Limits,
     progress: Progress,
     guest: Guest | None,
+    *,
+    verbose: bool,
 ) -> Crawled:
     link = await connect(address)
     try:
         frontier = await crawls.seeded(project, link, name)
+        follower = Follower(project.store, name) if verbose else None
         await _take_up(project, frontier, name)
         begun = await frontier.stats()
         already = 0 if limits.in_all else _fetched(begun)
         goal = None if limits.max_pages is None else already + limits.max_pages
         config = _worker_config(project, name, address, goal, limits.max_time_s, guest)
+        shown = CrawlProgress(frontier, progress, follower, goal)
         with _interrupts() as interrupts:
             start = partial(_start, project, config, place)
             async with _kept(project, frontier, name):
-                await _watch(project, frontier, name, start, limits.workers, interrupts, progress)
-        return Crawled(stats=await frontier.stats(), interrupted=interrupts.count > 0)
+                await _watch(project, frontier, name, start, limits.workers, interrupts, shown)
+        await shown.log()  # what was sealed at the end
+        stats = await frontier.stats()
+        holds = await _holds(frontier) if not stats.drained else {}
+        return Crawled(before=begun, stats=stats, interrupted=interrupts.count > 0, holds=holds)
     finally:
         await link.aclose()
 
@@ -180,19 +183,19 @@ async def _watch(
     start: Callable[[], _Worker],
     workers: int,
     interrupts: _Interrupts,
-    progress: Progress,
+    shown: CrawlProgress,
 ) -> None:
     running = [start() for _ in range(workers)]
     ended: set[str] = set()
     taken_up = time.monotonic()
-    replaced = shown = 0
-    progress.start("crawl", total=None)
+    replaced = 0
+    await shown.start()
     error: ThresherError | None = None
     try:
         while running:
             await asyncio.sleep(POLL_S)
             interrupts.pass_on(running)
-            shown = await _show(frontier, progress, shown)
+            await shown.show()
             if time.monotonic() - taken_up >= lives.TTL_S:
                 await _take_up(project, frontier, name, ended)
                 taken_up = time.monotonic()
@@ -216,17 +219,15 @@ async def _watch(
         _signal(running, signal.SIGTERM)
         for worker in running:
             worker.berth.wait()
-        progress.done()
+        shown.done()
     if error is not None:
         raise error
 
 
-async def _show(frontier: Frontier, progress: Progress, shown: int) -> int:
-    """Say how the crawl stands; `shown` pages were settled when it was said last."""
-    stats = await frontier.stats()
-    settled = sum(stats.outcomes.values())
-    progress.advance(_note(stats, await frontier.flow()), by=settled - shown)
-    return settled
+async def _holds(frontier: Frontier) -> dict[str, int]:
+    """Hosts that are asked nothing for a time, by reason; those that wait for their address's turn apart."""
+    resting = [host.rest.reason async for host in frontier.hosts(resting=True) if host.rest]
+    return dict(Counter(reason for reason in resting if reason != "address"))
 
 
 def _fault(name: str, left: Left, died: int) -> ThresherError | None:
@@ -246,12 +247,6 @@ async def _take_up(
 
     await recover(project.store, frontier, dead, crawl=name, obey=project.config.crawler.obey)
     lives.sweep(project.state, name)
-
-
-def _note(stats: Stats, flow: Flow | None) -> str:
-    held = f"; waits for {flow.follower} to process" if flow is not None and flow.shut else ""
-    silent = f" ({stats.held} held)" if stats.held else ""
-    return f"{stats.waiting + stats.later} waiting, {stats.leased} leased, {stats.hosts} hosts{silent}{held}"
 
 
 def _fetched(stats: Stats) -> int:

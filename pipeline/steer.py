@@ -6,7 +6,8 @@ What is told lives in the frontier, so it holds for every worker from the next l
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from core import InputError
@@ -70,19 +71,26 @@ def _unknown(crawl: str, host: str) -> InputError:
     )
 
 
+@asynccontextmanager
+async def seeded(address: str, crawl: str) -> AsyncIterator[Frontier]:
+    """The frontier of a crawl, for the time of the context. Raise `InputError` if nothing is seeded."""
+    link = await connect(address)
+    try:
+        if crawl not in await Frontier.crawls(link):
+            raise InputError(
+                f"crawl {crawl!r}: nothing is seeded; run `thresher seed FILE --crawl {crawl}` first"
+            )
+        frontier = Frontier(link, crawl)
+        await frontier.open()
+        yield frontier
+    finally:
+        await link.aclose()
+
+
 def _ask(project: Project, crawl: str, question: Callable[[Frontier], Awaitable[T]]) -> T:
     async def ask(address: str) -> T:
-        link = await connect(address)
-        try:
-            if crawl not in await Frontier.crawls(link):
-                raise InputError(
-                    f"crawl {crawl!r}: nothing is seeded; run `thresher seed FILE --crawl {crawl}` first"
-                )
-            frontier = Frontier(link, crawl)
-            await frontier.open()
+        async with seeded(address, crawl) as frontier:
             return await question(frontier)
-        finally:
-            await link.aclose()
 
     with project.frontier_address() as address:
         return asyncio.run(ask(address))

@@ -5,7 +5,7 @@ Pure. Counts are those of one command: what the frontier counts at its end, less
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from frontier import Outcome, Stats
@@ -51,12 +51,13 @@ class Crawled:
 
 
 def body(crawled: Crawled) -> dict[str, Any]:
-    """The same for programs."""
+    """The same for programs: how the frontier stands, and under `run` what this command did."""
     return {
-        "outcomes": crawled.outcomes,
-        "reasons": crawled.reasons,
-        "holds": dict(crawled.holds),
+        **asdict(crawled.stats),
+        "drained": crawled.stats.drained,
         "interrupted": crawled.interrupted,
+        "holds": dict(crawled.holds),
+        "run": {"outcomes": crawled.outcomes, "reasons": crawled.reasons},
     }
 
 

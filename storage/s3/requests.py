@@ -115,9 +115,7 @@ class Requests:
                 patience.total_ms // 1000,
             )
 
-    async def _attempted(
-        self, attempt: Callable[[], Awaitable[T]], turn: Turn, limit_ms: int
-    ) -> T | Trouble:
+    async def _attempted(self, attempt: Callable[[], Awaitable[T]], turn: Turn, limit_ms: int) -> T | Trouble:
         try:
             # A server that sends a byte now and then would else hold the request for ever.
             async with asyncio.timeout(limit_ms / 1000):

@@ -88,12 +88,10 @@ def test_only_what_this_command_did_is_counted():
     found = crawled(after, before)
     assert lines("c", found)[0] == "c: 1 fetched, 1 failed; the frontier is drained"
     assert found.failed == 1
-    assert body(found) == {
-        "outcomes": {"fetched": 1, "failed": 1},
-        "reasons": {"failed:dns": 1},
-        "holds": {},
-        "interrupted": False,
-    }
+    said = body(found)
+    assert said["run"] == {"outcomes": {"fetched": 1, "failed": 1}, "reasons": {"failed:dns": 1}}
+    assert said["outcomes"] == {"fetched": 101, "failed": 8}
+    assert (said["drained"], said["interrupted"], said["holds"]) == (True, False, {})
 
 
 def test_the_most_frequent_reasons_are_named_and_the_others_counted():

@@ -1,0 +1,81 @@
+"""`CrawlProgress`: what a running crawl shows of itself: pages a second, hosts, how long what is known will take, and, on
+request, each line of its log.
+"""
+
+import asyncio
+import time
+
+from frontier import Flow, Frontier, Stats
+from pipeline.logtext import text
+from pipeline.pace import Pace, duration
+from pipeline.progress import Progress
+from storage.logreading import Follower
+
+LOG_EVERY_S = 1.0
+"""How often new lines of the log are looked for: a request or more each time where the storage is a bucket."""
+
+
+class CrawlProgress:
+    """One crawl command's."""
+
+    def __init__(
+        self, frontier: Frontier, progress: Progress, follower: Follower | None, goal: int | None
+    ) -> None:
+        """`follower` reads the log, where its lines are to be shown. `goal` is how many fetched pages end the command."""
+        self._frontier, self._progress, self._follower, self._goal = frontier, progress, follower, goal
+        self._pace = Pace()
+        self._before = self._settled = 0
+        self._logged_s = float("-inf")
+
+    async def start(self) -> None:
+        """Count from here."""
+        self._before = self._settled = sum((await self._frontier.stats()).outcomes.values())
+        self._progress.start("crawl", total=None)
+
+    async def show(self) -> None:
+        """Say how the crawl stands."""
+        stats, flow = await self._frontier.stats(), await self._frontier.flow()
+        settled = sum(stats.outcomes.values())
+        self._pace.count(time.monotonic(), settled)
+        by, self._settled = settled - self._settled, settled
+        left = remaining(stats, self._goal)
+        self._progress.advance(
+            note(stats, flow, self._pace, left), by=by, total=settled - self._before + left
+        )
+        if time.monotonic() - self._logged_s >= LOG_EVERY_S:
+            await self.log()
+
+    async def log(self) -> None:
+        """Show what is new in the log."""
+        if self._follower is not None:
+            for line in await asyncio.to_thread(self._follower.poll):
+                self._progress.tell(text(line))
+            self._logged_s = time.monotonic()
+
+    def done(self) -> None:
+        """The crawl has ended."""
+        self._progress.done()
+
+    def __repr__(self) -> str:
+        return f"<progress of a crawl: {self._settled - self._before} pages settled, {self._pace}>"
+
+
+def remaining(stats: Stats, goal: int | None) -> int:
+    """Pages that are known and not settled; of them so many as the command may still fetch."""
+    known = stats.waiting + stats.leased + stats.later
+    return known if goal is None else min(known, max(goal - stats.outcomes.get("fetched", 0), 0))
+
+
+def note(stats: Stats, flow: Flow | None, pace: Pace, left: int) -> str:
+    """One line, what matters most first: a terminal may cut its end off.
+
+    The estimate is of the pages that are known; what they lead to takes longer.
+    """
+    hosts = f"{stats.hosts:,} {'host' if stats.hosts == 1 else 'hosts'}"
+    said = [f"{pace.per_second:.1f} pages/s", hosts + (f" ({stats.held:,} held)" if stats.held else "")]
+    remaining_s = pace.remaining_s(left)
+    if left and remaining_s is not None:
+        said.append(f"~{duration(remaining_s)} left")
+    if flow is not None and flow.shut:
+        said.append(f"waits for {flow.follower} to process")
+    return ", ".join(said)
