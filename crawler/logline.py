@@ -88,15 +88,15 @@ def discovery(line: Line) -> Discovery:
         ) from error
 
 
-def lease(line: Line, found: Discovery) -> Lease:
-    """Return a lease of a page as its worker had it when it came to this line."""
+def lease(found: Discovery, attempt: int) -> Lease:
+    """Return a lease of a page as its worker had it, after so many attempts."""
     return Lease(
         **{each.name: getattr(found, each.name) for each in fields(Discovery)},
         kind=Kind.PAGE,
         token=0,
         worker="",
         deadline_ms=0,
-        attempt=line.attempt,
+        attempt=attempt,
         robots_version=0,
     )
 

@@ -190,6 +190,21 @@ async def _finished(
         if remains is None:
             return None
         return Finished(lease=lease, answer=settlement_of_dropped(lease, remains, record.date_ms))
+    answer = archived_answer(record, identity, records)
+    if answer is None:
+        return None
+    ended = await aside.call(partial(settlement, obey=obey), lease, answer)
+    return Finished(lease=lease, answer=crashed(lease) if ended is None else ended)
+
+
+def archived_answer(
+    record: ArchivedRecord, page: UUID, records: Mapping[str, ArchivedRecord]
+) -> Answer | None:
+    """Return what a page answered, of the record of its response, whose id is `page`; None where that has no HTTP head.
+
+    `records` are those beside it, by id: note and DOM of a page that was rendered lie in front of its response
+    (`crawler.render.keep`).
+    """
     if record.status is None:
         return None
     answer = Answer(
@@ -202,12 +217,6 @@ async def _finished(
         started_ms=record.date_ms,
         received_ms=record.date_ms,
     )
-    ended = await aside.call(partial(settlement, obey=obey), lease, _seen(answer, identity, records))
-    return Finished(lease=lease, answer=crashed(lease) if ended is None else ended)
-
-
-def _seen(answer: Answer, page: UUID, records: Records) -> Answer:
-    """As the page was seen when it was rendered: note and DOM lie in front of its response (`crawler.render.keep`)."""
     note, dom = records.get(note_id(page).urn), records.get(dom_id(page).urn)
     said = None if note is None else read_note(note.payload)
     return answer if said is None else seen(answer, b"" if dom is None else dom.payload, said)

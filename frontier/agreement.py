@@ -10,7 +10,7 @@
    by the next.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core import CorruptData
@@ -30,6 +30,8 @@ class Agreement:
     settings: Settings
     revision: int
     """Of the settings; 0 where nobody has said any, and the defaults hold."""
+    rebuilding: bool = False
+    """Whether it is being made from the archive, and is not complete."""
 
 
 async def agree(
@@ -58,19 +60,16 @@ async def agree(
         _check(crawl, found, storage, settings, update=update)
         wanted = found.settings if settings is None else agreed(settings, found.settings)
         if wanted == found.settings or await _changed(link, crawl, found.revision, wanted):
-            found = Agreement(
-                partitions=found.partitions,
-                storage=found.storage,
-                settings=wanted,
-                revision=found.revision + (wanted != found.settings),
-            )
+            revision = found.revision + (wanted != found.settings)
+            found = replace(found, settings=wanted, revision=revision)
             await link.call(tell(found))
             return found
 
 
 async def known(link: Link, crawl: str) -> Agreement | None:
     """Return what a crawl was made with; None where there is no such crawl. Raise `CorruptData` as `agree` does."""
-    ((partitions, version, identity, uri, revision, settings),) = await link.call([home(crawl, "made")])
+    (made,) = await link.call([home(crawl, "made")])
+    partitions, version, identity, uri, revision, settings, rebuilding = made
     if version is None:
         return None
     if int(version) != VERSION:
@@ -83,6 +82,7 @@ async def known(link: Link, crawl: str) -> Agreement | None:
         storage=StorageId(id=identity.decode(), uri=uri.decode()) if identity else None,
         settings=decode(settings.decode()) if settings else Settings(),
         revision=int(revision or 0),
+        rebuilding=bool(rebuilding),
     )
 
 
@@ -126,10 +126,5 @@ def read_news(crawl: str, news: Any, found: Agreement) -> tuple[Agreement, bool]
         raise gone(crawl)
     if revision == found.revision:
         return found, not shut
-    newer = Agreement(
-        partitions=found.partitions,
-        storage=found.storage,
-        settings=decode(settings.decode()) if settings else Settings(),
-        revision=revision,
-    )
-    return newer, not shut
+    read = decode(settings.decode()) if settings else Settings()
+    return replace(found, settings=read, revision=revision), not shut

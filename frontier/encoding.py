@@ -47,12 +47,16 @@ def identity(discovery: Discovery) -> bytes:
     """Seven bytes of a BLAKE2b hash of a URL's canonical text; behind them seven of the text with the generation where it has
     one.
     """
-    text = discovery.url.text
-    found = hashlib.blake2b(text.encode(), digest_size=_HASH).digest()
+    found = text_hash(discovery.url)
     if discovery.generation:
-        text = f"{discovery.generation} {text}"
+        text = f"{discovery.generation} {discovery.url.text}"
         found += hashlib.blake2b(text.encode(), digest_size=_HASH).digest()
     return found
+
+
+def text_hash(url: Url) -> bytes:
+    """Seven bytes of a BLAKE2b hash of a URL's canonical text."""
+    return hashlib.blake2b(url.text.encode(), digest_size=_HASH).digest()
 
 
 def encode(discovery: Discovery, number: int) -> bytes:

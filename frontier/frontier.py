@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 from typing import Any, TypeVar, cast
 
-from core import InputError
+from core import InputError, Url
 from frontier.canonical import host_of
 from frontier.inspection import Inspection
 from frontier.lease import (
@@ -30,7 +30,7 @@ from frontier.lease import (
 )
 from frontier.link import Arg, Call, Link
 from frontier.reply import added, conclusion, lease, stats
-from frontier.request import additions, batches, released, restorations, settled
+from frontier.request import additions, batches, questions, released, restorations, settled
 from frontier.robots import RobotsRecord, Rule
 from frontier.scope import Scope, registered_domain
 from frontier.tail import HOT, Shelf, Tail
@@ -59,6 +59,14 @@ class Frontier(Inspection):
         asked once more.
         """
         return added((await self._told(discoveries, revive=revive))[1])
+
+    async def knows(self, urls: Sequence[Url]) -> list[bool]:
+        """Return of each URL whether it is known, in whatever state."""
+        found: dict[str, bool] = {}
+        for call, some in questions(urls, self._partitions):
+            (reply,) = await self._link.call([call])
+            found.update(zip((url.text for url in some), map(bool, reply), strict=True))
+        return [found[url.text] for url in urls]
 
     async def restore(self, restored: Sequence[Restored]) -> list[bool]:
         """Have unknown pages settled as they were, with their next visits; known ones stay as they are. No budget holds here.

@@ -79,6 +79,27 @@ class Home:
         """
         await self.open(settings, update=True)
 
+    # What was lost
+
+    @property
+    def rebuilding(self) -> bool:
+        """Whether somebody makes the frontier from the archive, as of `open`, or was killed at it."""
+        return self._agreement.rebuilding
+
+    async def rebuild(self) -> set[str]:
+        """Say that the frontier is being made from the archive: nothing is leased until it is `complete`. Return the parts of
+        it that are `rebuilt` already.
+        """
+        return {part.decode() for part in await self._home("rebuild")}
+
+    async def rebuilt(self, part: str) -> None:
+        """Say that everything of a part of the archive is in the frontier."""
+        await self._home("rebuilt", part)
+
+    async def complete(self) -> None:
+        """Say that everything of the archive is in the frontier, and that pages may be leased."""
+        await self._home("complete")
+
     @staticmethod
     async def crawls(link: Link) -> list[str]:
         """Return the names of the crawls that anything was ever added to, sorted."""

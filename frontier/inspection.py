@@ -1,7 +1,7 @@
 """`Inspection`: the verbs that an operator asks with: how hosts stand, and where a URL is. They change nothing."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from core import Url
@@ -57,6 +57,8 @@ class Place:
     """In how many milliseconds it is visited again, where that is to be."""
     worker: str = ""
     """Who holds its lease."""
+    rest: Rest | None = None
+    """Why and how long its host is asked nothing, where the URL waits."""
     stored: int = 0
     """URLs of its host that wait in storage: a settled one may be among them."""
 
@@ -83,11 +85,13 @@ class Inspection(Home):
         """Return where a URL is. What is waiting is looked for in memory; what lies in storage is not read."""
         p = self._partitions.of_host(url.host)
         name = identity(Discovery(url=url, scope=Scope(kind="any", anchor="")))
-        known, queued, stored = await self._one(self._partitions.call(p, "known", url.host, name))
+        call = self._partitions.call(p, "known", url.host, name)
+        known, queued, stored, rest_ms, reason = await self._one(call)
         if not known:
             return Place(state="unknown")
         if place := await self._unsettled(p, url, queued):
-            return place
+            rests = rest_ms and place.state in {"waiting", "later"}
+            return replace(place, rest=Rest(ms=rest_ms, reason=reason.decode())) if rests else place
         async for due_ms, entry in self._due(p, "visits", url.host):
             if _attempt(url, entry) is not None:
                 return Place(state="settled", visit_ms=due_ms, stored=stored)

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from frontier.encoding import encode, identity
+from core import Url
+from frontier.encoding import encode, identity, text_hash
 from frontier.lease import Discovery, Exchange, Outcome, Restored, Settlement
 from frontier.link import Arg, Call
 from frontier.partition import Partitions
@@ -22,7 +23,7 @@ def additions(
     discoveries: Iterable[Discovery], partitions: Partitions, *, revive: bool = False
 ) -> Iterator[Call]:
     """Calls of `add`, each with some of the discoveries, host by host."""
-    for partition, args, _ in _by_host(discoveries, lambda found: found, partitions, _addition):
+    for partition, args, _ in _by_host(discoveries, lambda found: found.url, partitions, _addition):
         yield partitions.call(partition, "add", int(revive), *args)
 
 
@@ -30,8 +31,16 @@ def restorations(
     restored: Iterable[Restored], partitions: Partitions
 ) -> Iterator[tuple[Call, list[Restored]]]:
     """Calls of `restore`, each with some of them, host by host, and these."""
-    for partition, args, some in _by_host(restored, lambda each: each.discovery, partitions, _restoration):
+    for partition, args, some in _by_host(
+        restored, lambda each: each.discovery.url, partitions, _restoration
+    ):
         yield partitions.call(partition, "restore", *args), some
+
+
+def questions(urls: Iterable[Url], partitions: Partitions) -> Iterator[tuple[Call, list[Url]]]:
+    """Calls of `known`, each about some of the URLs, host by host, and these."""
+    for partition, args, some in _by_host(urls, lambda url: url, partitions, lambda url: (text_hash(url),)):
+        yield partitions.call(partition, "knows", *args), some
 
 
 def _addition(found: Discovery) -> tuple[Arg, ...]:
@@ -48,14 +57,14 @@ def _restoration(restored: Restored) -> tuple[Arg, ...]:
 
 def _by_host(
     items: Iterable[T],
-    discovery: Callable[[T], Discovery],
+    url: Callable[[T], Url],
     partitions: Partitions,
     arguments: Callable[[T], tuple[Arg, ...]],
 ) -> Iterator[tuple[int, list[Arg], list[T]]]:
     """Partition, arguments and items of one call after another, of some `_BATCH` items each."""
     parts: defaultdict[int, defaultdict[str, list[T]]] = defaultdict(lambda: defaultdict(list))
     for item in items:
-        host = discovery(item).url.host
+        host = url(item).host
         parts[partitions.of_host(host)][host].append(item)
     for partition, hosts in parts.items():
         args: list[Arg] = []

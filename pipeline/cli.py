@@ -5,7 +5,6 @@ A command imports what it needs when it runs: `--help` and errors are there at o
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
@@ -26,6 +25,7 @@ from pipeline.commands.options import (
     ScopeOption,
     UpdateOption,
     checked_name,
+    usable_cores,
 )
 from pipeline.commands.show import show_command
 from pipeline.terminal import Refusals, console, end_crawl, print_json, run_command, say
@@ -553,7 +553,7 @@ def run(
 
     opened = Project.at(project)
     plan = Plan(crawl=checked_name(crawl), scope=scope, max_depth=depth)
-    limits = Limits(workers=workers or _cores(), max_pages=max_pages, in_all=True, max_time_s=max_time)
+    limits = Limits(workers=workers or usable_cores(), max_pages=max_pages, in_all=True, max_time_s=max_time)
     refusals = Refusals()
     job = recipe.run(
         opened,
@@ -724,11 +724,6 @@ def rebuild_command(project: ProjectOption = HERE, as_json: JsonOption = False) 
 def main() -> NoReturn:
     """Run a command; turn every error into its line and its exit code."""
     run_command(app)
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def _guest(project: Project, spider: str, arguments: list[str], settings: str) -> Guest | None:

@@ -143,7 +143,7 @@ async def _crawl(
     try:
         frontier = await crawls.seeded(project, link, name)
         follower = Follower(project.store, name) if verbose else None
-        await _take_up(project, frontier, name)
+        await take_up(project, frontier, name)
         begun = await frontier.stats()
         already = 0 if limits.in_all else _fetched(begun)
         goal = None if limits.max_pages is None else already + limits.max_pages
@@ -197,7 +197,7 @@ async def _watch(
             interrupts.pass_on(running)
             await shown.show()
             if time.monotonic() - taken_up >= lives.TTL_S:
-                await _take_up(project, frontier, name, ended)
+                await take_up(project, frontier, name, ended)
                 taken_up = time.monotonic()
             for worker, left in [(each, left) for each in running if (left := each.berth.left()) is not None]:
                 running.remove(worker)
@@ -213,7 +213,7 @@ async def _watch(
                 if error is not None or left.exitcode == ENOUGH:
                     _signal(running, signal.SIGTERM)
                 elif died:
-                    await _take_up(project, frontier, name, ended)
+                    await take_up(project, frontier, name, ended)
                     running.append(start())
     finally:
         _signal(running, signal.SIGTERM)
@@ -237,7 +237,7 @@ def _fault(name: str, left: Left, died: int) -> ThresherError | None:
     return left.said
 
 
-async def _take_up(
+async def take_up(
     project: Project, frontier: Frontier, name: str, ended: frozenset[str] | set[str] = frozenset()
 ) -> None:
     """What dead workers left: archived pages are settled, other leases go back, locks are removed."""
@@ -307,7 +307,7 @@ def _start(project: Project, config: Callable[[str], WorkerConfig], place: Place
 def _work(config: WorkerConfig, state: Path | None, complaint: Connection) -> None:
     # A session of its own: Ctrl-C reaches the parent alone, which says what it means.
     os.setsid()
-    threading.Thread(target=_drain_with_parent, daemon=True).start()
+    drain_with_parent()
     with nullcontext() if state is None else lives.living(state, config.crawl, config.worker):
         try:
             enough = run_worker(config)
@@ -322,11 +322,16 @@ def _work(config: WorkerConfig, state: Path | None, complaint: Connection) -> No
                 sys.exit(ENOUGH)
 
 
-def _drain_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)
+def drain_with_parent() -> None:
+    """Have this process get a SIGTERM when the one that began it is gone."""
+
+    def follow() -> None:
+        parent = multiprocessing.parent_process()
+        if parent is not None:
+            parent.join()
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=follow, daemon=True).start()
 
 
 def _signal(workers: list[_Worker], signum: signal.Signals) -> None:

@@ -30,6 +30,11 @@ async def opened(
     if await frontier.exists():
         await frontier.open()
         check_storage(crawl, identity(store), store.uri, frontier.storage)  # before anything is put into it
+        if frontier.rebuilding and not rebuild:
+            raise InputError(
+                f"crawl {crawl!r}: its frontier is being made from the archive, or was when that was interrupted; wait, or run"
+                f" `thresher frontier rebuild {crawl}` again"
+            )
     elif not rebuild and has_archive(store, crawl):
         raise InputError(
             f"crawl {crawl!r}: the storage {store.uri} has its archive, but the frontier does not know it: all of it would"

@@ -43,6 +43,10 @@ WORDS: Mapping[str, str] = {
     "to_itself": "a redirect to itself",
     "out_of_scope": "a redirect out of the crawl's scope",
     "too_many_hops": "too many redirects in a row",
+    # What a robots.txt says.
+    "allow": "nothing is forbidden",
+    "rules": "rules",
+    "disallow": "everything is forbidden",
     # Not asked.
     "robots": "forbidden by robots.txt",
     "robots_unreachable": "robots.txt cannot be had",

@@ -9,13 +9,11 @@
 """
 
 import asyncio
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from tempfile import TemporaryDirectory
 
 from core import CorruptData, InputError
 from crawler.logline import discovery
@@ -27,17 +25,13 @@ from pipeline.project import Project
 from pipeline.said import counted
 from storage import crawllog
 from storage.crawllog import Line
+from storage.newest import last_lines
 from storage.store import Store
 
 BATCH = 1000
 SHOWN = 8
 """Reasons that a message names."""
 OUTCOMES = tuple(str(outcome) for outcome in Outcome if outcome is not Outcome.RETRY)
-_TABLE = "CREATE TABLE chosen (page TEXT PRIMARY KEY, at INTEGER, line BLOB) WITHOUT ROWID"
-_PUT = """
-INSERT INTO chosen VALUES (?, ?, ?) ON CONFLICT (page) DO UPDATE SET at = excluded.at, line = excluded.line WHERE excluded.at > at
-"""
-_DROP = "DELETE FROM chosen WHERE page = ? AND at < ?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,32 +87,23 @@ async def _retry(project: Project, address: str, plan: Plan, *, update: bool) ->
 @contextmanager
 def chosen(store: Store, plan: Plan) -> Iterator[Iterator[Discovery]]:
     """The pages that fit, each once, in no order. Memory does not grow with the log."""
-    with (
-        TemporaryDirectory(prefix="thresher-retry-") as directory,
-        closing(sqlite3.connect(f"{directory}/chosen.db", check_same_thread=False)) as database,
-    ):
-        database.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {_TABLE}")
-        reasons: Counter[str] = Counter()
-        database.executemany(_PUT, _fitting(store, plan, reasons))
-        _check(plan, reasons)
-        database.executemany(_DROP, _others(store, plan))
-        yield (
-            replace(discovery(line), generation=line.time_ms)
-            for line in (crawllog.decode(text) for (text,) in database.execute("SELECT line FROM chosen"))
-        )
+    reasons: Counter[str] = Counter()
+    with last_lines(_fitting(store, plan, reasons), _others(store, plan, reasons)) as lines:
+        yield (replace(discovery(line), generation=line.time_ms) for line in lines)
 
 
-def _fitting(store: Store, plan: Plan, reasons: Counter[str]) -> Iterator[tuple[str, int, bytes]]:
+def _fitting(store: Store, plan: Plan, reasons: Counter[str]) -> Iterator[tuple[str, Line]]:
     for line in crawllog.lines(store, plan.crawl):
         if not line.is_final:
             continue
         reasons[_name(line)] += 1
         if (page := _page(line)) is not None and fits(plan, line, page.url.host):
-            yield page.url.text, line.time_ms, crawllog.encode(line)
+            yield page.url.text, line
 
 
-def _others(store: Store, plan: Plan) -> Iterator[tuple[str, int]]:
+def _others(store: Store, plan: Plan, reasons: Counter[str]) -> Iterator[tuple[str, int]]:
     """What ended otherwise, and when: pages that fitted before do so no more."""
+    _check(plan, reasons)
     for line in crawllog.lines(store, plan.crawl):
         if line.is_final and (page := _page(line)) is not None and not fits(plan, line, page.url.host):
             yield page.url.text, line.time_ms

@@ -24,7 +24,8 @@ from storage.unfinished import Unfinished, begin, opened, take, writer_and_seria
 
 STEP_NAME = "log"
 STEP = f"{STEP_NAME}@1"
-RECIPE: dict[str, JSON] = {"format": "JSON lines"}
+ARCHIVES, VISITS = "archives", "visits"
+"""Fields of the recipe: the archive files that lines refer to, and whether a page is to be visited again."""
 LEVEL = 3
 """Zstandard's own default."""
 MAX_BYTES = 64 << 20
@@ -107,22 +108,28 @@ def put(store: Store, crawl: str, stem: str, lines: Iterable[Line]) -> Manifest 
     if first is None:
         return None
     counts: Counter[str] = Counter()
+    archives: set[str] = set()
+    visits = False
 
     def write(path: Path) -> None:
+        nonlocal visits
         with path.open("wb") as file, zstandard.ZstdCompressor(level=LEVEL).stream_writer(file) as packed:
             for line in chain((first,), rest):
                 counts[_kind(line)] += 1
+                archives.update((line.file,) if line.file else ())
+                visits |= "interval_s" in line.request
                 packed.write(encode(line))
 
     part = f"{crawl}/{stem}"
     output = put_output(store, f"{FOLDER}/{part}{SEALED}", 0, write)
     rows = counts.total()
     del counts[""]
+    recipe: dict[str, JSON] = {"format": "JSON lines", ARCHIVES: sorted(archives), VISITS: visits}
     manifest = Manifest(
         step=STEP,
         part=part,
-        fingerprint=fingerprint(STEP, RECIPE, ()),
-        recipe=RECIPE,
+        fingerprint=fingerprint(STEP, recipe, ()),
+        recipe=recipe,
         inputs=(),
         outputs=(replace(output, rows=rows),),
         counts=counts,

@@ -6,7 +6,7 @@ keeps what it finds in a temporary database on disk: memory does not grow with t
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from tempfile import TemporaryDirectory
@@ -37,6 +37,12 @@ UPDATE newest SET ended = iif(asked > :at, ended, :ended), asked = max(asked, :a
 _TAKE = """
 SELECT page, line, asked FROM newest WHERE line IS NOT NULL AND NOT ended ORDER BY turn, asked, page
 """
+
+_LINES = "CREATE TABLE lines (page TEXT PRIMARY KEY, at INTEGER, line BLOB) WITHOUT ROWID"
+_PUT_LINE = """
+INSERT INTO lines VALUES (?, ?, ?) ON CONFLICT (page) DO UPDATE SET at = excluded.at, line = excluded.line WHERE excluded.at > at
+"""
+_DROP_LINE = "DELETE FROM lines WHERE page = ? AND at < ?"
 
 
 class Wanted(NamedTuple):
@@ -87,6 +93,26 @@ def newest(
             _feed(database, _PUT, _captures(store, crawl, want))
             _feed(database, _SETTLE, _settlements(store, crawl, settled))
             yield (Newest(cdxj.parse(line), asked) for _, line, asked in database.execute(_TAKE))
+        finally:
+            database.close()
+
+
+@contextmanager
+def last_lines(
+    found: Iterable[tuple[str, crawllog.Line]], others: Iterable[tuple[str, int]] = ()
+) -> Iterator[Iterator[crawllog.Line]]:
+    """Of each page the last of the lines that are `found` of it, in no order; but none of a page that `others`, which are
+    read afterwards, have a later time of.
+    """
+    with TemporaryDirectory(prefix="thresher-lines-") as directory:
+        database = sqlite3.connect(f"{directory}/lines.db", check_same_thread=False)
+        try:
+            database.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {_LINES}")
+            database.executemany(
+                _PUT_LINE, ((page, line.time_ms, crawllog.encode(line)) for page, line in found)
+            )
+            database.executemany(_DROP_LINE, others)
+            yield (crawllog.decode(text) for (text,) in database.execute("SELECT line FROM lines"))
         finally:
             database.close()
 

@@ -1,4 +1,4 @@
--- What `add` and `restore` are told of a host: its name, its domain, a number, and so many items of some fields, the first of
+-- What `add`, `restore` and `knows` are told of a host: its name, its domain, a number, and so many items of some fields, the first of
 -- which is a hash. A hash is of the URL's text; or of that and of the text with its generation, behind it.
 
 local PLAIN = 7 -- bytes of a hash
@@ -150,3 +150,18 @@ verb('restore', function(keys, args)
   close(c)
   return found
 end)
+
+-- args: for each host: its name, its domain, a number, and so many times a hash. Returns for each 1 where it is known.
+verb('knows', function(keys, args)
+  local c = look(keys)
+  local numbers = load_all(c, args, 1, 1)
+  local found = {}
+  local i = 1
+  while i <= #args do
+    for j = i + 3, i + 2 + args[i + 2] do
+      found[#found + 1] = known(c, args[i], numbers[args[i]], args[j]) and 1 or 0
+    end
+    i = i + 3 + args[i + 2]
+  end
+  return found
+end, READS)

@@ -57,7 +57,7 @@ end, READS)
 -- they are others
 verb('gate', function(keys, args)
   local c = look(keys)
-  local f = call('HMGET', c.prefix .. 'meta', 'version', 'revision', 'settings')
+  local f = call('HMGET', c.prefix .. 'meta', 'version', 'revision', 'settings', 'rebuilding')
   local revision, flow = tonumber(f[2] or 0), read_flow(c)
-  return {f[1], flow and flow.shut and 1 or 0, revision, revision ~= tonumber(args[1]) and f[3] or ''}
+  return {f[1], (f[4] or flow and flow.shut) and 1 or 0, revision, revision ~= tonumber(args[1]) and f[3] or ''}
 end, READS)

@@ -12,7 +12,7 @@ verb('make', function(keys, args)
 end)
 
 verb('made', function(keys)
-  return call('HMGET', meta(keys), 'partitions', 'version', 'storage', 'address', 'revision', 'settings')
+  return call('HMGET', meta(keys), 'partitions', 'version', 'storage', 'address', 'revision', 'settings', 'rebuilding')
 end, READS)
 
 -- args: revision, settings ; they take the place of those of that revision. Returns 0 where there are others by now.
@@ -23,3 +23,17 @@ verb('change', function(keys, args)
   call('HSET', key, 'settings', args[2], 'revision', revision + 1)
   return 1
 end)
+
+-- The frontier is being made from the archive: until it is complete nothing is leased. Returns which parts of it are done.
+verb('rebuild', function(keys)
+  call('HSET', meta(keys), 'rebuilding', 1)
+  return call('SMEMBERS', sub(keys[1], 1, -6) .. 'rebuilt')
+end)
+
+-- args: a part that is done
+verb('rebuilt', function(keys, args) call('SADD', sub(keys[1], 1, -6) .. 'rebuilt', args[1]) end)
+
+verb('complete', function(keys)
+  call('HDEL', meta(keys), 'rebuilding')
+  call('UNLINK', sub(keys[1], 1, -6) .. 'rebuilt')
+end, FREES)

@@ -31,12 +31,14 @@ verb('hosts', function(keys, args)
   return {told[1], found}
 end, READS)
 
--- args: host, hash of a URL ; whether the URL is known, and how many entries of its host wait, in memory and in storage
+-- args: host, hash of a URL ; whether the URL is known, how many entries of its host wait, in memory and in storage, and for
+-- how long and why the host rests
 verb('known', function(keys, args)
   local c = look(keys)
   local h = read_host(c, args[1])
-  if not h then return {0, 0, 0} end
-  return {known(c, h.name, h.added, args[2]) and 1 or 0, h.head + h.back, h.tail}
+  if not h then return {0, 0, 0, 0, ''} end
+  local is_known = known(c, h.name, h.added, args[2]) and 1 or 0
+  return {is_known, h.head + h.back, h.tail, max(h.held - c.now, 0), RESTS[h.why] or ''}
 end, READS)
 
 -- args: host, from, n ; entries that wait in memory

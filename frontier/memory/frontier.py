@@ -51,6 +51,7 @@ class MemoryFrontier:
         self._living = Living()
         self._storage: StorageId | None = None
         self._made = self._said = False
+        self._rebuilt: set[str] | None = None
 
     async def open(
         self,
@@ -89,6 +90,25 @@ class MemoryFrontier:
         """As `Frontier.update`."""
         await self.open(settings, update=True)
 
+    @property
+    def rebuilding(self) -> bool:
+        """As `Frontier.rebuilding`."""
+        return self._rebuilt is not None
+
+    async def rebuild(self) -> set[str]:
+        """As `Frontier.rebuild`."""
+        self._rebuilt = self._rebuilt or set()
+        return set(self._rebuilt)
+
+    async def rebuilt(self, part: str) -> None:
+        """As `Frontier.rebuilt`."""
+        if self._rebuilt is not None:
+            self._rebuilt.add(part)
+
+    async def complete(self) -> None:
+        """As `Frontier.complete`."""
+        self._rebuilt = None
+
     async def add(self, discoveries: Sequence[Discovery], *, revive: bool = False) -> Added:
         """As `Frontier.add`."""
         return self._crawl.admit(discoveries, self._clock(), revive=revive)
@@ -96,6 +116,10 @@ class MemoryFrontier:
     async def restore(self, restored: Sequence[Restored]) -> list[bool]:
         """As `Frontier.restore`."""
         return [self._crawl.restore(each, self._clock()) for each in restored]
+
+    async def knows(self, urls: Sequence[Url]) -> list[bool]:
+        """As `Frontier.knows`."""
+        return [(0, url.text) in self._crawl.seen for url in urls]
 
     async def unlogged(self, n: int = 1_000) -> Unlogged:
         """As `Frontier.unlogged`."""
@@ -115,7 +139,7 @@ class MemoryFrontier:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
         crawl, now = self._crawl, self._clock()
         granted: list[Lease] = []
-        if (flow := self._gate.flow(now)) and flow.shut:
+        if self.rebuilding or ((flow := self._gate.flow(now)) and flow.shut):
             return granted
         crawl.catch_up(now)
         if limit is not None:

@@ -30,12 +30,14 @@ def find(crawl: Crawl, url: Url, now: int) -> Place:
     for promise in crawl.promises.values():
         if promise.page is not None and promise.page.found.url.text == url.text:
             return Place(state="leased", attempt=promise.page.attempt, worker=promise.worker)
+    host = crawl.hosts[url.host]
+    rest = Rest(ms=host.held - now, reason=host.why) if host.held > now else None
     for due, page in crawl.later:
         if page.found.url.text == url.text:
-            return Place(state="later", attempt=page.attempt, due_ms=max(due - now, 0))
-    for page in crawl.hosts[url.host].waiting:
+            return Place(state="later", attempt=page.attempt, due_ms=max(due - now, 0), rest=rest)
+    for page in host.waiting:
         if page.found.url.text == url.text:
-            return Place(state="waiting", attempt=page.attempt)
+            return Place(state="waiting", attempt=page.attempt, rest=rest)
     visits = [max(due - now, 0) for due, page in crawl.visits if page.found.url.text == url.text]
     return Place(state="settled", visit_ms=visits[0] if visits else None)
 

@@ -10,10 +10,14 @@ import typer
 from core import InputError
 from pipeline.commands.options import (
     HERE,
+    CoresOption,
+    DepthOption,
     JsonOption,
     ProjectOption,
+    ScopeKind,
     UpdateOption,
     checked_name,
+    usable_cores,
 )
 from pipeline.terminal import say
 
@@ -66,6 +70,53 @@ def retry_command(
     if found.discarded:
         line += f"; not let in: {counted(found.discarded)}"
     say(as_json, asdict(found), line)
+
+
+@app.command(name="rebuild")
+def rebuild_command(
+    name: CrawlName,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Forget first what the frontier has of the crawl.")
+    ] = False,
+    scope: Annotated[
+        ScopeKind | None,
+        typer.Option(
+            "--scope",
+            help="Follow links of archived pages that are in no log so far: any, domain, host or prefix; not at all by "
+            "default.",
+        ),
+    ] = None,
+    depth: DepthOption = None,
+    workers: CoresOption = None,
+    update: UpdateOption = False,
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a frontier that was lost again, from the archive and the log of its crawl.
+
+    What is archived is not fetched again; what its pages led to and was not fetched waits. Killed and typed again, it goes on
+    where it was. Seed the same seeds afterwards: those that were not fetched are in no archive.
+
+    \b
+    Example:
+      thresher frontier rebuild docs && thresher crawl docs
+    """
+    from crawler.restore import Reach
+    from pipeline.progress import stderr_progress
+    from pipeline.project import Project
+    from pipeline.rebuild import Plan
+    from pipeline.rebuild import rebuild as run_rebuild
+    from pipeline.said import counted
+
+    plan = Plan(crawl=checked_name(name), anew=anew, reach=Reach(scope=scope, max_depth=depth))
+    made = run_rebuild(Project.at(project), plan, workers or usable_cores(), stderr_progress(), update=update)
+    outcomes = {outcome: count for outcome, count in made.stats.outcomes.items() if count}
+    line = f"{name}: {counted(outcomes) or 'nothing settled'}; {made.stats.waiting:,} wait"
+    if made.unlogged:
+        line += f"; {made.unlogged:,} archived pages are in no log" + (
+            "" if scope else ", and their links are not followed (--scope)"
+        )
+    say(as_json, {**asdict(made.stats), "no_log": made.unlogged}, line)
 
 
 @app.command(name="hold")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated, Literal
@@ -43,3 +44,8 @@ def checked_name(name: str) -> str:
             f"name {name!r}: use up to 100 letters, digits, '-', '_' and '.', a letter or digit first"
         )
     return name
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0))

@@ -64,6 +64,7 @@ def _lines(known: History) -> Iterator[str]:
 
 def _place(place: Place) -> str:
     from pipeline.pace import duration
+    from pipeline.reasons import in_words
 
     said: str = place.state
     if place.due_ms is not None:
@@ -74,6 +75,9 @@ def _place(place: Place) -> str:
         said += f", by worker {place.worker}"
     if place.visit_ms is not None:
         said += f", is visited again in {duration(place.visit_ms / 1000)}"
+    if place.rest is not None:
+        why = f" ({in_words(place.rest.reason)})" if place.rest.reason else ""
+        said += f"; its host is held for {duration(place.rest.ms / 1000)}{why}"
     if place.stored:
         said += f", or among the {place.stored:,} URLs of its host that wait in storage"
     return said

@@ -79,6 +79,27 @@ async def test_what_is_restored_is_settled_and_known(worker, found):
     assert stats.drained
 
 
+async def test_what_is_known_is_told(worker, found):
+    pages = [found("http://a.test/1"), found("http://b.test/1", generation=3)]
+    await worker.frontier.add(pages)
+    others = [found("http://a.test/2"), found("http://c.test/1")]
+    told = await worker.frontier.knows([page.url for page in (*pages, *others, *pages)])
+    assert told == [True, True, False, False, True, True]
+
+
+async def test_nothing_is_leased_of_a_frontier_that_is_being_made_from_its_archive(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 2))
+    assert await worker.frontier.rebuild() == set()
+    await worker.frontier.rebuilt("one")
+    assert await worker.pages() == []
+    assert (await worker.frontier.open()).rebuilding
+    assert await worker.frontier.rebuild() == {"one"}
+    await worker.frontier.complete()
+    assert len(await worker.pages()) == 2
+    assert not (await worker.frontier.open()).rebuilding
+    assert await worker.frontier.rebuild() == set()
+
+
 async def test_what_waits_already_stays_as_it_is_where_it_is_restored(worker, found):
     await worker.frontier.add([found("http://a.test/1")])
     old = Restored(discovery=found("http://a.test/1"), outcome=Outcome.FETCHED, reason="")

@@ -120,6 +120,10 @@ async def test_where_a_url_is_from_its_discovery_to_its_settlement(worker, found
     assert await where(worker.frontier, url) == Place(state="leased", worker="w")
     await worker.settle([page], Outcome.RETRY, reason="reset", retry_after_ms=MINUTE)
     assert await where(worker.frontier, url) == Place(state="later", attempt=1, due_ms=MINUTE)
+    await worker.frontier.hold("a.test", HOUR)
+    held = Rest(ms=HOUR + 1, reason="operator")
+    assert await where(worker.frontier, url) == Place(state="later", attempt=1, due_ms=MINUTE, rest=held)
+    assert await where(worker.frontier, "http://a.test/1499") == Place(state="waiting", rest=held)
     await worker.frontier.drop(Scope.parse("host:a.test"))
     assert await where(worker.frontier, "http://a.test/1499") == Place(state="settled")
 
