@@ -2,7 +2,8 @@
 
 1. What the log says was settled is settled as it was (`settled`, `visits`).
 2. What is archived and in no log is settled as its record has it, under the reason `no_log` (`archived`).
-3. What archived pages led to waits, as far as it is unknown (`linked`). This comes after all of the others.
+3. After all of that, what archived pages led to waits, as far as it is unknown (`linked`), and what was to be tried again
+   (`pending`).
 """
 
 import time
@@ -19,9 +20,10 @@ from frontier import Discovery, Frontier, NotAUrl, Outcome, Restored, Scope, can
 from frontier.revisit import next_interval_s
 from frontier.scope import ScopeKind
 from storage import cdxj, crawllog
-from storage.crawllog import Line
+from storage.crawllog import RETRY, Line
 from storage.newest import last_lines
 from storage.records import read
+from storage.revisit import REVISIT_MIME
 from storage.store import Store
 
 BATCH = 1000
@@ -56,16 +58,24 @@ async def visits(store: Store, frontier: Frontier, names: Sequence[str]) -> None
 
 
 async def archived(store: Store, frontier: Frontier, name: str, reach: Reach) -> None:
-    """Of an index: settle the pages that are archived and unknown."""
+    """Of an index: settle the pages that are archived and unknown; but those whose server asked for another attempt."""
     with store.open(name) as file:
         rows = ((row, _url(row.url)) for row in cdxj.read(file, name=name))
-        pages = ((row, url) for row, url in rows if url is not None)
+        pages = ((row, url) for row, url in rows if url is not None and _outcome(row) is not Outcome.RETRY)
         while batch := list(islice(pages, BATCH)):
             known = await frontier.knows([url for _, url in batch])
             unknown = [pair for pair, is_known in zip(batch, known, strict=True) if not is_known]
             await frontier.restore(
                 [_archived(row, url, reach) for row, url in unknown if _is_page(store, row)]
             )
+
+
+async def pending(store: Store, frontier: Frontier, name: str) -> None:
+    """Of a file of the log: let the pages wait that were to be tried again, and were not."""
+    lines = (line for line in crawllog.read(store, name) if line.kind == "page" and line.outcome == RETRY)
+    found = (page for page in map(_discovery, lines) if page is not None)
+    while batch := list(islice(found, BATCH)):
+        await frontier.add(batch)
 
 
 async def linked(
@@ -101,10 +111,10 @@ def _restored(lines: Iterable[Line]) -> Iterator[Restored]:
     for line in lines:
         if not line.is_final:
             continue
-        try:
-            found, outcome = discovery(line), Outcome(line.outcome)
-        except (CorruptData, ValueError):
+        found = _discovery(line)
+        if found is None:
             continue
+        outcome = Outcome(line.outcome)
         restored = Restored(discovery=found, outcome=outcome, reason=line.reason)
         if found.interval_s and outcome in {Outcome.FETCHED, Outcome.UNCHANGED}:
             interval_s = next_interval_s(found.interval_s, changed=outcome is Outcome.FETCHED)
@@ -114,10 +124,14 @@ def _restored(lines: Iterable[Line]) -> Iterator[Restored]:
 
 
 def _archived(row: cdxj.Row, url: Url, reach: Reach) -> Restored:
-    judged = of_response(row.status, truncated=None, retry_after=None, now_ms=row.date_ms, attempt=0)
-    outcome = Outcome.FAILED if judged.outcome is Outcome.RETRY else judged.outcome
     found = _seed(reach.scope or "host", reach.max_depth, url)
-    return Restored(discovery=found, outcome=outcome, reason=UNLOGGED)
+    return Restored(discovery=found, outcome=_outcome(row), reason=UNLOGGED)
+
+
+def _outcome(row: cdxj.Row) -> Outcome:
+    if row.mime == REVISIT_MIME:
+        return Outcome.UNCHANGED
+    return of_response(row.status, truncated=None, retry_after=None, now_ms=row.date_ms, attempt=0).outcome
 
 
 def _seed(scope: ScopeKind, max_depth: int | None, url: Url) -> Discovery:
@@ -127,6 +141,14 @@ def _seed(scope: ScopeKind, max_depth: int | None, url: Url) -> Discovery:
 def _is_page(store: Store, row: cdxj.Row) -> bool:
     with store.open(row.filename) as file:
         return any(is_page(record) for record in read(file, row.offset, row.offset + 1, name=row.filename))
+
+
+def _discovery(line: Line) -> Discovery | None:
+    """What a line tells of; None where that is nothing to this release."""
+    try:
+        return discovery(line)
+    except CorruptData:
+        return None
 
 
 def _url(text: str) -> Url | None:

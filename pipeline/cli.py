@@ -669,11 +669,6 @@ def verify_command(
     damage = [line for checked in found for line in checked.damage]
     count, size = sum(checked.files for checked in found), sum(checked.bytes for checked in found)
     unfinished = [line for checked in found for line in checked.unfinished]
-    if not (datasets or count or damage or unfinished):
-        raise InputError(
-            f"{store.uri}: nothing is stored there, so there is nothing to verify; run `thresher crawl` or "
-            "`thresher ingest` first, or correct project.storage"
-        )
     for line in (*damage, *unfinished):
         typer.echo(line, err=True)
     say(

@@ -45,6 +45,17 @@ async def opened(
     return await frontier.open(project.settings, storage=here, update=update)
 
 
+async def existing(project: Project, link: Link, crawl: str) -> Frontier:
+    """Return the frontier of a crawl for who looks at it, or tells it something: whatever its settings are. Raises `InputError`
+    where nothing is seeded, or its archive is in another storage.
+    """
+    if crawl not in await Frontier.crawls(link):
+        raise unseeded(crawl)
+    frontier = await Frontier(link, crawl).open()
+    check_storage(crawl, identity(project.store), project.store.uri, frontier.storage)
+    return frontier
+
+
 async def seeded(project: Project, link: Link, crawl: str, *, update: bool = False) -> Frontier:
     """`opened` for a crawl that must have been seeded."""
     if crawl not in await Frontier.crawls(link) and not has_archive(project.store, crawl):

@@ -19,6 +19,7 @@ from core import InputError
 from frontier import Frontier
 from frontier.connect import connect
 from pipeline import blocklist, engine, process
+from pipeline.crawls import existing
 from pipeline.crew import Crew
 from pipeline.engine import Ran
 from pipeline.progress import Progress
@@ -173,9 +174,9 @@ class _Desk:
                     raise InputError(
                         f"{name!r}: no such crawl or ingest; run `thresher seed FILE --crawl {name}` first"
                     )
-            crawls = {name: Frontier(link, name) for name in self._names if name in known}
-            for crawl in crawls.values():
-                await crawl.open()
+            crawls = {
+                name: await existing(self._project, link, name) for name in self._names if name in known
+            }
             try:
                 while not self._closing.is_set():
                     over = all([await self._ended(name, crawl) for name, crawl in crawls.items()])

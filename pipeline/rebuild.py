@@ -1,12 +1,13 @@
 """The rebuild command: a frontier that was lost is made again from the archive and the log of its crawl.
 
 1. First all that was settled is settled as it was, from the log; then what is archived and in no log, from the indexes. Only then
-   are the links of archived pages added: so nothing that is archived waits, and what was found and not fetched does.
+   are the links of archived pages added, and what was to be tried again: so nothing that is archived waits, and what was found
+   and not fetched does.
 2. Until all of it is in, nothing is leased (`Frontier.rebuild`). Killed and typed again, the command goes on where it was, for a
    file of log, index or archive counts as done when all of it is in. On a frontier that has everything already it changes
    nothing.
-3. The work falls into files, which worker processes take in turn, on this machine or on the cluster of the project. Memory
-   holds the names of all files and the lines of one.
+3. The work falls into files, which worker processes share, on this machine or on the cluster of the project; one worker is the
+   command itself. Memory holds the names of all files and the lines of one.
 4. What no archive has is not made again: seeds that were not fetched, what a user's spider has found, robots rules, holds and
    the standings of traps.
 """
@@ -116,6 +117,7 @@ async def _rebuild(
         archives = [name for name in _of_crawl(store, crawl) if compression_of(name)]
         found = [(name, logs.of_archive.get(name, ())) for name in archives if name not in done]
         await begin("links", _linked, found)
+        await begin("later", _pending, [(name, ()) for name in logs.names])
         await frontier.complete()
         stats = await frontier.stats()
         unlogged = sum(count for name, count in stats.reasons.items() if name.endswith(f":{UNLOGGED}"))
@@ -186,6 +188,24 @@ async def _all(
     if not files:
         return
     progress.start(title, total=len(files))
+    try:
+        if workers == 1:
+            await _each(job, work, files, progress.advance)
+        else:
+            await _shared(frontier, place, job, workers, progress, work, files)
+    finally:
+        progress.done()
+
+
+async def _shared(
+    frontier: Frontier,
+    place: Place,
+    job: _Job,
+    workers: int,
+    progress: Progress,
+    work: _Work,
+    files: Sequence[tuple[str, Sequence[str]]],
+) -> None:
     shares = [files[first::workers] for first in range(min(workers, len(files)))]
     running = [place(told(_work, job, work, share)) for share in shares]
     before, shown = len(await frontier.rebuild()), 0
@@ -203,7 +223,6 @@ async def _all(
             berth.signal(signal.SIGTERM)
         for berth in running:
             berth.wait()
-        progress.done()
 
 
 def _is_over(berth: Berth) -> bool:
@@ -226,13 +245,19 @@ def _work(job: _Job, work: _Work, files: Sequence[tuple[str, Sequence[str]]], co
         complaint.send(error)
 
 
-async def _each(job: _Job, work: _Work, files: Sequence[tuple[str, Sequence[str]]]) -> None:
+async def _each(
+    job: _Job,
+    work: _Work,
+    files: Sequence[tuple[str, Sequence[str]]],
+    done: Callable[[str], None] = lambda _: None,
+) -> None:
     link = await connect(job.redis)
     try:
         frontier = await Frontier(link, job.plan.crawl).open()
         for name, logs in files:
             await work(job, frontier, name, logs)
             await frontier.rebuilt(name)
+            done(name)
     finally:
         await link.aclose()
 
@@ -247,3 +272,7 @@ async def _archived(job: _Job, frontier: Frontier, name: str, _: Sequence[str]) 
 
 async def _linked(job: _Job, frontier: Frontier, name: str, logs: Sequence[str]) -> None:
     await restore.linked(job.store, frontier, name, logs, job.plan.reach, job.obey)
+
+
+async def _pending(job: _Job, frontier: Frontier, name: str, _: Sequence[str]) -> None:
+    await restore.pending(job.store, frontier, name)

@@ -14,18 +14,20 @@ from pipeline.project import Project
 from pipeline.quarantine import DIRECTORY
 from pipeline.said import counted
 from storage.dropped import DROPPED
+from storage.identity import identity
 from storage.revisit import REVISIT
 
 
 def status(project: Project) -> dict[str, Any]:
     """One entry a source, from the catalog and the frontier."""
     with project.frontier_address() as address:
-        frontiers = asyncio.run(_frontiers(address))
+        frontiers, elsewhere = asyncio.run(_frontiers(project, address))
     names = sorted({*project.sources(()), *frontiers})
     return {
         "storage": project.store.uri,
         "cache": None if (cache := project.cache_stats) is None else asdict(cache),
         "sources": [_source(project, name, frontiers) for name in names],
+        "elsewhere": elsewhere,
     }
 
 
@@ -60,6 +62,9 @@ def render(found: dict[str, Any], console: Console) -> None:
     for source in found["sources"]:
         if source["frontier"] and (line := hosts(source["frontier"])):
             console.print(f"{source['name']}: {line}", highlight=False, soft_wrap=True)
+    for name, uri in found["elsewhere"].items():
+        line = f"{name}: a crawl of this server whose archive is in another storage, {uri}"
+        console.print(line, highlight=False, soft_wrap=True)
 
 
 def hosts(frontier: Mapping[str, Any]) -> str:
@@ -76,15 +81,21 @@ def hosts(frontier: Mapping[str, Any]) -> str:
     return "; ".join(said)
 
 
-async def _frontiers(address: str) -> dict[str, tuple[Stats, Flow | None, list[int]]]:
+async def _frontiers(
+    project: Project, address: str
+) -> tuple[dict[str, tuple[Stats, Flow | None, list[int]]], dict[str, str]]:
+    """How the crawls of the project's storage stand; and where the others of the server have their archives."""
+    here = identity(project.store)
     link = await connect(address)
     try:
-        found = {}
+        found, elsewhere = {}, {}
         for name in await Frontier.crawls(link):
-            frontier = Frontier(link, name)
-            await frontier.open()
-            found[name] = await frontier.stats(), await frontier.flow(), await frontier.stalls()
-        return found
+            frontier = await Frontier(link, name).open()
+            if frontier.storage is not None and frontier.storage.id != here:
+                elsewhere[name] = frontier.storage.uri
+            else:
+                found[name] = await frontier.stats(), await frontier.flow(), await frontier.stalls()
+        return found, elsewhere
     finally:
         await link.aclose()
 

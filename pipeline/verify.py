@@ -49,7 +49,7 @@ class Verified:
 
 
 def verify_storage(store: Store, progress: Progress) -> Verified:
-    """Check every output of every Manifest."""
+    """Check every output of every Manifest. Raises `InputError` where there is nothing to be checked."""
     names = list(store.list("manifests/"))
     progress.start("verify", total=len(names))
     checked = size = 0
@@ -82,13 +82,18 @@ def verify_storage(store: Store, progress: Progress) -> Verified:
     progress.done()
     damage.extend(f"{name} is archived, and no Manifest names it" for name in reseal.unsealed(store))
     garbage = sum(1 for _ in unsealed(store))
+    left = tuple(_unfinished(store))
+    if not names and not damage and not left:
+        raise InputError(
+            f"verify: nothing is sealed in the storage {store.uri}; see that project.storage is right"
+        )
     return Verified(
         files=checked,
         bytes=size,
         damage=tuple(damage),
         redo=tuple(redo),
         unreadable=tuple(unreadable),
-        unfinished=tuple(_unfinished(store)),
+        unfinished=left,
         garbage=garbage,
     )
 

@@ -37,6 +37,8 @@ FOLDER = "log"
 SUFFIX = ".jsonl"
 SEALED = ".jsonl.zst"
 RETRY = "retry"
+PIECE = 1 << 18
+"""Bytes unpacked at a time."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
 
@@ -106,8 +108,15 @@ def files(store: Store, crawl: str) -> Iterator[str]:
 
 def read(store: Store, name: str) -> Iterator[Line]:
     """Yield the lines of a sealed file. Raise `CorruptData` naming the file and the first line that is none."""
-    with store.open(name) as file:
-        yield from _lines(zstandard.ZstdDecompressor().stream_reader(file), name)
+    number = 0
+    try:
+        with store.open(name) as file:
+            for text in _split(_unpacked(file)):
+                yield decode(text)
+                number += 1
+    except (ValueError, KeyError, TypeError, zstandard.ZstdError) as error:
+        detail = " ".join(str(error).split())
+        raise CorruptData(f"{name} is no crawl log behind its line {number} ({detail})") from error
 
 
 def lines(store: Store, crawl: str) -> Iterator[Line]:
@@ -136,21 +145,18 @@ def whole_lines(path: Path) -> Iterator[Line]:
             yield line
 
 
-def _lines(stream: Any, name: str) -> Iterator[Line]:
-    number = 0
-    try:
-        for text in _split(stream):
-            yield decode(text)
-            number += 1
-    except (ValueError, KeyError, TypeError, zstandard.ZstdError) as error:
-        raise CorruptData(
-            f"{name} is no crawl log behind its line {number} ({' '.join(str(error).split())})"
-        ) from error
+def _unpacked(file: BinaryIO) -> Iterator[bytes]:
+    """The bytes of one Zstandard frame, piece by piece. Raises `ValueError` where it is cut."""
+    frame = zstandard.ZstdDecompressor().decompressobj()
+    while piece := file.read(PIECE):
+        yield frame.decompress(piece)
+    if not frame.eof:
+        raise ValueError("it is cut")
 
 
-def _split(stream: BinaryIO) -> Iterator[bytes]:
+def _split(pieces: Iterator[bytes]) -> Iterator[bytes]:
     rest = b""
-    while piece := stream.read(1 << 18):
+    for piece in pieces:
         *whole, rest = (rest + piece).split(b"\n")
         yield from whole
     if rest:

@@ -113,7 +113,8 @@ def put(store: Store, crawl: str, stem: str, lines: Iterable[Line]) -> Manifest 
 
     def write(path: Path) -> None:
         nonlocal visits
-        with path.open("wb") as file, zstandard.ZstdCompressor(level=LEVEL).stream_writer(file) as packed:
+        packer = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+        with path.open("wb") as file, packer.stream_writer(file) as packed:
             for line in chain((first,), rest):
                 counts[_kind(line)] += 1
                 archives.update((line.file,) if line.file else ())

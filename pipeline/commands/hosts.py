@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -14,7 +13,7 @@ from pipeline.commands.frontier import CrawlName
 from pipeline.commands.options import HERE, JsonOption, ProjectOption, checked_name
 
 if TYPE_CHECKING:
-    from frontier import HostState, Rest
+    from frontier import Frontier, HostState, Rest
 
 
 def hosts_command(
@@ -32,39 +31,32 @@ def hosts_command(
       thresher frontier hosts docs
     """
     from pipeline.project import Project
+    from pipeline.steer import ask
 
+    crawl = checked_name(name)
     show = _json if as_json else _text
-    with Project.at(project).frontier_address() as address:
-        asyncio.run(show(address, checked_name(name), every=all_))
+    ask(Project.at(project), crawl, lambda frontier: show(frontier, crawl, every=all_))
 
 
-async def _text(address: str, crawl: str, *, every: bool) -> None:
-    from pipeline.steer import seeded
-
-    async with seeded(address, crawl) as frontier:
-        shown = 0
-        async for host in frontier.hosts(resting=not every):
-            for line in lines(host, datetime.now(UTC)):
-                typer.echo(line)
-            shown += 1
-        if not shown:
-            count = (await frontier.stats()).hosts
-            typer.echo(
-                f"{crawl}: {count:,} {'host' if count == 1 else 'hosts'}, and none rests or was given up"
-            )
+async def _text(frontier: Frontier, crawl: str, *, every: bool) -> None:
+    shown = 0
+    async for host in frontier.hosts(resting=not every):
+        for line in lines(host, datetime.now(UTC)):
+            typer.echo(line)
+        shown += 1
+    if not shown:
+        count = (await frontier.stats()).hosts
+        typer.echo(f"{crawl}: {count:,} {'host' if count == 1 else 'hosts'}, and none rests or was given up")
 
 
-async def _json(address: str, crawl: str, *, every: bool) -> None:
+async def _json(frontier: Frontier, _: str, *, every: bool) -> None:
     """One object, printed host by host: there may be millions."""
-    from pipeline.steer import seeded
-
-    async with seeded(address, crawl) as frontier:
-        typer.echo('{"hosts": [', nl=False)
-        comma = ""
-        async for host in frontier.hosts(resting=not every):
-            typer.echo(comma + json.dumps(body(host, datetime.now(UTC))), nl=False)
-            comma = ", "
-        typer.echo("]}")
+    typer.echo('{"hosts": [', nl=False)
+    comma = ""
+    async for host in frontier.hosts(resting=not every):
+        typer.echo(comma + json.dumps(body(host, datetime.now(UTC))), nl=False)
+        comma = ", "
+    typer.echo("]}")
 
 
 def lines(host: HostState, now: datetime) -> Iterator[str]:

@@ -112,8 +112,8 @@ def test_outside_a_project_a_command_says_so_and_makes_nothing(user, words):
 
 def test_verify_that_finds_nothing_says_so(user):
     said = user.types("verify", "--json", code=2)
-    assert "nothing is stored" in said.json["error"]
-    assert "thresher crawl" in said.line
+    assert "nothing is sealed in the storage" in said.json["error"]
+    assert "project.storage" in said.line
 
 
 def test_a_source_that_is_not_there(user):

@@ -1,0 +1,198 @@
+"""A frontier that was lost is made from the archive: what is archived is not fetched again, what was found waits."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from redis import Redis
+
+from core import InputError
+from crawler.restore import UNLOGGED, Reach
+from frontier.server import embedded
+from pipeline.progress import LineProgress
+from pipeline.rebuild import Plan, rebuild
+from pipeline.retry import Plan as Retry
+from pipeline.retry import retry
+from tests.crawler.server import Server, links, page, redirect
+from tests.pipeline.crawling import ask, crawled, project_at, seeded, worked
+
+BROKEN = page("broken", status="500 Internal Server Error")
+WEB = {
+    "/": links("/a", "/b", "/moved", "/none", "/x/"),
+    "/a": links("/a/1", "/a/2"),
+    "/a/1": links("/a/1/deep"),
+    "/b": links("/a", "/b/1"),
+    "/moved": redirect("/moved/here"),
+    "/moved/here": links("/moved/further"),
+    "/x/": page('<html><head><meta name="robots" content="nofollow"></head><a href="/x/no">x</a>'),
+}
+
+
+@pytest.fixture
+def redis(tmp_path):
+    with embedded(tmp_path / "redis") as address:
+        yield address
+
+
+@pytest.fixture
+def site():
+    server = Server(WEB)
+    server.fallback = lambda path: None if path == "/none" else page(f"<html>{path}")
+    with server.in_thread():
+        yield server
+
+
+@pytest.fixture
+def project(tmp_path, redis):
+    return project_at(tmp_path, redis)
+
+
+def lost(redis):
+    Redis.from_url(redis).flushall()
+
+
+def made(project, *, workers=1, **plan):
+    return rebuild(project, Plan(crawl="main", **plan), workers, LineProgress())
+
+
+def settled(stats):
+    return {name: count for name, count in stats.outcomes.items() if count}
+
+
+async def stats(frontier):
+    return await frontier.stats()
+
+
+def pages(site):
+    return {path: times for path, times in site.paths.items() if path != "/robots.txt"}
+
+
+def test_what_is_archived_is_not_fetched_again_and_what_it_led_to_waits(site, redis, project):
+    seeded(project, f"{site.url}/", max_depth=2)
+    before = worked(project, max_pages=4)
+    lost(redis)
+    after = made(project).stats
+    assert (settled(after), after.reasons) == (settled(before), before.reasons)
+    assert after.waiting == before.waiting > 0
+    assert worked(project).drained
+    asked = pages(site)
+    assert set(asked.values()) == {1}
+    # Two links deep: what is three links away was found by nobody.
+    deep = {"/a/1", "/a/2", "/b/1", "/moved/here", "/moved/further"}
+    assert set(asked) == {"/", "/a", "/b", "/moved", "/none", "/x/"} | deep
+
+
+def test_what_was_to_be_tried_again_waits_and_what_had_failed_can_be_retried(site, redis, project):
+    site.answers |= {"/a": BROKEN, "/b": BROKEN}
+    seeded(project, f"{site.url}/a", scope="prefix")
+    assert worked(project).reasons == {"failed:status_500": 1}
+    seeded(project, f"{site.url}/b", scope="prefix")
+    before = worked(project, max_time_s=0.5)
+    assert before.later == 1
+    lost(redis)
+    after = made(project).stats
+    assert (after.waiting, after.reasons) == (1, {"failed:status_500": 1})
+    again = made(project).stats  # on a frontier that has everything it changes nothing
+    assert (again.seen, again.waiting) == (after.seen, after.waiting)
+    assert seeded(project, f"{site.url}/a").known == 1
+    assert retry(project, Retry(crawl="main")).added == 1
+
+
+def test_links_that_had_no_room_wait_once_there_is_some(site, redis, tmp_path):
+    project = project_at(tmp_path, redis, max_pages_per_host=3)
+    seeded(project, f"{site.url}/", max_depth=1)
+    worked(project)
+    assert len(pages(site)) == 3
+    roomy = project_at(tmp_path, redis)
+    assert rebuild(roomy, Plan(crawl="main"), 1, LineProgress(), update=True).stats.waiting == 3
+
+
+def test_nothing_is_crawled_of_a_frontier_that_is_not_complete(site, redis, project):
+    seeded(project, f"{site.url}/")
+    ask(project, lambda frontier: frontier.rebuild())  # somebody was killed
+    for verb in (lambda: crawled(project), lambda: seeded(project, f"{site.url}/new")):
+        with pytest.raises(InputError, match=r"its frontier is being made from the archive.*rebuild main"):
+            verb()
+
+
+def test_without_its_log_an_archive_is_known_and_its_links_wait_where_it_is_said_how_far(
+    site, redis, project
+):
+    seeded(project, f"{site.url}/", max_depth=1)
+    before = worked(project)
+    for name in [*project.store.list("log/"), *project.store.list("manifests/log/")]:
+        project.store.delete(name)
+    lost(redis)
+    found = made(project)
+    assert found.unlogged == sum(settled(before).values())
+    assert set(found.stats.reasons) == {f"{name}:{UNLOGGED}" for name in settled(before)}
+    assert found.stats.drained
+    assert made(project, reach=Reach(scope="host", max_depth=1)).stats.waiting == 4
+    assert worked(project).drained
+    assert set(pages(site).values()) == {1}
+
+
+def test_a_frontier_is_made_anew_of_what_a_storage_has(site, redis, tmp_path):
+    first = project_at(tmp_path, redis)
+    seeded(first, f"{site.url}/a", max_depth=1)
+    worked(first)
+    ask(first, lambda frontier: frontier.forget())
+    other = project_at(tmp_path, redis, storage="other")
+    seeded(other, f"{site.url}/")
+    with pytest.raises(InputError, match="its archive is in the storage"):
+        made(first)
+    after = made(first, anew=True).stats
+    assert (settled(after), after.waiting) == ({"fetched": 3}, 0)
+    assert worked(first).drained
+
+
+def test_where_there_is_no_archive_there_is_nothing_to_make_a_frontier_from(project):
+    with pytest.raises(InputError, match="has no archive of it"):
+        made(project)
+
+
+def test_pages_that_are_visited_again_are_visited_when_they_were_to_be(site, redis, project):
+    seeded(project, f"{site.url}/a/2", revisit_s=3600, scope="prefix")
+    assert worked(project).scheduled == 1
+    lost(redis)
+    after = made(project).stats
+    assert (after.scheduled, settled(after), after.drained) == (1, {"fetched": 1}, True)
+
+
+@pytest.mark.slow
+def test_leftovers_of_a_killed_crawl_are_taken_up_first(tmp_path, redis):
+    site = Server()
+    site.fallback = lambda path: links(*(f"{path}{n}" for n in range(3)))
+    with site.in_thread():
+        project = project_at(tmp_path, redis)
+        seeded(project, f"{site.url}/x")
+        command = [sys.executable, "-m", "pipeline", "crawl", "--project", str(tmp_path)]
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+        while len(site.requests) < 60:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        while any(tmp_path.glob(".thresher/workers/main/*.lock")) and not _all_dead(tmp_path):
+            time.sleep(0.05)
+        lost(redis)
+        after = made(project, workers=2).stats
+        asked = site.paths
+        assert after.outcomes["fetched"] >= 40
+        worked(project, max_pages=100)
+    twice = sum(times - 1 for path, times in site.paths.items() if path != "/robots.txt" and times > 1)
+    archived = after.outcomes["fetched"]
+    assert twice <= sum(asked.values()) - archived  # what was on the wire at the kill, and nothing archived
+
+
+def _all_dead(directory):
+    import fcntl
+
+    for lock in directory.glob(".thresher/workers/main/*.lock"):
+        with lock.open("r+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+    return True
