@@ -24,8 +24,9 @@ check: $(VENV)/test.stamp           ## format, lint, types, layers
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
 
-docs: $(VENV)/test.stamp            ## the generated pages of docs/reference
+docs: $(VENV)/test.stamp            ## the generated pages of docs/reference, and the demo's output in README
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/readme.py
 
 bench: $(VENV)/test.stamp           ## the figures of bench/RESULTS.md, one JSON line each
 	$(BIN)/python bench/crawl.py
