@@ -40,9 +40,10 @@ def log_command(
         bool, typer.Option("--json", help="Print JSON lines, as the log is stored: one object a line.")
     ] = False,
 ) -> None:
-    """Show the log of a crawl: time (UTC), outcome, HTTP status, bytes, milliseconds, URL, reason and referrer of each page.
+    """Show what a crawl settled, line by line.
 
-    Robots.txt files are in it as well. The outcome `retry` means that a page is asked for again later.
+    A line has the time (UTC), the outcome, the HTTP status, bytes, milliseconds, the URL, the reason and the referrer. Robots.txt
+    files have lines as well. The outcome `retry` means that a page is asked for again later.
 
     \b
     Example:

@@ -25,7 +25,9 @@ def show_command(
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what is known of a URL: its state in the frontier, its lines in the log, its captures, verdicts and documents.
+    """Show what is known of a URL.
+
+    For each crawl its state in the frontier and its newest lines in the log; for each source its captures, verdicts and documents.
 
     \b
     Example:

@@ -1,7 +1,10 @@
 """Wrong input: one clear line, exit code 2, and nothing stored is changed."""
 
+import re
 import socket
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -127,23 +130,26 @@ def test_init_leaves_an_existing_file_alone(user):
     assert (user.directory / "thresher.toml").read_bytes() == before
 
 
-def test_every_command_has_help_with_an_example(user):
-    commands = [
-        "init",
-        "seed",
-        "crawl",
-        "ingest",
-        "process",
-        "dedup",
-        "export",
-        "run",
-        "report",
-        "status",
-        "verify",
-    ]
-    for command in commands:
-        said = user.types(command, "--help")
-        assert "Example:\n    thresher" in said.out, command
+def test_every_command_has_help_with_an_example_and_a_line_that_fits(user):
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "commands.md").read_text()
+    names = re.findall(r"^## (.+)$", page, re.MULTILINE)
+    assert {"init", "run", "log", "show", "frontier hosts", "catalog rebuild"} <= {*names}
+    assert page.count("Example:\n    thresher") == len(names) + 1  # and of `thresher --help`
+    commands = page.partition("Commands:\n")[2].partition("```")[0]
+    assert "..." not in commands, "the first line of a help is cut off"
+
+
+def test_the_project_may_be_named_before_the_verb_and_behind_it(user):
+    name = str(user.directory)
+    elsewhere = replace(user, directory=user.directory.parent)
+    for words in (("--project", name, "status"), ("status", "--project", name)):
+        assert elsewhere.types(*words, "--json").json["sources"] == []
+    assert "/nowhere" in elsewhere.types("--project", "/nowhere", "status", code=2).line
+
+
+def test_the_version_is_told(user):
+    assert re.fullmatch(r"thresher \d+\.\d+\.\d+\n", user.types("--version").out)
+    assert "3    a crawl is drained, and some of its pages failed" in user.types("--help").out
 
 
 def test_an_s3_server_that_does_not_answer_is_told_within_ten_seconds(user, monkeypatch):
