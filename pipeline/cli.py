@@ -101,7 +101,7 @@ def init(
     """
     path = directory / config.FILE
     if path.exists():
-        raise InputError(f"{path}: is there already and was left as it is")
+        raise InputError(f"{path}: exists already, and was left as it is; edit it, or give another directory")
     directory.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".{config.FILE}.new")
     try:

@@ -233,7 +233,10 @@ async def _holds(frontier: Frontier) -> dict[str, int]:
 def _fault(name: str, left: Left, died: int) -> ThresherError | None:
     """Why the end of a worker ends the crawl, if it does: what it said, or that too many have died."""
     if left.said is None and died > REPLACEMENTS:
-        return ThresherError(f"crawl {name}: {died} workers died, the last with exit code {left.exitcode}")
+        return ThresherError(
+            f"crawl {name}: {died} workers died, the last with exit code {left.exitcode}; mend what their output above "
+            "names, and run the same command again"
+        )
     return left.said
 
 

@@ -60,7 +60,9 @@ def run(
     seeded = seed(project, seeds, plan, refused, update=update)
     crawled = crawl(project, plan.crawl, limits, progress)
     if crawled.interrupted:
-        raise Interrupted(f"crawl {plan.crawl} was drained; run the same command again to go on")
+        raise Interrupted(
+            f"crawl {plan.crawl} was interrupted, and nothing of it is lost; run the same command again to go on"
+        )
     with project.crew(hands) as crew:
         process_sources(project, names, crew, progress).require_all()
         find_duplicates(project, names, crew, progress)
