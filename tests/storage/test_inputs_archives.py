@@ -314,10 +314,11 @@ GOOD = b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 2\r\n\r\nxx\r\n\r\n"
     ("data", "said"),
     [
         (BAD, "at byte 0 there is no record"),
-        (gzip.compress(BAD), "at byte 0 there is no record"),
-        (gzip.compress(BAD)[:30], "at byte 0 the file breaks off"),
-        (gzip.compress(GOOD + BAD), f"at byte 0 (byte {len(GOOD)} unpacked) there is no record"),
+        (compressed(BAD), "at byte 0 there is no record"),
+        (compressed(BAD)[:30], "at byte 0 the file breaks off"),
+        (compressed(GOOD + BAD), f"at byte 0 (byte {len(GOOD)} unpacked) there is no record"),
     ],
+    ids=["plain", "gzip", "cut off", "behind another"],
 )
 def test_where_an_archive_holds_no_record_is_said_once(data, said):
     bad = [item for item in rewrapped.read(io.BytesIO(data), "x") if isinstance(item, Unusable)]
