@@ -318,7 +318,9 @@ async def false_positives(link: Link, meter: Meter, probes: int) -> int:
 
 
 def discoveries(urls: Urls, numbers: Iterable[int]) -> Iterator[Discovery]:
-    """What a crawler would have made of some links: canonical already, of the scope of their host."""
+    """What a crawler would have made of some links: canonical already, of the scope of their host, found on another of its
+    pages.
+    """
     scopes: dict[int, tuple[str, Scope]] = {}
     for number in numbers:
         rank = urls.rank(number)
@@ -327,7 +329,9 @@ def discoveries(urls: Urls, numbers: Iterable[int]) -> Iterator[Discovery]:
             scopes[rank] = f"https://{host}", Scope(kind="host", anchor=host)
         origin, scope = scopes[rank]
         text = origin + urls.path(number)
-        yield Discovery(url=known(text, text), scope=scope, depth=urls.depth(number))
+        first = urls.first(rank)
+        page = origin + urls.path(first + (number - first) // LINKS, like=number)
+        yield Discovery(url=known(text, text), scope=scope, depth=urls.depth(number), referrer=page)
 
 
 def fetched(lease: Lease, sketch: int | None) -> Settlement:

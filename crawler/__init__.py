@@ -9,8 +9,8 @@ the bytes say: `wire` tells its own story. The lease is *released*: its host's d
 
 What came is a *capture*, or a failure; both are data. Outcome and links are found in it (`outcome`, `page`), aside in another
 process where that may take long or may have killed a worker before (`aside`), and
-the settler (`settle`) appends it to the archive, waits until it is durable, and *settles* the lease together with
-what was found. A worker that has a `screen` archives no more than a note of the pages that it drops. Redirects are never followed: their targets are discoveries like any other link. Only a
+the settler (`settle`) appends it to the archive and a line to the crawl's log (`logline`), waits until both are durable, and
+*settles* the lease together with what was found. A worker that has a `screen` archives no more than a note of the pages that it drops. Redirects are never followed: their targets are discoveries like any other link. Only a
 robots.txt is followed through its redirects, as RFC 9309 says.
 
 **The life of a worker** (`worker`). It crawls until the frontier is drained, a limit is reached, or a signal
@@ -19,6 +19,10 @@ after the crawl is behind (`gate`, `rotation`). If it is killed, its last batch 
 leases are open. `replay` seals the file, settles every lease whose record is in it, because a lease and a worker
 determine the record's id (`identity`), and gives the others back. So nothing archived is fetched again, and
 nothing is lost.
+
+**The life of a crawl's record.** What the frontier settles without a worker, such as all that waited of a host that it gives up,
+is brought into the same log (`unlogged`). From log and archive a frontier that was lost is made again: what was settled is settled
+(`restore`), and what archived pages led to waits (`relink`).
 
 **A guest** (`guest`) is a user's own Scrapy spider: its callbacks read what comes and say what is fetched next, in place of
 all links; its middlewares and pipelines are in Scrapy's engine, around the steward. The life of an exchange is the same. Nothing

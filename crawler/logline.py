@@ -5,7 +5,7 @@ A line has all that the frontier knew of a URL: it is in none but the log once i
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -18,10 +18,12 @@ from storage.records import ArchivedRecord
 
 Answer: TypeAlias = Settlement | Ruling | AskAgain
 """How a lease ended: of a page, or what a robots.txt came to."""
-_OWN = frozenset({"url", "referrer"})
-"""Fields of a discovery that are keys of the line itself."""
+_OWN = frozenset({"url", "referrer", "scope", "note"})
+"""Fields of a discovery that are keys of the line itself, or no values of JSON."""
 _IDENTITY = "identity"
 """Canonical text of the URL, where it is not what is asked for."""
+_FIELDS = tuple((each.name, each.default) for each in fields(Discovery) if each.name not in _OWN)
+"""Those that are written, where they are not what they are mostly."""
 
 
 def of_exchange(
@@ -110,7 +112,7 @@ def _line(lease: Lease, answer: Answer, **said: Any) -> Line:
         reason=reason,
         referrer=lease.referrer,
         attempt=lease.attempt,
-        request=_request(lease.discovery) if isinstance(answer, Settlement) else {},
+        request=_request(lease) if isinstance(answer, Settlement) else {},
         **said,
     )
 
@@ -127,28 +129,15 @@ def _outcome(lease: Lease, answer: Answer) -> tuple[str, str]:
             return RETRY, reason or str(fault or "")
 
 
-def _request(found: Discovery) -> Mapping[str, Any]:
-    said = {
-        each.name: _written(value)
-        for each in fields(Discovery)
-        if each.name not in _OWN and (value := getattr(found, each.name)) != _default(each)
-    }
+def _request(found: Discovery | Lease) -> Mapping[str, Any]:
+    """What is to be asked for again; of a lease, what it was granted of."""
+    said = {name: value for name, default in _FIELDS if (value := getattr(found, name)) != default}
+    said["scope"] = str(found.scope)
+    if found.note:
+        said["note"] = base64.b64encode(found.note).decode()
     if found.url.wire != found.url.text:
         said[_IDENTITY] = found.url.text
     return said
-
-
-def _default(each: Any) -> Any:
-    return each.default if each.default is not MISSING else None
-
-
-def _written(value: Any) -> Any:
-    match value:
-        case Scope():
-            return str(value)
-        case bytes():
-            return base64.b64encode(value).decode()
-    return value
 
 
 def _read(name: str, value: Any) -> Any:

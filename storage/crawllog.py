@@ -145,6 +145,13 @@ def whole_lines(path: Path) -> Iterator[Line]:
             yield line
 
 
+def pieces(path: Path) -> Iterator[bytes]:
+    """Yield the bytes of a local file, so many at a time."""
+    with path.open("rb") as file:
+        while piece := file.read(PIECE):
+            yield piece
+
+
 def _unpacked(file: BinaryIO) -> Iterator[bytes]:
     """The bytes of one Zstandard frame, piece by piece. Raises `ValueError` where it is cut."""
     frame = zstandard.ZstdDecompressor().decompressobj()

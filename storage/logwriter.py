@@ -9,7 +9,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
@@ -17,7 +17,7 @@ import zstandard
 
 from core import InputError
 from storage.archive import NAME
-from storage.crawllog import FOLDER, SEALED, SUFFIX, Line, encode, whole_lines
+from storage.crawllog import FOLDER, SEALED, SUFFIX, Line, encode, pieces, whole_lines
 from storage.manifest import JSON, Manifest, fingerprint, manifest_name, put_output, seal
 from storage.store import Store
 from storage.unfinished import Unfinished, begin, opened, take, writer_and_serial
@@ -31,6 +31,27 @@ LEVEL = 3
 MAX_BYTES = 64 << 20
 """Of an open file, at which it is sealed: some 150,000 lines, compressed within a second."""
 MAX_AGE_S = 3600.0
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a Manifest says of the lines of a file."""
+
+    rows: int = 0
+    pages: Counter[str] = field(default_factory=Counter)
+    """Pages that have come to an end, by `outcome` or `outcome:reason`."""
+    archives: set[str] = field(default_factory=set)
+    visits: bool = False
+
+    def counted(self, line: Line) -> Line:
+        """Count a line; returns it."""
+        self.rows += 1
+        if line.is_final:
+            self.pages[f"{line.outcome}:{line.reason}" if line.reason else line.outcome] += 1
+        if line.file:
+            self.archives.add(line.file)
+        self.visits |= "interval_s" in line.request
+        return line
 
 
 class CrawlLog:
@@ -52,6 +73,7 @@ class CrawlLog:
         self._store, self._crawl, self._writer = store, crawl, writer
         self._max_bytes, self._max_age_s, self._clock = max_bytes, max_age_s, clock
         self._fresh = bytearray()
+        self._tally = Tally()
         self._open: Unfinished | None = None
         self._written = self._serial = 0
         self._begun = 0.0
@@ -59,7 +81,7 @@ class CrawlLog:
 
     def append(self, line: Line) -> None:
         """Add a line. Not durable before `commit`."""
-        self._fresh += encode(line)
+        self._fresh += encode(self._tally.counted(line))
 
     def commit(self) -> None:
         """Bring everything appended to disk. Where it raises, it may be called again."""
@@ -88,9 +110,10 @@ class CrawlLog:
         self.commit()
         if self._open is None:
             return None
-        manifest = put(self._store, self._crawl, self._name(""), whole_lines(self._open.path))
+        texts = pieces(self._open.path)
+        manifest = _publish(self._store, self._crawl, self._name(""), texts, self._tally)
         self._open.end()
-        self._open = None
+        self._open, self._tally = None, Tally()
         self._serial += 1
         return manifest
 
@@ -107,33 +130,35 @@ def put(store: Store, crawl: str, stem: str, lines: Iterable[Line]) -> Manifest 
     first = next(rest, None)
     if first is None:
         return None
-    counts: Counter[str] = Counter()
-    archives: set[str] = set()
-    visits = False
+    tally = Tally()
+    texts = (encode(tally.counted(line)) for line in chain((first,), rest))
+    return _publish(store, crawl, stem, texts, tally)
+
+
+def _publish(store: Store, crawl: str, stem: str, texts: Iterable[bytes], tally: Tally) -> Manifest:
+    """Publish and seal a file of the log; `tally` is what has been counted when the texts are at their end."""
 
     def write(path: Path) -> None:
-        nonlocal visits
         packer = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
         with path.open("wb") as file, packer.stream_writer(file) as packed:
-            for line in chain((first,), rest):
-                counts[_kind(line)] += 1
-                archives.update((line.file,) if line.file else ())
-                visits |= "interval_s" in line.request
-                packed.write(encode(line))
+            for text in texts:
+                packed.write(text)
 
     part = f"{crawl}/{stem}"
     output = put_output(store, f"{FOLDER}/{part}{SEALED}", 0, write)
-    rows = counts.total()
-    del counts[""]
-    recipe: dict[str, JSON] = {"format": "JSON lines", ARCHIVES: sorted(archives), VISITS: visits}
+    recipe: dict[str, JSON] = {
+        "format": "JSON lines",
+        ARCHIVES: sorted(tally.archives),
+        VISITS: tally.visits,
+    }
     manifest = Manifest(
         step=STEP,
         part=part,
         fingerprint=fingerprint(STEP, recipe, ()),
         recipe=recipe,
         inputs=(),
-        outputs=(replace(output, rows=rows),),
-        counts=counts,
+        outputs=(replace(output, rows=tally.rows),),
+        counts=tally.pages,
     )
     seal(store, manifest)
     return manifest
@@ -161,10 +186,3 @@ def recover(store: Store, crawl: str, writer_is_dead: Callable[[str], bool]) -> 
                 sealed += put(store, crawl, stem, whole_lines(left.path)) is not None
             left.end()
     return sealed
-
-
-def _kind(line: Line) -> str:
-    """What a line is counted as; empty for one that ends nothing."""
-    if not line.is_final:
-        return ""
-    return f"{line.outcome}:{line.reason}" if line.reason else line.outcome
