@@ -83,7 +83,7 @@ def verify_storage(store: Store, progress: Progress) -> Verified:
     damage.extend(f"{name} is archived, and no Manifest names it" for name in reseal.unsealed(store))
     garbage = sum(1 for _ in unsealed(store))
     left = tuple(_unfinished(store))
-    if not names and not damage and not left:
+    if not names and not damage and not crawls(store):
         raise InputError(
             f"verify: nothing is sealed in the storage {store.uri}; see that project.storage is right"
         )
