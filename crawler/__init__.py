@@ -21,7 +21,7 @@ determine the record's id (`identity`), and gives the others back. So nothing ar
 nothing is lost.
 
 **The life of a crawl's record.** What the frontier settles without a worker, such as all that waited of a host that it gives up,
-is brought into the same log (`unlogged`). From log and archive a frontier that was lost is made again: what was settled is settled
+is brought into the same log (`outbox`). From log and archive a frontier that was lost is made again: what was settled is settled
 (`restore`), and what archived pages led to waits (`relink`).
 
 **A guest** (`guest`) is a user's own Scrapy spider: its callbacks read what comes and say what is fetched next, in place of

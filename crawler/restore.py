@@ -1,9 +1,9 @@
 """`restore`: what the files of an archive and of its log tell a frontier that is made from them.
 
-1. What the log says was settled is settled as it was (`settled`, `visits`).
-2. What is archived and in no log is settled as its record has it, under the reason `no_log` (`archived`).
-3. After all of that, what archived pages led to waits, as far as it is unknown (`linked`), and what was to be tried again
-   (`pending`).
+1. What the log says was settled is settled as it was (`settle_logged`, `schedule_visits`).
+2. What is archived and in no log is settled as its record has it, under the reason `no_log` (`settle_archived`).
+3. After all of that, what archived pages led to waits, as far as it is unknown (`add_links`), and what was to be tried again
+   (`add_pending`).
 """
 
 import time
@@ -40,14 +40,14 @@ class Reach:
     max_depth: int | None = None
 
 
-async def settled(store: Store, frontier: Frontier, name: str) -> None:
-    """Of a file of the log: settle its pages as they were; but those that are to be visited again (`visits`)."""
+async def settle_logged(store: Store, frontier: Frontier, name: str) -> None:
+    """Of a file of the log: settle its pages as they were; but those that are to be visited again (`schedule_visits`)."""
     found = (each for each in _restored(crawllog.read(store, name)) if not each.discovery.interval_s)
     while batch := list(islice(found, BATCH)):
         await frontier.restore(batch)
 
 
-async def visits(store: Store, frontier: Frontier, names: Sequence[str]) -> None:
+async def schedule_visits(store: Store, frontier: Frontier, names: Sequence[str]) -> None:
     """Of files of the log: settle pages that are visited again and again as they were the last time, and let the next visit
     fall due.
     """
@@ -57,7 +57,7 @@ async def visits(store: Store, frontier: Frontier, names: Sequence[str]) -> None
             await frontier.restore(batch)
 
 
-async def archived(store: Store, frontier: Frontier, name: str, reach: Reach) -> None:
+async def settle_archived(store: Store, frontier: Frontier, name: str, reach: Reach) -> None:
     """Of an index: settle the pages that are archived and unknown; but those whose server asked for another attempt."""
     with store.open(name) as file:
         rows = ((row, _url(row.url)) for row in cdxj.read(file, name=name))
@@ -70,7 +70,7 @@ async def archived(store: Store, frontier: Frontier, name: str, reach: Reach) ->
             )
 
 
-async def pending(store: Store, frontier: Frontier, name: str) -> None:
+async def add_pending(store: Store, frontier: Frontier, name: str) -> None:
     """Of a file of the log: let the pages wait that were to be tried again, and were not."""
     lines = (line for line in crawllog.read(store, name) if line.kind == "page" and line.outcome == RETRY)
     found = (page for page in map(_discovery, lines) if page is not None)
@@ -78,7 +78,7 @@ async def pending(store: Store, frontier: Frontier, name: str) -> None:
         await frontier.add(batch)
 
 
-async def linked(
+async def add_links(
     store: Store, frontier: Frontier, name: str, logs: Sequence[str], reach: Reach, obey: tuple[str, ...]
 ) -> None:
     """Of an archive file: let what its pages lead to wait. `logs` are the files of the log that tell of them."""

@@ -5,7 +5,7 @@
 2. Another version or another storage is refused, and so are other settings: nothing is changed by who is refused.
 3. Settings are replaced as a whole, by compare and swap on their revision: of two who change them at once, one sees what the
    other has done.
-4. Every partition has a copy of what its functions need of them (`tell`). A copy of an older revision never replaces a newer
+4. Every partition has a copy of what its functions need of them (`copies`). A copy of an older revision never replaces a newer
    one, so any number of clients may tell the partitions, in any order, and one that was killed before it did is made up for
    by the next.
 """
@@ -17,7 +17,7 @@ from core import CorruptData
 from frontier.encoding import VERSION
 from frontier.link import Call, Link
 from frontier.partition import Partitions, home
-from frontier.settings import Settings, StorageId, agreed, check_settings, check_storage, decode, encode
+from frontier.settings import Settings, StorageId, check_settings, check_storage, decode, encode, merged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,25 +48,25 @@ async def agree(
     Raises `CorruptData` where another release made the crawl, and `InputError` where its archive is in another storage,
     or its settings are others and `update` does not say that they are to be replaced.
     """
-    found = await known(link, crawl)
+    found = await read_agreement(link, crawl)
     if found is not None:
         _check(crawl, found, storage, settings, update=update)
     said = (storage.id, storage.uri) if storage else ("", "")
     await link.call([home(crawl, "make", partitions, VERSION, *said, encode(settings) if settings else "")])
     while True:
-        found = await known(link, crawl)
+        found = await read_agreement(link, crawl)
         if found is None:
-            raise gone(crawl)
+            raise lost_frontier(crawl)
         _check(crawl, found, storage, settings, update=update)
-        wanted = found.settings if settings is None else agreed(settings, found.settings)
+        wanted = found.settings if settings is None else merged(settings, found.settings)
         if wanted == found.settings or await _changed(link, crawl, found.revision, wanted):
             revision = found.revision + (wanted != found.settings)
             found = replace(found, settings=wanted, revision=revision)
-            await link.call(tell(found))
+            await link.call(copies(found))
             return found
 
 
-async def known(link: Link, crawl: str) -> Agreement | None:
+async def read_agreement(link: Link, crawl: str) -> Agreement | None:
     """Return what a crawl was made with; None where there is no such crawl. Raise `CorruptData` as `agree` does."""
     (made,) = await link.call([home(crawl, "made")])
     partitions, version, identity, uri, revision, settings, rebuilding = made
@@ -86,7 +86,7 @@ async def known(link: Link, crawl: str) -> Agreement | None:
     )
 
 
-def tell(found: Agreement) -> list[Call]:
+def copies(found: Agreement) -> list[Call]:
     """Return the calls that give every partition its copy of the settings."""
     if not found.revision:
         return []
@@ -96,7 +96,7 @@ def tell(found: Agreement) -> list[Call]:
     return found.partitions.calls("configure", found.revision, *delays, *limits)
 
 
-def gone(crawl: str) -> CorruptData:
+def lost_frontier(crawl: str) -> CorruptData:
     """What is raised where a crawl is no longer there that was."""
     return CorruptData(
         f"crawl {crawl}: its frontier is gone: the Redis server has lost it, or somebody has removed it;"
@@ -119,11 +119,11 @@ async def _changed(link: Link, crawl: str, revision: int, settings: Settings) ->
     return bool(done)
 
 
-def read_news(crawl: str, news: Any, found: Agreement) -> tuple[Agreement, bool]:
+def after_gate(crawl: str, news: Any, found: Agreement) -> tuple[Agreement, bool]:
     """Return the agreement as `gate` tells it, to who knows `found`; and whether anything may be leased."""
     version, shut, revision, settings = news
     if not version:
-        raise gone(crawl)
+        raise lost_frontier(crawl)
     if revision == found.revision:
         return found, not shut
     read = decode(settings.decode()) if settings else Settings()

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 from core import InputError
-from frontier.agreement import Agreement, agree, known, read_news, tell
+from frontier.agreement import Agreement, after_gate, agree, copies, read_agreement
 from frontier.flow import Flow
 from frontier.library import code
 from frontier.link import Arg, Link
@@ -61,7 +61,7 @@ class Home:
     async def exists(self) -> bool:
         """Return whether anybody has made the crawl. May come before `open`, and makes nothing."""
         await self._link.open(code())
-        return await known(self._link, self._crawl) is not None
+        return await read_agreement(self._link, self._crawl) is not None
 
     @property
     def settings(self) -> Settings:
@@ -148,9 +148,9 @@ class Home:
         """Whether the gate lets anything be leased. What has changed of the settings is known afterwards."""
         before = self._agreement
         news = await self._home("gate", before.revision)
-        self._agreement, admitted = read_news(self._crawl, news, before)
+        self._agreement, admitted = after_gate(self._crawl, news, before)
         if self._agreement is not before:  # who changed them may have died before it told the partitions
-            await self._link.call(tell(self._agreement))
+            await self._link.call(copies(self._agreement))
         return admitted
 
     async def _home(self, verb: str, *args: Arg) -> Any:

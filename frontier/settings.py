@@ -58,7 +58,7 @@ def decode(text: str) -> Settings:
         raise CorruptData(f"the frontier keeps settings that cannot be read: {text[:80]!r}") from error
 
 
-def agreed(own: Settings, crawl: Settings) -> Settings:
+def merged(own: Settings, crawl: Settings) -> Settings:
     """Return `own`; but a contact that is said on one side only is the contact of both."""
     return replace(own, contact=own.contact or crawl.contact)
 

@@ -9,7 +9,7 @@
 3. Nothing is spilled while fewer than `HOT` URLs wait in memory.
 4. A segment is deleted `KEPT_S` after the last of its runs was read: a server that lost its last second may need it again.
 5. A run that cannot be read any more is an error that names it: what waits there is neither fetched nor settled.
-6. What waits in storage of a host that was given up is brought back for the log of the crawl (`exhume`), while there is little
+6. What waits in storage of a host that was given up is brought back for the log of the crawl (`refill_outbox`), while there is little
    in memory that the log has still to take.
 
 One process at a time keeps the tail of a crawl (`run`); two do no harm.
@@ -90,7 +90,7 @@ class Tail:
                 kept = clock() if mine else 0.0
             if kept:
                 moved = (
-                    await self.spill() + await self.refill() + await self.exhume()
+                    await self.spill() + await self.refill() + await self.refill_outbox()
                 )  # first what makes room
                 if also is not None:
                     moved += await also()
@@ -110,9 +110,9 @@ class Tail:
         """Bring back runs of hosts whose head runs out; returns how many URLs lie in storage no longer."""
         return await self._bring_back("hungry", "refill")
 
-    async def exhume(self) -> int:
+    async def refill_outbox(self) -> int:
         """Bring back runs of hosts that were given up, for the log (`Frontier.unlogged`); returns how many URLs."""
-        return await self._bring_back("buried", "exhume")
+        return await self._bring_back("outbox_runs", "refill_outbox")
 
     async def sweep(self) -> int:
         """Delete segments that nobody needs; returns how many."""
@@ -189,7 +189,7 @@ class Tail:
 @dataclass(frozen=True, slots=True)
 class _Run:
     owner: bytes
-    """Its host, or its grave (`lua/log.lua`)."""
+    """Its host, or the number of its closed queue (`lua/outbox.lua`)."""
     ref: bytes
     segment: str
     offset: int

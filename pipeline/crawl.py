@@ -13,7 +13,7 @@ Rules
    known changes nothing.
 6. The crawl is opened first (`pipeline.crawls`): from another storage, or with settings that are not the crawl's, no worker starts.
 7. What the frontier settles by itself is brought into the crawl's log while the command runs, and all of it when it ends
-   (`crawler.unlogged`).
+   (`crawler.outbox`).
 """
 
 import asyncio
@@ -35,10 +35,10 @@ from uuid import uuid4
 
 from core import ThresherError
 from crawler.guest import Guest
+from crawler.outbox import OutboxRelay
 from crawler.pulse import GivenUp
 from crawler.render.program import program
 from crawler.replay import recover
-from crawler.unlogged import Unlogged
 from crawler.worker import WorkerConfig, run_worker
 from frontier import Frontier, Stats
 from frontier.connect import connect
@@ -123,7 +123,7 @@ async def _agreed(project: Project, name: str, address: str, *, update: bool, be
     """Make sure of the crawl, before anything of the user's runs; `begins` where it need not be seeded."""
     link = await connect(address)
     try:
-        await (crawls.opened if begins else crawls.seeded)(project, link, name, update=update)
+        await (crawls.open_crawl if begins else crawls.open_seeded)(project, link, name, update=update)
     finally:
         await link.aclose()
 
@@ -141,7 +141,7 @@ async def _crawl(
 ) -> Crawled:
     link = await connect(address)
     try:
-        frontier = await crawls.seeded(project, link, name)
+        frontier = await crawls.open_seeded(project, link, name)
         follower = Follower(project.store, name) if verbose else None
         await take_up(project, frontier, name)
         begun = await frontier.stats()
@@ -165,7 +165,7 @@ async def _crawl(
 async def _kept(project: Project, frontier: Frontier, name: str) -> AsyncIterator[None]:
     """Keep tail and log for the time of the context. What goes wrong with them ends the context, and is raised."""
     tail = frontier.tail(project.store)
-    log = Unlogged(frontier, tail, project.store, name)
+    log = OutboxRelay(frontier, tail, project.store, name)
     try:
         async with asyncio.TaskGroup() as group:
             keeping = group.create_task(tail.run(f"keeper-{uuid4()}", log.drain))

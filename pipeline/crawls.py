@@ -1,4 +1,4 @@
-"""`opened`: the frontier of a crawl, for a command that works on it.
+"""`open_crawl`: the frontier of a crawl, for a command that works on it.
 
 1. A crawl belongs to one storage. It is made with the identity of the one that it is first opened with, and from another, or from
    an empty one in its place, it is refused: else two projects that share a server would share a crawl, or a crawl would go
@@ -19,7 +19,7 @@ from storage.store import Store
 from storage.unfinished import WARC, left
 
 
-async def opened(
+async def open_crawl(
     project: Project, link: Link, crawl: str, *, update: bool = False, rebuild: bool = False
 ) -> Frontier:
     """Return the frontier of a crawl, made if it is new. Raises `InputError` where the rules above refuse it.
@@ -45,25 +45,25 @@ async def opened(
     return await frontier.open(project.settings, storage=here, update=update)
 
 
-async def existing(project: Project, link: Link, crawl: str) -> Frontier:
+async def find_crawl(project: Project, link: Link, crawl: str) -> Frontier:
     """Return the frontier of a crawl for who looks at it, or tells it something: whatever its settings are. Raises `InputError`
     where nothing is seeded, or its archive is in another storage.
     """
     if crawl not in await Frontier.crawls(link):
-        raise unseeded(crawl)
+        raise no_seeds(crawl)
     frontier = await Frontier(link, crawl).open()
     check_storage(crawl, identity(project.store), project.store.uri, frontier.storage)
     return frontier
 
 
-async def seeded(project: Project, link: Link, crawl: str, *, update: bool = False) -> Frontier:
-    """`opened` for a crawl that must have been seeded."""
+async def open_seeded(project: Project, link: Link, crawl: str, *, update: bool = False) -> Frontier:
+    """`open_crawl` for a crawl that must have been seeded."""
     if crawl not in await Frontier.crawls(link) and not has_archive(project.store, crawl):
-        raise unseeded(crawl)
-    return await opened(project, link, crawl, update=update)
+        raise no_seeds(crawl)
+    return await open_crawl(project, link, crawl, update=update)
 
 
-def unseeded(crawl: str) -> InputError:
+def no_seeds(crawl: str) -> InputError:
     """What is raised where nothing was ever added to a crawl."""
     return InputError(f"crawl {crawl!r}: nothing is seeded; run `thresher seed FILE --crawl {crawl}` first")
 

@@ -19,7 +19,7 @@ from core import InputError
 from frontier import Frontier
 from frontier.connect import connect
 from pipeline import blocklist, engine, process
-from pipeline.crawls import existing
+from pipeline.crawls import find_crawl
 from pipeline.crew import Crew
 from pipeline.engine import Ran
 from pipeline.progress import Progress
@@ -175,7 +175,7 @@ class _Desk:
                         f"{name!r}: no such crawl or ingest; run `thresher seed FILE --crawl {name}` first"
                     )
             crawls = {
-                name: await existing(self._project, link, name) for name in self._names if name in known
+                name: await find_crawl(self._project, link, name) for name in self._names if name in known
             }
             try:
                 while not self._closing.is_set():

@@ -17,7 +17,7 @@ import os
 import signal
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection
@@ -27,12 +27,14 @@ from crawler import restore
 from crawler.restore import UNLOGGED, Reach
 from frontier import Frontier, Stats
 from frontier.connect import connect
+from frontier.settings import check_storage
 from pipeline import crawls
 from pipeline.berth import Berth, Place, told
 from pipeline.crawl import drain_with_parent, take_up
 from pipeline.progress import Progress
 from pipeline.project import Project
 from storage.compression import compression_of
+from storage.identity import identity
 from storage.logwriter import ARCHIVES, STEP_NAME, VISITS
 from storage.manifest import manifests
 from storage.store import Store
@@ -70,9 +72,11 @@ class _Job:
     redis: str
     obey: tuple[str, ...]
     plan: Plan
+    logs: Mapping[str, tuple[str, ...]]
+    """The files of the log that tell of the pages of an archive file."""
 
 
-_Work = Callable[[_Job, Frontier, str, Sequence[str]], Awaitable[None]]
+_Work = Callable[[_Job, Frontier, str], Awaitable[None]]
 
 
 def rebuild(
@@ -94,30 +98,31 @@ async def _rebuild(
     update: bool,
 ) -> Rebuilt:
     store, crawl = project.store, plan.crawl
-    if not crawls.has_archive(store, crawl):
+    if not plan.anew and not crawls.has_archive(store, crawl):
         raise InputError(
             f"crawl {crawl!r}: the storage {store.uri} has no archive of it, so there is nothing to make a frontier from;"
             f" seed it anew (`thresher seed FILE --crawl {crawl}`)"
         )
     link = await connect(address)
     try:
+        lost = Frontier(link, crawl)
         if plan.anew:
-            await _forget(Frontier(link, crawl), crawl)
-        frontier = await crawls.opened(project, link, crawl, update=update, rebuild=True)
+            await _forget(lost, crawl, store)
+        if not await lost.exists():
+            await lost.rebuild()  # first: whoever is killed in between leaves none that seems complete
+        frontier = await crawls.open_crawl(project, link, crawl, update=update, rebuild=True)
         done = await frontier.rebuild()
         await take_up(project, frontier, crawl)
-        job = _Job(store=store, redis=address, obey=project.config.crawler.obey, plan=plan)
         logs = _Logs.of(store, crawl)
-        begin = partial(_all, frontier, place, job, workers, progress)
-        await begin("log", _settled, [(name, ()) for name in logs.names if name not in done])
+        obey = project.config.crawler.obey
+        job = _Job(store=store, redis=address, obey=obey, plan=plan, logs=logs.of_archive)
+        begin = partial(_all, frontier, place, job, workers, progress, done)
+        await begin("log", _settled, logs.names)
         if logs.visited:
-            await restore.visits(store, frontier, logs.visited)
-        indexes = [name for name in _of_crawl(store, crawl) if name.endswith(INDEX_SUFFIX)]
-        await begin("index", _archived, [(name, ()) for name in indexes if name not in done])
-        archives = [name for name in _of_crawl(store, crawl) if compression_of(name)]
-        found = [(name, logs.of_archive.get(name, ())) for name in archives if name not in done]
-        await begin("links", _linked, found)
-        await begin("later", _pending, [(name, ()) for name in logs.names])
+            await restore.schedule_visits(store, frontier, logs.visited)
+        await begin("index", _archived, [name for name in _of_crawl(store, crawl) if _is_index(name)])
+        await begin("links", _linked, [name for name in _of_crawl(store, crawl) if compression_of(name)])
+        await begin("later", _pending, logs.names)
         await frontier.complete()
         stats = await frontier.stats()
         unlogged = sum(count for name, count in stats.reasons.items() if name.endswith(f":{UNLOGGED}"))
@@ -155,15 +160,22 @@ class _Logs:
         )
 
 
-async def _forget(frontier: Frontier, crawl: str) -> None:
+async def _forget(frontier: Frontier, crawl: str, store: Store) -> None:
+    """Forget the crawl, unless it is another storage's, or somebody is at work on it."""
     if not await frontier.exists():
         return
     await frontier.open()
+    if frontier.storage is not None and frontier.storage.uri != store.uri:
+        check_storage(crawl, identity(store), store.uri, frontier.storage)
     if alive := await frontier.alive(await frontier.holders()):
         raise InputError(
             f"crawl {crawl!r}: {len(alive)} workers are at work on it; stop them before its frontier is made anew"
         )
     await frontier.forget()
+
+
+def _is_index(name: str) -> bool:
+    return name.endswith(INDEX_SUFFIX)
 
 
 def _of_crawl(store: Store, crawl: str) -> Iterator[str]:
@@ -180,11 +192,13 @@ async def _all(
     job: _Job,
     workers: int,
     progress: Progress,
+    done: Container[str],
     title: str,
     work: _Work,
-    files: Sequence[tuple[str, Sequence[str]]],
+    names: Iterable[str],
 ) -> None:
-    """Have every file worked on, each by one of so many processes. Raises what went wrong with the first."""
+    """Have every file worked on that is not `done`, each by one of so many processes. Raises what went wrong with the first."""
+    files = [name for name in names if _part(work, name) not in done]
     if not files:
         return
     progress.start(title, total=len(files))
@@ -204,7 +218,7 @@ async def _shared(
     workers: int,
     progress: Progress,
     work: _Work,
-    files: Sequence[tuple[str, Sequence[str]]],
+    files: Sequence[str],
 ) -> None:
     shares = [files[first::workers] for first in range(min(workers, len(files)))]
     running = [place(told(_work, job, work, share)) for share in shares]
@@ -236,7 +250,7 @@ def _is_over(berth: Berth) -> bool:
     return left is not None
 
 
-def _work(job: _Job, work: _Work, files: Sequence[tuple[str, Sequence[str]]], complaint: Connection) -> None:
+def _work(job: _Job, work: _Work, files: Sequence[str], complaint: Connection) -> None:
     os.setsid()  # Ctrl-C reaches the parent alone
     drain_with_parent()
     try:
@@ -248,31 +262,37 @@ def _work(job: _Job, work: _Work, files: Sequence[tuple[str, Sequence[str]]], co
 async def _each(
     job: _Job,
     work: _Work,
-    files: Sequence[tuple[str, Sequence[str]]],
+    files: Sequence[str],
     done: Callable[[str], None] = lambda _: None,
 ) -> None:
     link = await connect(job.redis)
     try:
         frontier = await Frontier(link, job.plan.crawl).open()
-        for name, logs in files:
-            await work(job, frontier, name, logs)
-            await frontier.rebuilt(name)
+        for name in files:
+            await work(job, frontier, name)
+            await frontier.rebuilt(_part(work, name))
             done(name)
     finally:
         await link.aclose()
 
 
-async def _settled(job: _Job, frontier: Frontier, name: str, _: Sequence[str]) -> None:
-    await restore.settled(job.store, frontier, name)
+def _part(work: _Work, name: str) -> str:
+    """What the frontier remembers of a file that is done: of one and the same file several things are done."""
+    return f"{work.__name__} {name}"
 
 
-async def _archived(job: _Job, frontier: Frontier, name: str, _: Sequence[str]) -> None:
-    await restore.archived(job.store, frontier, name, job.plan.reach)
+async def _settled(job: _Job, frontier: Frontier, name: str) -> None:
+    await restore.settle_logged(job.store, frontier, name)
 
 
-async def _linked(job: _Job, frontier: Frontier, name: str, logs: Sequence[str]) -> None:
-    await restore.linked(job.store, frontier, name, logs, job.plan.reach, job.obey)
+async def _archived(job: _Job, frontier: Frontier, name: str) -> None:
+    await restore.settle_archived(job.store, frontier, name, job.plan.reach)
 
 
-async def _pending(job: _Job, frontier: Frontier, name: str, _: Sequence[str]) -> None:
-    await restore.pending(job.store, frontier, name)
+async def _linked(job: _Job, frontier: Frontier, name: str) -> None:
+    logs = job.logs.get(name, ())
+    await restore.add_links(job.store, frontier, name, logs, job.plan.reach, job.obey)
+
+
+async def _pending(job: _Job, frontier: Frontier, name: str) -> None:
+    await restore.add_pending(job.store, frontier, name)

@@ -27,7 +27,7 @@ from frontier import Added, Discovery, NotAUrl, Outcome, Scope, canonical
 from frontier.connect import connect
 from frontier.scope import ScopeKind, registered_domain
 from pipeline import yields
-from pipeline.crawls import seeded
+from pipeline.crawls import open_seeded
 from pipeline.project import Project
 from storage.cdxj import Row
 from storage.crawllog import Line
@@ -78,7 +78,7 @@ def rescrape(project: Project, plan: Plan, *, update: bool = False) -> Rescraped
 async def _rescrape(project: Project, address: str, plan: Plan, *, update: bool) -> Rescraped:
     link = await connect(address)
     try:
-        frontier = await seeded(project, link, plan.crawl, update=update)
+        frontier = await open_seeded(project, link, plan.crawl, update=update)
         tail = frontier.tail(project.store)
         pages = 0
         total = Added(added=0, known=0)

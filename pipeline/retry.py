@@ -17,10 +17,10 @@ from itertools import islice
 
 from core import CorruptData, InputError
 from crawler.logline import discovery
-from crawler.unlogged import Unlogged
+from crawler.outbox import OutboxRelay
 from frontier import Discovery, Outcome
 from frontier.connect import connect
-from pipeline.crawls import seeded
+from pipeline.crawls import open_seeded
 from pipeline.project import Project
 from pipeline.said import counted
 from storage import crawllog
@@ -68,12 +68,12 @@ async def _retry(project: Project, address: str, plan: Plan, *, update: bool) ->
     store = project.store
     link = await connect(address)
     try:
-        frontier = await seeded(project, link, plan.crawl, update=update)
+        frontier = await open_seeded(project, link, plan.crawl, update=update)
         tail = frontier.tail(store)
-        await Unlogged(frontier, tail, store, plan.crawl).empty()
+        await OutboxRelay(frontier, tail, store, plan.crawl).empty()
         pages = added = known = 0
         discarded: Counter[str] = Counter()
-        with chosen(store, plan) as found:
+        with choose(store, plan) as found:
             while batch := await asyncio.to_thread(lambda: list(islice(found, BATCH))):
                 result = await frontier.add(batch, revive=True)
                 pages, added, known = pages + len(batch), added + result.added, known + result.known
@@ -85,7 +85,7 @@ async def _retry(project: Project, address: str, plan: Plan, *, update: bool) ->
 
 
 @contextmanager
-def chosen(store: Store, plan: Plan) -> Iterator[Iterator[Discovery]]:
+def choose(store: Store, plan: Plan) -> Iterator[Iterator[Discovery]]:
     """The pages that fit, each once, in no order. Memory does not grow with the log."""
     reasons: Counter[str] = Counter()
     with last_lines(_fitting(store, plan, reasons), _others(store, plan, reasons)) as lines:

@@ -13,7 +13,7 @@ from frontier import Discovery, Scope
 from frontier.connect import connect
 from frontier.scope import ScopeKind
 from pipeline import seeds
-from pipeline.crawls import opened
+from pipeline.crawls import open_crawl
 from pipeline.project import Project
 
 BATCH = 1000
@@ -89,7 +89,7 @@ async def _seed(
     generation = time.time_ns() // 1_000_000 if plan.again else 0
     link = await connect(address)
     try:
-        frontier = await opened(project, link, plan.crawl, update=update)
+        frontier = await open_crawl(project, link, plan.crawl, update=update)
         tail = frontier.tail(project.store)
         added = known = 0
         reasons, discarded = Counter[str](), Counter[str]()

@@ -13,7 +13,7 @@ from core import InputError
 from frontier import Frontier, Rank, Scope
 from frontier.connect import connect
 from pipeline import yields
-from pipeline.crawls import existing
+from pipeline.crawls import find_crawl
 from pipeline.project import Project
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ def ask(project: Project, crawl: str, question: Callable[[Frontier], Awaitable[T
     async def answer(address: str) -> T:
         link = await connect(address)
         try:
-            return await question(await existing(project, link, crawl))
+            return await question(await find_crawl(project, link, crawl))
         finally:
             await link.aclose()
 

@@ -31,7 +31,7 @@ import zstandard
 
 from core import CorruptData
 from storage.store import Store
-from storage.unfinished import look, opened
+from storage.unfinished import look, open_files
 
 FOLDER = "log"
 SUFFIX = ".jsonl"
@@ -125,7 +125,7 @@ def lines(store: Store, crawl: str) -> Iterator[Line]:
     A file that is sealed meanwhile may be read twice, and none is passed over.
     """
     folder = f"{FOLDER}/{crawl}"
-    for name in opened(store, folder):
+    for name in open_files(store, folder):
         if name.endswith(SUFFIX):
             with look(store, folder, name) as path:
                 if path is not None:

@@ -20,7 +20,7 @@ from storage.archive import NAME
 from storage.crawllog import FOLDER, SEALED, SUFFIX, Line, encode, pieces, whole_lines
 from storage.manifest import JSON, Manifest, fingerprint, manifest_name, put_output, seal
 from storage.store import Store
-from storage.unfinished import Unfinished, begin, opened, take, writer_and_serial
+from storage.unfinished import Unfinished, begin, open_files, take, writer_and_serial
 
 STEP_NAME = "log"
 STEP = f"{STEP_NAME}@1"
@@ -166,14 +166,14 @@ def _publish(store: Store, crawl: str, stem: str, texts: Iterable[bytes], tally:
 
 def writers(store: Store, crawl: str) -> set[str]:
     """Who has an open file of a crawl's log."""
-    names = opened(store, f"{FOLDER}/{crawl}")
+    names = open_files(store, f"{FOLDER}/{crawl}")
     return {writer_and_serial(crawl, name.removesuffix(SUFFIX))[0] for name in names} - {""}
 
 
 def recover(store: Store, crawl: str, writer_is_dead: Callable[[str], bool]) -> int:
     """Seal what dead writers left of a crawl's log; returns how many files. May be killed, and run again."""
     folder, sealed = f"{FOLDER}/{crawl}", 0
-    for name in opened(store, folder):
+    for name in open_files(store, folder):
         stem = name.removesuffix(SUFFIX)
         writer, _ = writer_and_serial(crawl, stem)
         if stem == name or not writer or not writer_is_dead(writer):

@@ -92,14 +92,14 @@ def crawls(store: Store) -> list[str]:
     return openfile.folders(store, WARC) if isinstance(store, Files) else segments.folders(store, WARC)
 
 
-def opened(store: Store, folder: str) -> list[str]:
+def open_files(store: Store, folder: str) -> list[str]:
     """Names of all open files of a folder, their writers dead or alive, in order."""
     return openfile.left(store, folder) if isinstance(store, Files) else segments.left(store, folder)
 
 
 def left(store: Store, crawl: str) -> list[str]:
     """Names of the open archive files of a crawl, their writers dead or alive, in order."""
-    found = opened(store, f"{WARC}/{crawl}")
+    found = open_files(store, f"{WARC}/{crawl}")
     return [name for name in found if name.startswith(f"{crawl}-") and compression_of(name)]
 
 

@@ -20,10 +20,10 @@ verb('forget', function(keys, args)
     call('HDEL', c.hosts, name)
   end
   local left = call('HLEN', c.hosts)
-  for _, id in ipairs(call('HKEYS', c.prefix .. 'graves')) do call('UNLINK', grave_queue(c, id), grave_runs(c, id)) end
+  for _, id in ipairs(call('HKEYS', c.prefix .. 'closed')) do call('UNLINK', closed_queue(c, id), closed_runs(c, id)) end
   if left == 0 then
     for _, key in ipairs({'count', 'hosts', 'robots', 'bodies', 'seen', 'domains',
-      'rings', 'standings', 'outcomes', 'reasons', 'discarded', 'bars', 'spill', 'hungry', 'segments', 'empty', 'unlogged', 'graves',
+      'rings', 'standings', 'outcomes', 'reasons', 'discarded', 'bars', 'spill', 'hungry', 'segments', 'empty', 'unlogged', 'closed',
       'ips', 'flow', 'stalls', 'beats', 'rebuilt', 'meta'}) do call('UNLINK', c.prefix .. key) end
   end
   return left

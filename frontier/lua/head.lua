@@ -28,8 +28,8 @@ others of the same prefix, which all carry the same hash tag, are made from it:
   segments   hash  segment -> number of its runs that are not read back, and its name
   empty      hash  name of a segment that nobody needs any more -> since when, by TIME
   unlogged   list  what was settled here and is not in the log yet (see `settle_here`)
-  graves     hash  number -> host of which everything that waited was settled at once, when, and as what
-  dead:<n>, deadruns:<n>  list  its queue and its runs, until they are in the log
+  closed     hash  number -> host of which everything that waited was settled at once, when, and as what
+  closed:<n>, closedruns:<n>  list  its queue and its runs, until they are in the log
   ips        hash  address -> when it was entered last, and the end of the line of those who wait
   flow, stalls, beats, meta, rebuilt   of the home only
 

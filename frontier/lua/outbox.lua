@@ -13,7 +13,7 @@ local function settle_here(c, outcome, reason, name, entry)
   call('RPUSH', c.prefix .. 'unlogged', conclusion(c.wall, outcome, reason, name) .. entry)
 end
 
--- Of a host that is buried: its queue and its runs as they were.
-local function grave_queue(c, id) return c.prefix .. 'dead:' .. id end
+-- Of a host of which everything was settled at once: its queue and its runs as they were.
+local function closed_queue(c, id) return c.prefix .. 'closed:' .. id end
 
-local function grave_runs(c, id) return c.prefix .. 'deadruns:' .. id end
+local function closed_runs(c, id) return c.prefix .. 'closedruns:' .. id end

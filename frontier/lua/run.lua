@@ -19,10 +19,10 @@ end
 -- Everything of a host that waits comes to an end.
 local function bury(c, h, outcome, reason)
   if h.waiting > 0 then
-    local id = call('HINCRBY', c.count, 'grave', 1)
-    if h.head + h.back > 0 then call('RENAME', queue(c, h), grave_queue(c, id)) end
-    if h.tail > 0 then call('RENAME', runs(c, h), grave_runs(c, id)) end
-    call('HSET', c.prefix .. 'graves', id, conclusion(c.wall, outcome, reason, h.name))
+    local id = call('HINCRBY', c.count, 'closings', 1)
+    if h.head + h.back > 0 then call('RENAME', queue(c, h), closed_queue(c, id)) end
+    if h.tail > 0 then call('RENAME', runs(c, h), closed_runs(c, id)) end
+    call('HSET', c.prefix .. 'closed', id, conclusion(c.wall, outcome, reason, h.name))
     conclude(c, outcome, reason, h.waiting)
     bump(c, 'unlogged', h.waiting)
   end

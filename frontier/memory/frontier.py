@@ -30,7 +30,7 @@ from frontier.memory.living import Living
 from frontier.memory.settling import settle
 from frontier.robots import RobotsRecord, Rule
 from frontier.scope import Scope
-from frontier.settings import Settings, StorageId, agreed, check_settings, check_storage
+from frontier.settings import Settings, StorageId, check_settings, check_storage, merged
 
 _LONGEST_NAME = 255  # bytes of a worker's name
 
@@ -68,7 +68,7 @@ class MemoryFrontier:
             check_settings("in memory", settings, self._crawl.settings)
         self._storage, self._made = self._storage or storage, True
         if settings is not None:
-            self._crawl.settings = agreed(settings, self._crawl.settings) if self._said else settings
+            self._crawl.settings = merged(settings, self._crawl.settings) if self._said else settings
             self._said = True
         return self
 

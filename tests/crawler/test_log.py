@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from core import CorruptData
 from crawler import recover, run_worker
 from crawler.logline import discovery, of_conclusion
-from crawler.unlogged import Unlogged
+from crawler.outbox import OutboxRelay
 from frontier import Conclusion, Discovery, Outcome, Scope, canonical
 from storage import crawllog
 from storage.archive import Archive
@@ -175,7 +175,7 @@ def test_no_record_reaches_the_disk_before_its_line(tmp_path):
 
 def test_it_is_logged_when_there_is_much_or_when_some_has_waited_long(crawl, monkeypatch):
     store, now = Files(crawl.root), [0.0]
-    monkeypatch.setattr("crawler.unlogged.MUCH", 20)
+    monkeypatch.setattr("crawler.outbox.MUCH", 20)
 
     async def drop(frontier, urls):
         found = [canonical(url) for url in urls]
@@ -183,7 +183,7 @@ def test_it_is_logged_when_there_is_much_or_when_some_has_waited_long(crawl, mon
         await frontier.drop(Scope.parse(f"host:{found[0].host}"))
 
     async def told(frontier):
-        log = Unlogged(frontier, frontier.tail(store), store, crawl.name, clock=lambda: now[0])
+        log = OutboxRelay(frontier, frontier.tail(store), store, crawl.name, clock=lambda: now[0])
         await drop(frontier, ["http://a.test/1"])
         first = await log.drain()
         now[0] += 29
@@ -216,7 +216,7 @@ def test_what_is_to_be_logged_survives_who_logs_it(crawl, monkeypatch):
         return (await frontier.stats()).unlogged
 
     assert crawl.ask(interrupted) == 1
-    crawl.ask(lambda frontier: Unlogged(frontier, frontier.tail(store), store, crawl.name).empty())
+    crawl.ask(lambda frontier: OutboxRelay(frontier, frontier.tail(store), store, crawl.name).empty())
     assert [line.url for line in logged(crawl)] == ["http://a.test/1"]
 
 

@@ -45,11 +45,11 @@ def shelf():
     return Shelf()
 
 
-async def exhumed(frontier, tail):
+async def brought_back(frontier, tail):
     """What is to be logged, from memory and from storage."""
     found = []
     while True:
-        moved = await tail.exhume()
+        moved = await tail.refill_outbox()
         batch = await frontier.unlogged(100)
         if not moved and not batch.conclusions:
             return found
@@ -198,7 +198,7 @@ async def test_a_dropped_host_has_no_tail(frontier, found, shelf, monkeypatch):
     assert await frontier.drop(Scope.parse("host:a.test")) == 400
     assert (await frontier.stats()).tail == 0
     assert await tail.refill() == 0
-    told = await exhumed(frontier, tail)
+    told = await brought_back(frontier, tail)
     assert {page.discovery.url.text for page in told} == {f"http://a.test/{i}" for i in range(400)}
     assert {(page.outcome, page.reason) for page in told} == {("refused", "dropped")}
     monkeypatch.setattr("frontier.tail.KEPT_S", -1)

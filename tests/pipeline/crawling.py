@@ -4,7 +4,7 @@ import asyncio
 from itertools import count
 
 from crawler import WorkerConfig, run_worker
-from crawler.unlogged import Unlogged
+from crawler.outbox import OutboxRelay
 from frontier import Frontier
 from frontier.connect import connect
 from pipeline import config
@@ -73,7 +73,7 @@ def worked(project, *, max_pages=None, max_time_s=None):
         )
 
     async def logged(frontier):
-        await Unlogged(frontier, frontier.tail(project.store), project.store, "main").empty()
+        await OutboxRelay(frontier, frontier.tail(project.store), project.store, "main").empty()
         return await frontier.stats()
 
     return ask(project, logged)

@@ -185,7 +185,6 @@ def test_a_worker_that_runs_takes_up_an_update(tmp_path, redis):
 
     async def answer(_, writer):
         asked.append(time.monotonic())
-        # What is under way by then may have been leased before.
         while len(asked) > 20 and not updated.is_set():  # noqa: ASYNC110 - another thread sets it
             await asyncio.sleep(0.005)
         writer.write(links(*(f"/{len(asked)}-{i}" for i in range(3))))
@@ -198,7 +197,8 @@ def test_a_worker_that_runs_takes_up_an_update(tmp_path, redis):
         moments = []
 
         def update():
-            while len(asked) <= 20:
+            # Sixteen are open at once with a host that has no delay: all that were leased under it have been sent.
+            while len(asked) < 20 + 16:
                 time.sleep(0.005)
             now = Settings(contact="mailto:test@example.org", min_delay_ms=200, min_ip_delay_ms=0)
             ask(project, lambda frontier: frontier.update(now))
@@ -206,7 +206,7 @@ def test_a_worker_that_runs_takes_up_an_update(tmp_path, redis):
             updated.set()
 
         threading.Thread(target=update).start()
-        crawled(project, max_pages=42)
+        crawled(project, max_pages=40)
     after = [at for at in asked if at > moments[0]]
-    assert len(after) >= 4
+    assert len(after) >= 3
     assert min(late - early for early, late in pairwise(after)) >= 0.2

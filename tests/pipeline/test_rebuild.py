@@ -1,5 +1,6 @@
 """A frontier that was lost is made from the archive: what is archived is not fetched again, what was found waits."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,8 +9,10 @@ import time
 import pytest
 from redis import Redis
 
-from core import InputError
+from core import CorruptData, InputError
+from crawler import restore
 from crawler.restore import UNLOGGED, Reach
+from frontier import Discovery, Scope, canonical
 from frontier.server import embedded
 from pipeline.progress import LineProgress
 from pipeline.rebuild import Plan, rebuild
@@ -134,18 +137,76 @@ def test_without_its_log_an_archive_is_known_and_its_links_wait_where_it_is_said
     assert set(pages(site).values()) == {1}
 
 
-def test_a_frontier_is_made_anew_of_what_a_storage_has(site, redis, tmp_path):
-    first = project_at(tmp_path, redis)
-    seeded(first, f"{site.url}/a", max_depth=1)
-    worked(first)
-    ask(first, lambda frontier: frontier.forget())
-    other = project_at(tmp_path, redis, storage="other")
-    seeded(other, f"{site.url}/")
-    with pytest.raises(InputError, match="its archive is in the storage"):
-        made(first)
-    after = made(first, anew=True).stats
-    assert (settled(after), after.waiting) == ({"fetched": 3}, 0)
-    assert worked(first).drained
+def test_what_waits_in_a_storage_that_lost_it_is_found_anew(site, redis, project):
+    seeded(project, f"{site.url}/a", max_depth=1)
+    worked(project, max_pages=1)
+
+    async def spilled(frontier):
+        more = [canonical(f"{site.url}/more/{i}") for i in range(200)]
+        await frontier.add([Discovery(url=url, scope=Scope.of("host", url)) for url in more])
+        await frontier.tail(project.store, hot=0).spill()
+        return await frontier.stats()
+
+    assert ask(project, spilled).tail > 0
+    for name in list(project.store.list("frontier/")):
+        project.store.delete(name)
+    with pytest.raises(CorruptData, match=r"of its URLs wait in frontier/main/.* --anew"):
+        crawled(project)
+    before = ask(project, stats)
+    assert (before.tail, before.reasons) == (before.waiting, {})
+    after = made(project, anew=True).stats
+    assert (settled(after), after.tail, after.drained) == (settled(before), 0, True)
+
+
+def test_what_is_another_projects_is_not_forgotten(site, redis, project, tmp_path):
+    seeded(project, f"{site.url}/a")
+    other = project_at(tmp_path / "other", redis)
+    for anew in (False, True):
+        with pytest.raises(InputError, match=r"its archive is in the storage|has no archive of it"):
+            made(other, anew=anew)
+    assert ask(project, stats).waiting == 1
+
+
+def test_a_crawl_whose_storage_was_emptied_on_purpose_can_begin_anew(site, redis, project, tmp_path):
+    seeded(project, f"{site.url}/b", max_depth=0)
+    worked(project)
+    shutil.rmtree(tmp_path / "data")
+    with pytest.raises(InputError, match="rebuild main --anew"):
+        seeded(project, f"{site.url}/b")
+    assert made(project, anew=True).stats.seen == 0
+    assert seeded(project, f"{site.url}/b", max_depth=0).added == 1
+    assert worked(project).outcomes["fetched"] == 1
+
+
+def test_killed_between_two_files_it_goes_on_where_it_was(site, redis, project, monkeypatch):
+    seeded(project, f"{site.url}/", max_depth=2)
+    for pages in (2, 2):
+        worked(project, max_pages=pages)  # each worker leaves a file of each kind
+    before = worked(project, max_pages=8)
+    lost(redis)
+    read, add = [], restore.add_links
+
+    async def killed(store, frontier, name, *args):
+        if len(read) == 1:
+            raise KeyboardInterrupt
+        read.append(name)
+        await add(store, frontier, name, *args)
+
+    monkeypatch.setattr(restore, "add_links", killed)
+    with pytest.raises(KeyboardInterrupt):
+        made(project)
+    monkeypatch.setattr(restore, "add_links", add)
+    known = []
+    settle = restore.settle_logged
+
+    async def counted(store, frontier, name):
+        known.append(name)
+        await settle(store, frontier, name)
+
+    monkeypatch.setattr(restore, "settle_logged", counted)
+    after = made(project).stats
+    assert known == []
+    assert (settled(after), after.waiting) == (settled(before), before.waiting)
 
 
 def test_where_there_is_no_archive_there_is_nothing_to_make_a_frontier_from(project):

@@ -1,4 +1,4 @@
-"""`Unlogged`: what the frontier settled by itself goes into the crawl's log.
+"""`OutboxRelay`: what the frontier settled by itself goes into the crawl's log.
 
 1. The frontier keeps it until it is told that it is durable (`Frontier.unlogged`), so nothing is lost, whoever is killed.
 2. Each batch is a sealed file of its own. So that these are few, a batch is taken when there is much, or when some has
@@ -23,7 +23,7 @@ PATIENCE_S = 30.0
 LOOK_S = 1.0
 
 
-class Unlogged:
+class OutboxRelay:
     """The way into the log, for one command. Two at once may write a line twice."""
 
     def __init__(
@@ -52,7 +52,7 @@ class Unlogged:
         """Log all there is; returns how many pages."""
         logged = 0
         while True:
-            dug = await self._tail.exhume()
+            dug = await self._tail.refill_outbox()
             taken = await self._drain()
             logged += taken
             if not dug and not taken:
