@@ -16,6 +16,7 @@ from crawler.aside import Aside, is_heavy
 from crawler.listed import leads_on
 from crawler.logline import discovery, lease
 from crawler.note import decode as decode_note
+from crawler.options import PageOptions
 from crawler.page import settlement, settlement_of_dropped
 from crawler.render.keep import RENDERED
 from crawler.replay import archived_answer
@@ -39,7 +40,7 @@ async def links(
     name: str,
     lines: Mapping[str, Line],
     *,
-    obey: tuple[str, ...],
+    options: PageOptions,
     unlogged: Callable[[Url], Discovery] | None = None,
 ) -> AsyncIterator[tuple[Discovery, ...]]:
     """Yield what each page of an archive file leads to. `lines` are those of its records, by record id.
@@ -51,7 +52,7 @@ async def links(
         with store.open(name) as file:
             for record, beside in _pages(read(file, name=name)):
                 under = _lease(record, lines.get(record.record_id), unlogged)
-                if under is not None and (found := await _discoveries(under, record, beside, obey, aside)):
+                if under is not None and (found := await _discoveries(under, record, beside, options, aside)):
                     yield found
     finally:
         aside.close()
@@ -97,34 +98,38 @@ def _lease(
 
 
 async def _discoveries(
-    under: Lease, record: ArchivedRecord, beside: Records, obey: tuple[str, ...], aside: Aside
+    under: Lease, record: ArchivedRecord, beside: Records, options: PageOptions, aside: Aside
 ) -> tuple[Discovery, ...]:
     if record.type == DROPPED:
         dropped = decode_dropped(record.payload)
-        return () if dropped is None else settlement_of_dropped(under, dropped, record.date_ms).discoveries
+        return (
+            ()
+            if dropped is None
+            else settlement_of_dropped(under, dropped, record.date_ms, options).discoveries
+        )
     page = _uuid(record.record_id)
     if page is None:
         return ()
     if record.type == REVISIT:
-        return _noted(under, beside.get(notes_id(page).urn), obey)
+        return _noted(under, beside.get(notes_id(page).urn), options)
     answer = archived_answer(record, page, beside)
     if answer is None:
         return ()
-    settled = partial(settlement, obey=obey)
+    settled = partial(settlement, options=options)
     if is_heavy(answer.body):
         ended = await aside.call(settled, under, answer)
         return () if ended is None else ended.discoveries
     return settled(under, answer).discoveries
 
 
-def _noted(under: Lease, notes: ArchivedRecord | None, obey: tuple[str, ...]) -> tuple[Discovery, ...]:
+def _noted(under: Lease, notes: ArchivedRecord | None, options: PageOptions) -> tuple[Discovery, ...]:
     """What was noted of a page that leads on."""
     if notes is None or not leads_on(under):
         return ()
     facts, outlinks = decode_notes(notes.payload)
-    if "nofollow" in obey and "nofollow" in facts.get("robots", "").split(","):
+    if "nofollow" in options.obey and "nofollow" in facts.get("robots", "").split(","):
         return ()
-    urls = (target(outlink) for outlink in outlinks)
+    urls = (target(outlink, traps=options.traps) for outlink in outlinks)
     return tuple(
         Discovery(
             url=url,

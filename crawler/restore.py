@@ -14,6 +14,7 @@ from itertools import islice
 
 from core import CorruptData, Url
 from crawler.logline import discovery
+from crawler.options import PageOptions
 from crawler.outcome import of_response
 from crawler.relink import is_page, links
 from frontier import Discovery, Frontier, NotAUrl, Outcome, Restored, Scope, canonical
@@ -79,7 +80,7 @@ async def add_pending(store: Store, frontier: Frontier, name: str) -> None:
 
 
 async def add_links(
-    store: Store, frontier: Frontier, name: str, logs: Sequence[str], reach: Reach, obey: tuple[str, ...]
+    store: Store, frontier: Frontier, name: str, logs: Sequence[str], reach: Reach, options: PageOptions
 ) -> None:
     """Of an archive file: let what its pages lead to wait. `logs` are the files of the log that tell of them."""
     tail = frontier.tail(store)
@@ -88,7 +89,7 @@ async def add_links(
         lines |= {line.record: line for line in crawllog.read(store, log) if line.file == name}
     unlogged = None if reach.scope is None else partial(_seed, reach.scope, reach.max_depth)
     batch: list[Discovery] = []
-    async for found in links(store, name, lines, obey=obey, unlogged=unlogged):
+    async for found in links(store, name, lines, options=options, unlogged=unlogged):
         batch += found
         if len(batch) >= BATCH:
             await frontier.add(batch)

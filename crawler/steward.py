@@ -9,25 +9,25 @@
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from core import Capture
-from crawler.answer import answer
 from crawler.aside import Aside, crashed, is_heavy
 from crawler.conditional import conditions
 from crawler.entrance import Entrance
 from crawler.identity import record_id
-from crawler.listed import is_sitemap
 from crawler.loop import Loop
-from crawler.note import decode
+from crawler.note import EMPTY, decode
+from crawler.options import USUAL, PageOptions
 from crawler.outcome import fault_of, of_failure
-from crawler.page import OBEY, settled
+from crawler.page import settled
 from crawler.rendered import Rendered
 from crawler.robots import AskAgain, Event, ask
 from crawler.screen import Screen, ends, finished, untold
+from crawler.seedlist import answer_of
 from crawler.settle import Finished, Settler
 from crawler.wire import Client, Failure, Wait
 from frontier import Kind, Lease, Settlement
@@ -59,14 +59,19 @@ class Steward:
         settler: Settler,
         screen: Screen | None,
         renderer: "Renderer | None",
-        obey: tuple[str, ...] = OBEY,
+        options: Callable[[], PageOptions] = lambda: USUAL,
     ) -> None:
         self.crawl, self.worker = crawl, worker
-        self.loop, self.settler, self.screen, self.obey = loop, settler, screen, obey
+        self.loop, self.settler, self.screen = loop, settler, screen
         self.error: BaseException | None = None
         """The first that was raised."""
         self._client, self._entrance, self._renderer = client, entrance, renderer
-        self._aside = Aside()
+        self._options, self._aside = options, Aside()
+
+    @property
+    def options(self) -> PageOptions:
+        """How answers are read now: the crawl's settings may change."""
+        return self._options()
 
     async def run(self) -> None:
         """Work on what is leased until there is no more to be had; what went wrong is in `error`."""
@@ -96,8 +101,10 @@ class Steward:
         if lease.kind is Kind.ROBOTS:
             found = await ask(self._client, lease, self._entrance)
         else:
+            note = decode(lease.note) if lease.note else EMPTY
+            self._client.learn(note.cookies)
             # What a user's spider asks for goes before.
-            headers = (*conditions(decode(lease.note)), *asked) if lease.note else asked
+            headers = (*conditions(note), *asked)
             found = await self._client.get(lease.url, self._entrance.of(lease), headers=headers)
         rendered = None
         if self._renderer is not None and isinstance(found, Capture):
@@ -130,7 +137,8 @@ class Steward:
             case Failure(reason=reason):
                 return Finished(lease=lease, answer=settled(lease, of_failure(reason)))
         name = self._name(lease)
-        said = answer(found, name, whatever=is_sitemap(lease), digested=bool(lease.note or lease.interval_s))
+        digested = bool(lease.interval_s or (lease.note and decode(lease.note).date_ms))
+        said = answer_of(lease, found, name, digested=digested)
         # A DOM is Chromium's own writing, and within its limit.
         if rendered is None and (lease.orphan or is_heavy(said.body)):
             return await self._read_aside(lease, found, name)
@@ -140,14 +148,14 @@ class Steward:
             name,
             screen=self.screen,
             known=self.settler.known,
-            obey=self.obey,
+            options=self.options,
             found=said,
             rendered=rendered,
         )
 
     async def _read_aside(self, lease: Lease, capture: Capture, name: UUID) -> Finished:
         records = ((capture, name),)
-        ended = await self._aside.call(ends, lease, capture, name, self.screen, self.obey)
+        ended = await self._aside.call(ends, lease, capture, name, self.screen, self.options)
         if ended is None:
             return Finished(lease=lease, records=records, answer=crashed(lease))
         assert isinstance(ended.answer, Settlement)

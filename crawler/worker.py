@@ -6,8 +6,8 @@
    second stops at once; then nothing is lost but open leases, and `crawler.replay` takes up what was archived.
 3. A worker that was not heard of for too long stops (`crawler.pulse`): `GivenUp`. Another takes up what it left.
 4. What goes wrong on our side (the server of the frontier, the disk) is raised when all has come to a stop.
-5. Contact, delays and budgets are the crawl's (`Frontier.settings`). When somebody updates them, this worker has the delays and
-   budgets with its next lease, and the contact within a heartbeat.
+5. Contact, delays, budgets and policy are the crawl's (`Frontier.settings`). When somebody updates them, this worker has
+   delays, budgets and policy with its next lease, and the contact within a heartbeat.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from crawler.guest import Guest
 from crawler.guest.feeds import Feeds
 from crawler.identity import user_agent
 from crawler.loop import Loop
-from crawler.page import OBEY
+from crawler.options import USUAL, PageOptions
 from crawler.pulse import Pulse
 from crawler.render.program import TABS, program
 from crawler.robots import PATIENCE_MS, Rulebook
@@ -80,6 +80,8 @@ class WorkerConfig:
     concurrency: int = 64
     max_pages: int | None = None
     """Pages fetched by the whole crawl, those of earlier runs included, at which this run ends."""
+    max_requests: int | None = None
+    """Requests of the whole crawl (`Stats.requests`), the same."""
     max_time_s: float | None = None
     max_file_bytes: int = 1 << 30
     """At which an archive file is sealed; sooner where the crawl is followed (`crawler.rotation`)."""
@@ -88,7 +90,7 @@ class WorkerConfig:
     """Of the archive files."""
     screen: Screen | None = None
     """Names the reason for which a page is not archived; None archives all."""
-    obey: tuple[str, ...] = OBEY
+    obey: tuple[str, ...] = USUAL.obey
     """What pages ask of crawlers that is done: `nofollow`, `noarchive`."""
     sitemaps: bool = True
     """Whether the sitemaps that robots.txt files name are read."""
@@ -200,6 +202,7 @@ async def _crawl(
         concurrency=config.concurrency,
         lease_ms=lambda: lease_ms + frontier.settings.min_delay_ms * 2 * HOPS,
         max_pages=config.max_pages,
+        max_requests=config.max_requests,
         until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,
         sitemaps=config.sitemaps and config.guest is None,
     )
@@ -227,7 +230,7 @@ async def _crawl(
         settler=settler,
         screen=config.screen,
         renderer=renderer,
-        obey=config.obey,
+        options=lambda: _page_options(config, frontier),
     )
     enough = False
     if config.guest is None:
@@ -246,6 +249,11 @@ async def _crawl(
 
 def _user_agent(config: WorkerConfig, frontier: Frontier) -> str:
     return config.user_agent or user_agent(frontier.settings.contact)
+
+
+def _page_options(config: WorkerConfig, frontier: Frontier) -> PageOptions:
+    traps = frontier.settings.policy.traps
+    return PageOptions(obey=config.obey, cookies=config.cookies, traps=traps)
 
 
 def _renderings(config: WorkerConfig) -> int:

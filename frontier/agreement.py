@@ -93,7 +93,7 @@ def copies(found: Agreement) -> list[Call]:
     settings, budget = found.settings, found.settings.budget
     limits = [-1 if limit is None else limit for limit in (budget.host, budget.domain, budget.hosts)]
     delays = settings.min_delay_ms, settings.min_ip_delay_ms
-    return found.partitions.calls("configure", found.revision, *delays, *limits)
+    return found.partitions.calls("configure", found.revision, *delays, *limits, str(settings.policy.traps))
 
 
 def lost_frontier(crawl: str) -> CorruptData:

@@ -61,9 +61,9 @@ class Frontier(Inspection):
         return added((await self._told(discoveries, revive=revive))[1])
 
     async def knows(self, urls: Sequence[Url]) -> list[bool]:
-        """Return of each URL whether it is known, in whatever state."""
+        """Return of each URL whether its page is known, in whatever state."""
         found: dict[str, bool] = {}
-        for call, some in questions(urls, self._partitions):
+        for call, some in questions(urls, self._partitions, self.settings.policy):
             (reply,) = await self._link.call([call])
             found.update(zip((url.text for url in some), map(bool, reply), strict=True))
         return [found[url.text] for url in urls]
@@ -74,7 +74,7 @@ class Frontier(Inspection):
         """
         await self._list()
         rows: dict[int, bool] = {}
-        for call, some in restorations(restored, self._partitions):
+        for call, some in restorations(restored, self._partitions, self.settings.policy):
             (reply,) = await self._link.call([call])
             rows.update(zip(map(id, some), map(bool, reply), strict=True))
         return [rows[id(each)] for each in restored]
@@ -95,7 +95,15 @@ class Frontier(Inspection):
             [self._partitions.call(p, "logged", before, n) for p, before, n in batch.places]
         )
 
-    async def lease(self, n: int, *, worker: str, lease_ms: int, limit: int | None = None) -> list[Lease]:
+    async def lease(
+        self,
+        n: int,
+        *,
+        worker: str,
+        lease_ms: int,
+        limit: int | None = None,
+        most_requests: int | None = None,
+    ) -> list[Lease]:
         """Take up to `n` leases: of a partition's hosts of the highest rank those that have waited longest, and of one
         host the lowest level first, as far as its head goes: behind some 32 URLs that are in order the others wait as they came.
         There may be more to be had where fewer come, but not where none comes.
@@ -103,7 +111,8 @@ class Frontier(Inspection):
         Nothing is granted that would come to a host sooner than its delay: the crawl's (`Settings.min_delay_ms`), or what its
         robots rules ask for, or twice the time it takes to answer, whichever is longest. Once `limit` pages are fetched or
         leased, none is granted (on several partitions: but for what others are granted at the same moment); nor is anything
-        while the gate is shut (`flow`). Leases whose deadline has passed go back before any is granted.
+        while the gate is shut (`flow`). Nor is any once `most_requests` exchanges were begun (`Stats.requests`). Leases whose
+        deadline has passed go back before any is granted.
 
         The crawl's delay also says how long what failed rests: a delay of less than a second shortens all rests that nobody
         asked for in the same proportion, down to a thirtieth. Raises `CorruptData` where the crawl is no longer there.
@@ -113,24 +122,21 @@ class Frontier(Inspection):
         if not await self._admitted():
             return []
         number = self._partitions.number
-        most = -1 if limit is None or number > 1 else limit
-
+        most = [-1 if each is None or number > 1 else each for each in (limit, most_requests)]
         shares = {0: n}
         if number > 1:
-            if limit is not None:
+            if limit is not None or most_requests is not None:
                 now = await self.stats()
-                n = max(0, min(n, limit - now.leased - now.outcomes[Outcome.FETCHED]))
+                pages = n if limit is None else limit - now.leased - now.outcomes[Outcome.FETCHED]
+                n = max(0, min(n, pages, n if most_requests is None else most_requests - now.requests))
             due = await self._link.call(self._partitions.calls("due"))
             ready = [p for p in self._in_turn() if due[p]]
             share, more = divmod(n, max(len(ready), 1))
             # None of what the limit leaves: but what the dead hold counts towards it, until it goes back.
             shares = {p: share + (i < more) for i, p in enumerate(ready) if share + (i < more) or not n}
-        rows = await self._link.call(
-            [
-                self._partitions.call(p, "lease", want, worker, lease_ms, most, number, p)
-                for p, want in shares.items()
-            ]
-        )
+        told: tuple[Arg, ...] = (worker, lease_ms, *most, number)
+        calls = [self._partitions.call(p, "lease", want, *told, p) for p, want in shares.items()]
+        rows = await self._link.call(calls)
         return [lease(row, worker) for row in chain.from_iterable(rows)]
 
     async def enter(self, lease: Lease, address: str) -> int:
@@ -214,7 +220,7 @@ class Frontier(Inspection):
                         p,
                         "settle",
                         told.get((self._partitions.key(p),), b""),
-                        *chain.from_iterable(map(settled, ended)),
+                        *chain.from_iterable(settled(each, self.settings.policy) for each in ended),
                     )
                     for p, ended in parts
                 ]
@@ -380,7 +386,7 @@ class Frontier(Inspection):
         if discoveries:
             await self._list()
         calls: list[Call] = []
-        for call in additions(discoveries, self._partitions, revive=revive):
+        for call in additions(discoveries, self._partitions, self.settings.policy, revive=revive):
             if calls:
                 await asyncio.sleep(0)  # who adds many lets others go on
             calls.append(call)

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from core import Url
-from frontier.encoding import decode, identity
+from frontier.encoding import decode
 from frontier.home import Home
-from frontier.lease import Discovery
+from frontier.identity import page_hash
 from frontier.link import Call
-from frontier.scope import Scope
+from frontier.policy import Switch
 
 _SOME = 1_000  # hosts, or entries, of one call
 
@@ -82,10 +82,9 @@ class Inspection(Home):
                     break
 
     async def find(self, url: Url) -> Place:
-        """Return where a URL is. What is waiting is looked for in memory; what lies in storage is not read."""
+        """Return where the page of a URL is, by whichever of its URLs it was found. What is waiting is looked for in memory; what lies in storage is not read."""
         p = self._partitions.of_host(url.host)
-        name = identity(Discovery(url=url, scope=Scope(kind="any", anchor="")))
-        call = self._partitions.call(p, "known", url.host, name)
+        call = self._partitions.call(p, "known", url.host, page_hash(url, self._query_order))
         known, queued, stored, rest_ms, reason = await self._one(call)
         if not known:
             return Place(state="unknown")
@@ -93,20 +92,20 @@ class Inspection(Home):
             rests = rest_ms and place.state in {"waiting", "later"}
             return replace(place, rest=Rest(ms=rest_ms, reason=reason.decode())) if rests else place
         async for due_ms, entry in self._due(p, "visits", url.host):
-            if _attempt(url, entry) is not None:
+            if self._attempt(url, entry) is not None:
                 return Place(state="settled", visit_ms=due_ms, stored=stored)
         return Place(state="settled", stored=stored)
 
     async def _unsettled(self, p: int, url: Url, queued: int) -> Place | None:
         for worker, entry in await self._one(self._partitions.call(p, "leased", url.host)):
-            if (attempt := _attempt(url, entry)) is not None:
+            if (attempt := self._attempt(url, entry)) is not None:
                 return Place(state="leased", attempt=attempt, worker=worker.decode())
         async for due_ms, entry in self._due(p, "later", url.host):
-            if (attempt := _attempt(url, entry)) is not None:
+            if (attempt := self._attempt(url, entry)) is not None:
                 return Place(state="later", attempt=attempt, due_ms=due_ms)
         for first in range(0, queued, _SOME):
             for entry in await self._one(self._partitions.call(p, "queued", url.host, first, _SOME)):
-                if (attempt := _attempt(url, entry)) is not None:
+                if (attempt := self._attempt(url, entry)) is not None:
                     return Place(state="waiting", attempt=attempt)
         return None
 
@@ -120,15 +119,19 @@ class Inspection(Home):
             if cursor == b"0":
                 break
 
+    def _attempt(self, url: Url, entry: bytes) -> int | None:
+        """How often the page of the URL was tried, if the entry is its; else None."""
+        found, attempt = decode(url.host, entry)
+        is_its = page_hash(found.url, self._query_order) == page_hash(url, self._query_order)
+        return attempt if is_its else None
+
+    @property
+    def _query_order(self) -> Switch:
+        return self.settings.policy.query_order
+
     async def _one(self, call: Call) -> Any:
         (reply,) = await self._link.call([call])
         return reply
-
-
-def _attempt(url: Url, entry: bytes) -> int | None:
-    """How often the URL was tried, if the entry is its; else None."""
-    found, attempt = decode(url.host, entry)
-    return attempt if found.url.text == url.text else None
 
 
 def _host(row: Any) -> HostState:

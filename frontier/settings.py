@@ -9,16 +9,9 @@ from dataclasses import asdict, dataclass, field, replace
 
 from core import CorruptData, InputError
 from frontier.lease import Budget
+from frontier.policy import Policy, Switch
 
-KEYS = {
-    "contact": "project.contact",
-    "min_delay_ms": "crawler.min_delay",
-    "min_ip_delay_ms": "crawler.min_ip_delay",
-    "host": "crawler.max_pages_per_host",
-    "domain": "crawler.max_pages_per_domain",
-    "hosts": "crawler.max_hosts_per_domain",
-}
-"""What thresher.toml calls each field."""
+_NOT_SET = "not set"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +25,7 @@ class Settings:
     min_ip_delay_ms: int = 250
     """Between the starts of two requests to one IP address; 0 for any number at once."""
     budget: Budget = field(default_factory=Budget)
+    policy: Policy = field(default_factory=Policy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +47,10 @@ def decode(text: str) -> Settings:
     """Return what `encode` wrote. Raise `CorruptData` for anything else."""
     try:
         fields = json.loads(text)
-        return Settings(**{**fields, "budget": Budget(**fields["budget"])})
-    except (ValueError, KeyError, TypeError) as error:
+        budget = Budget(**fields.pop("budget"))
+        policy = Policy(**{name: Switch(**switch) for name, switch in fields.pop("policy").items()})
+        return Settings(**fields, budget=budget, policy=policy)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorruptData(f"the frontier keeps settings that cannot be read: {text[:80]!r}") from error
 
 
@@ -98,20 +94,32 @@ def differences(own: Settings, crawl: Settings) -> list[str]:
     """
     mine, theirs = _values(own), _values(crawl)
     return [
-        f"{KEYS[name]} is {_shown(name, theirs[name])}, here {_shown(name, mine[name])}"
-        for name in KEYS
-        if mine[name] != theirs[name] and not (name == "contact" and "" in {mine[name], theirs[name]})
+        f"{key} is {theirs.get(key, _NOT_SET)}, here {mine.get(key, _NOT_SET)}"
+        for key in dict.fromkeys((*theirs, *mine))
+        if mine.get(key) != theirs.get(key)
+        and not (key == "project.contact" and "" in {own.contact, crawl.contact})
     ]
 
 
-def _values(settings: Settings) -> dict[str, object]:
-    fields = asdict(settings)
-    return {**fields, **fields.pop("budget")}
+def _values(settings: Settings) -> dict[str, str]:
+    """What thresher.toml calls each field, and how it writes the value."""
+    budget, policy = settings.budget, settings.policy
+    return {
+        "project.contact": json.dumps(settings.contact),
+        "crawler.min_delay": f"{settings.min_delay_ms / 1000:g}",
+        "crawler.min_ip_delay": f"{settings.min_ip_delay_ms / 1000:g}",
+        "crawler.max_pages_per_host": _number(budget.host),
+        "crawler.max_pages_per_domain": _number(budget.domain),
+        "crawler.max_hosts_per_domain": _number(budget.hosts),
+        **_switched("traps", policy.traps),
+        **_switched("query_order", policy.query_order),
+    }
 
 
-def _shown(name: str, value: object) -> str:
-    if value is None:
-        return "not set"
-    if name.endswith("_ms") and isinstance(value, int):
-        return f"{value / 1000:g}"
-    return json.dumps(value) if isinstance(value, str) else str(value)
+def _switched(key: str, switch: Switch) -> dict[str, str]:
+    hosts = {f'crawler.hosts."{host}".{key}': json.dumps(on) for host, on in sorted(switch.hosts.items())}
+    return {f"crawler.{key}": json.dumps(switch.on), **hosts}
+
+
+def _number(limit: int | None) -> str:
+    return _NOT_SET if limit is None else str(limit)

@@ -44,7 +44,22 @@ app = typer.Typer(
 WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Worker processes.")]
 Names = Annotated[list[str] | None, typer.Argument(help="Crawls and ingests; all of them if none is named.")]
 CrawlOption = Annotated[str, typer.Option("--crawl", help="Name of the crawl.")]
-MaxPagesOption = Annotated[int | None, typer.Option("--max-pages", min=1, help="Stop after so many pages.")]
+MaxPagesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-pages",
+        min=1,
+        help="Stop after so many pages are fetched; what is not found, redirects, fails or is refused does not count.",
+    ),
+]
+MaxRequestsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-requests",
+        min=1,
+        help="Stop after so many requests, whatever comes; those for robots.txt count.",
+    ),
+]
 MaxTimeOption = Annotated[float | None, typer.Option("--max-time", min=0, help="Stop after so many seconds.")]
 OutOption = Annotated[
     str, typer.Option("--out", help="Directory of the dataset: a new one, or that of the same dataset.")
@@ -117,7 +132,8 @@ def seed(
     file: Annotated[
         str,
         typer.Argument(
-            help="File of URLs (list, CSV, sitemap, WAT; plain, .gz or .zst), one URL, or - for standard input."
+            help="File of URLs (list, CSV, sitemap, feed, WAT; plain or packed), - for standard input, or one URL, of a page, "
+            "sitemap or feed."
         ),
     ],
     crawl: CrawlOption = "main",
@@ -129,7 +145,8 @@ def seed(
     revisit: Annotated[
         str,
         typer.Option(
-            "--revisit", help="Visit pages again after this time, such as 12h or 7d; each visit adapts it."
+            "--revisit",
+            help="Visit pages again after this time, from 1h to 365d, such as 12h; each visit adapts it.",
         ),
     ] = "",
     links: Annotated[
@@ -152,17 +169,15 @@ def seed(
     """
     from pipeline import said
     from pipeline.project import Project
-    from pipeline.seed import Plan
+    from pipeline.seed import Plan, revisit_s
     from pipeline.seed import seed as run_seed
-    from pipeline.steer import milliseconds
 
-    revisit_s = milliseconds(revisit) // 1000 if revisit else 0
     plan = Plan(
         crawl=checked_name(crawl),
         scope=scope,
         max_depth=depth,
         priority=priority,
-        revisit_s=revisit_s,
+        revisit_s=revisit_s(revisit) if revisit else 0,
         again=again,
     )
     refusals = Refusals()
@@ -176,6 +191,7 @@ def crawl(
     name: Annotated[str, typer.Argument(help="The crawl.")] = "main",
     workers: WorkersOption = 1,
     max_pages: MaxPagesOption = None,
+    max_requests: MaxRequestsOption = None,
     max_time: MaxTimeOption = None,
     spider: Annotated[
         str, typer.Option("--spider", help="A Scrapy spider of your own, as package.module:Class.")
@@ -213,7 +229,7 @@ def crawl(
     from pipeline.progress import stderr_progress
     from pipeline.project import Project
 
-    limits = Limits(workers=workers, max_pages=max_pages, max_time_s=max_time)
+    limits = Limits(workers=workers, max_pages=max_pages, max_requests=max_requests, max_time_s=max_time)
     opened = Project.at(project)
     guest = _guest(opened, spider, argument or [], settings)
     crawled = run_crawl(
@@ -600,6 +616,12 @@ def run(
     max_pages: Annotated[
         int | None, typer.Option("--max-pages", min=1, help="Pages to fetch in all, earlier runs included.")
     ] = None,
+    max_requests: Annotated[
+        int | None,
+        typer.Option(
+            "--max-requests", min=1, help="Requests to make in all, earlier runs and robots.txt included."
+        ),
+    ] = None,
     max_time: MaxTimeOption = None,
     update: UpdateOption = False,
     project: ProjectOption = HERE,
@@ -622,7 +644,13 @@ def run(
 
     opened = Project.at(project)
     plan = Plan(crawl=checked_name(crawl), scope=scope, max_depth=depth)
-    limits = Limits(workers=workers or usable_cores(), max_pages=max_pages, in_all=True, max_time_s=max_time)
+    limits = Limits(
+        workers=workers or usable_cores(),
+        max_pages=max_pages,
+        max_requests=max_requests,
+        in_all=True,
+        max_time_s=max_time,
+    )
     refusals = Refusals()
     job = recipe.run(
         opened,

@@ -26,7 +26,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -68,8 +68,11 @@ class Limits:
 
     workers: int = 1
     max_pages: int | None = None
+    """Pages fetched: what was settled as `fetched`."""
+    max_requests: int | None = None
+    """Requests, of pages and of robots.txt, whatever came (`Stats.requests`)."""
     in_all: bool = False
-    """Whether `max_pages` counts what earlier commands fetched too."""
+    """Whether these two count what earlier commands asked for too."""
     max_time_s: float | None = None
 
 
@@ -145,10 +148,11 @@ async def _crawl(
         follower = Follower(project.store, name) if verbose else None
         await take_up(project, frontier, name)
         begun = await frontier.stats()
-        already = 0 if limits.in_all else _fetched(begun)
-        goal = None if limits.max_pages is None else already + limits.max_pages
-        config = _worker_config(project, name, address, goal, limits.max_time_s, guest)
-        shown = CrawlProgress(frontier, progress, follower, goal)
+        goals = _goals(limits, begun)
+        config = _worker_config(project, name, address, goals, guest)
+        shown = CrawlProgress(
+            frontier, progress, follower, max_pages=goals.max_pages, max_requests=goals.max_requests
+        )
         with _interrupts() as interrupts:
             start = partial(_start, project, config, place)
             async with _kept(project, frontier, name):
@@ -248,20 +252,26 @@ async def take_up(
     async def dead(workers: set[str]) -> set[str]:
         return await lives.dead(frontier, project.state, name, workers, ended)
 
-    await recover(project.store, frontier, dead, crawl=name, obey=project.config.crawler.obey)
+    await recover(project.store, frontier, dead, crawl=name, options=project.page_options)
     lives.sweep(project.state, name)
 
 
-def _fetched(stats: Stats) -> int:
-    return stats.outcomes.get("fetched", 0)
+def _goals(limits: Limits, begun: Stats) -> Limits:
+    """The limits, counted from the beginning of the crawl."""
+    pages = 0 if limits.in_all else begun.outcomes.get("fetched", 0)
+    requests = 0 if limits.in_all else begun.requests
+    return replace(
+        limits,
+        max_pages=None if limits.max_pages is None else pages + limits.max_pages,
+        max_requests=None if limits.max_requests is None else requests + limits.max_requests,
+    )
 
 
 def _worker_config(
     project: Project,
     name: str,
     address: str,
-    goal: int | None,
-    max_time_s: float | None,
+    goals: Limits,
     guest: Guest | None,
 ) -> Callable[[str], WorkerConfig]:
     settings = project.config.crawler
@@ -283,8 +293,9 @@ def _worker_config(
             proxy=settings.proxy,
             cookies=settings.cookies,
             auth=settings.auth,
-            max_pages=goal,
-            max_time_s=max_time_s,
+            max_pages=goals.max_pages,
+            max_requests=goals.max_requests,
+            max_time_s=goals.max_time_s,
             screen=screen,
             sitemaps=settings.sitemaps,
             obey=settings.obey,

@@ -19,10 +19,20 @@ class CrawlProgress:
     """One crawl command's."""
 
     def __init__(
-        self, frontier: Frontier, progress: Progress, follower: Follower | None, goal: int | None
+        self,
+        frontier: Frontier,
+        progress: Progress,
+        follower: Follower | None,
+        *,
+        max_pages: int | None = None,
+        max_requests: int | None = None,
     ) -> None:
-        """`follower` reads the log, where its lines are to be shown. `goal` is how many fetched pages end the command."""
-        self._frontier, self._progress, self._follower, self._goal = frontier, progress, follower, goal
+        """`follower` reads the log, where its lines are to be shown.
+
+        The counts of fetched pages and of requests that end the command are those of the frontier's statistics.
+        """
+        self._frontier, self._progress, self._follower = frontier, progress, follower
+        self._max_pages, self._max_requests = max_pages, max_requests
         self._pace = Pace()
         self._before = self._settled = 0
         self._logged_s = float("-inf")
@@ -38,7 +48,7 @@ class CrawlProgress:
         settled = sum(stats.outcomes.values())
         self._pace.count(time.monotonic(), settled)
         by, self._settled = settled - self._settled, settled
-        left = remaining(stats, self._goal)
+        left = remaining(stats, max_pages=self._max_pages, max_requests=self._max_requests)
         self._progress.advance(
             note(stats, flow, self._pace, left), by=by, total=settled - self._before + left
         )
@@ -60,10 +70,14 @@ class CrawlProgress:
         return f"<progress of a crawl: {self._settled - self._before} pages settled, {self._pace}>"
 
 
-def remaining(stats: Stats, goal: int | None) -> int:
-    """Pages that are known and not settled; of them so many as the command may still fetch."""
-    known = stats.waiting + stats.leased + stats.later
-    return known if goal is None else min(known, max(goal - stats.outcomes.get("fetched", 0), 0))
+def remaining(stats: Stats, *, max_pages: int | None = None, max_requests: int | None = None) -> int:
+    """Pages that are known and not settled; of them so many as the command may still ask for."""
+    left = [stats.waiting + stats.leased + stats.later]
+    if max_pages is not None:
+        left.append(max(max_pages - stats.outcomes.get("fetched", 0), 0))
+    if max_requests is not None:
+        left.append(max(max_requests - stats.requests, 0))
+    return min(left)
 
 
 def note(stats: Stats, flow: Flow | None, pace: Pace, left: int) -> str:

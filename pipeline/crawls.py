@@ -5,7 +5,7 @@
    on without its archive.
 2. A storage that has the archive of a crawl which no frontier knows is refused as well: else all of it would be fetched again.
    `thresher frontier rebuild` makes the frontier from the archive.
-3. Contact, delays and budgets are the crawl's. A project that has others is refused, unless it says that they are to be replaced.
+3. Contact, delays, budgets and policy are the crawl's (`frontier.Settings`). A project that has others is refused, unless it says that they are to be replaced.
 """
 
 from core import InputError

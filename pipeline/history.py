@@ -18,8 +18,10 @@ import pyarrow.compute as pc
 
 from core import RecordRef, Url
 from extract.document import document_id
-from frontier import Frontier, NotAUrl, Place, canonical
+from frontier import Frontier, NotAUrl, Place, Switch, canonical
 from frontier.connect import connect
+from frontier.identity import page_key
+from frontier.policy import OFF
 from pipeline import dedup
 from pipeline.process import NAME, archive_outputs
 from pipeline.project import Project
@@ -87,24 +89,51 @@ def history(project: Project, url: Url, sources: tuple[str, ...]) -> Iterator[Hi
     """Yield what each source knows of a URL: of all sources where none is named."""
     places = _places(project, url)
     for source in sources or sorted({*project.sources(()), *places}):
-        store = project.store
+        place, query_order = places.get(source, (None, OFF))
+        page = _Page(url, query_order)
         yield History(
             source=source,
-            place=places.get(source),
-            lines=tuple(_lines(store, source, url)),
-            captures=tuple(_captures(project, source, url)),
+            place=place,
+            lines=tuple(_lines(project.store, source, page)),
+            captures=tuple(_captures(project, source, page)),
         )
 
 
-def _places(project: Project, url: Url) -> dict[str, Place]:
-    async def ask(address: str) -> dict[str, Place]:
+class _Page:
+    """The page of a URL, by all of the URLs that a crawl takes for it."""
+
+    def __init__(self, url: Url, query_order: Switch) -> None:
+        self.host = url.host
+        self._wire, self._query_order = url.wire, query_order
+        self._key = page_key(url.text, url.host, query_order)
+
+    def is_at(self, address: str) -> bool:
+        """Return whether an address is one of its URLs, however it is written."""
+        if address == self._wire:
+            return True
+        if self.host not in address.lower():
+            return False
+        try:
+            url = canonical(address)
+        except NotAUrl:
+            return False
+        return page_key(url.text, url.host, self._query_order) == self._key
+
+    def __repr__(self) -> str:
+        return f"<page {self._key}>"
+
+
+def _places(project: Project, url: Url) -> dict[str, tuple[Place, Switch]]:
+    """Where each crawl has the URL, and on which hosts it tells pages apart by the order of parameters."""
+
+    async def ask(address: str) -> dict[str, tuple[Place, Switch]]:
         link = await connect(address)
         try:
             found = {}
             for name in await Frontier.crawls(link):
                 frontier = Frontier(link, name)
                 await frontier.open()
-                found[name] = await frontier.find(url)
+                found[name] = await frontier.find(url), frontier.settings.policy.query_order
             return found
         finally:
             await link.aclose()
@@ -113,19 +142,19 @@ def _places(project: Project, url: Url) -> dict[str, Place]:
         return asyncio.run(ask(address))
 
 
-def _lines(store: Store, source: str, url: Url) -> Iterator[Line]:
+def _lines(store: Store, source: str, page: _Page) -> Iterator[Line]:
     if is_there(store, source):
-        found = (line for line in ordered(store, source) if line.kind == "page" and _is(url, line.url))
+        found = (line for line in ordered(store, source) if line.kind == "page" and page.is_at(line.url))
         yield from deque(found, maxlen=LINES)
 
 
-def _captures(project: Project, source: str, url: Url) -> Iterator[Capture]:
+def _captures(project: Project, source: str, page: _Page) -> Iterator[Capture]:
     store = project.store
     rows: list[Row] = []
     for archive in manifests(store, "archive", source):
         _, index = archive_outputs(archive.outputs)
         with store.open(index.name) as file:
-            rows += [row for row in read_cdxj(file, name=index.name, host=url.host) if _is(url, row.url)]
+            rows += [row for row in read_cdxj(file, name=index.name, host=page.host) if page.is_at(row.url)]
     if not rows:
         return
     judged = _judged(project, source, rows)
@@ -183,15 +212,3 @@ def _is_of(part: Manifest, row: Row) -> bool:
 def _id(source: str, row: Row) -> str:
     ref = RecordRef(file=row.filename, offset=row.offset, length=row.length, digest=row.digest)
     return document_id(source, ref)
-
-
-def _is(url: Url, written: str) -> bool:
-    """Whether an address is the URL, however it is written."""
-    if written == url.wire:
-        return True
-    if url.host not in written.lower():
-        return False
-    try:
-        return canonical(written).text == url.text
-    except NotAUrl:
-        return False

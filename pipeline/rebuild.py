@@ -24,6 +24,7 @@ from multiprocessing.connection import Connection
 
 from core import InputError, ThresherError
 from crawler import restore
+from crawler.options import PageOptions
 from crawler.restore import UNLOGGED, Reach
 from frontier import Frontier, Stats
 from frontier.connect import connect
@@ -70,7 +71,7 @@ class _Job:
 
     store: Store
     redis: str
-    obey: tuple[str, ...]
+    options: PageOptions
     plan: Plan
     logs: Mapping[str, tuple[str, ...]]
     """The files of the log that tell of the pages of an archive file."""
@@ -114,8 +115,7 @@ async def _rebuild(
         done = await frontier.rebuild()
         await take_up(project, frontier, crawl)
         logs = _Logs.of(store, crawl)
-        obey = project.config.crawler.obey
-        job = _Job(store=store, redis=address, obey=obey, plan=plan, logs=logs.of_archive)
+        job = _Job(store=store, redis=address, options=project.page_options, plan=plan, logs=logs.of_archive)
         begin = partial(_all, frontier, place, job, workers, progress, done)
         await begin("log", _settled, logs.names)
         if logs.visited:
@@ -291,7 +291,7 @@ async def _archived(job: _Job, frontier: Frontier, name: str) -> None:
 
 async def _linked(job: _Job, frontier: Frontier, name: str) -> None:
     logs = job.logs.get(name, ())
-    await restore.add_links(job.store, frontier, name, logs, job.plan.reach, job.obey)
+    await restore.add_links(job.store, frontier, name, logs, job.plan.reach, job.options)
 
 
 async def _pending(job: _Job, frontier: Frontier, name: str) -> None:

@@ -47,7 +47,9 @@ def render(funnel: Funnel, console: Console) -> None:
     counted = f"; tokens of {funnel.tokenizer}" if funnel.tokenizer else ""
     title = f"Funnel of {', '.join(funnel.sources)} (filters in this order{counted})"
     table = Table(title=title, title_justify="left")
-    table.add_column("stage", overflow="fold")  # where a terminal is narrow the name is folded, and no number cut off
+    table.add_column(
+        "stage", overflow="fold"
+    )  # where a terminal is narrow the name is folded, and no number cut off
     for column in ("records", "share", "payload", "text", "tokens"):
         table.add_column(column, justify="right", no_wrap=True)
     total = funnel.records

@@ -25,6 +25,7 @@ from crawler.note import Note, encode
 from crawler.outcome import GONE, REDIRECTS
 from frontier import Added, Discovery, NotAUrl, Outcome, Scope, canonical
 from frontier.connect import connect
+from frontier.identity import page_key
 from frontier.scope import ScopeKind, registered_domain
 from pipeline import yields
 from pipeline.crawls import open_seeded
@@ -104,12 +105,14 @@ def _discoveries(pages: Iterator[Newest], plan: Plan) -> Iterator[Discovery]:
             scope=Scope.of(plan.scope, url),
             max_depth=plan.max_depth,
             generation=asked_ms,
+            listed=True,
             note=encode(note_of(row)),
         )
 
 
 def _choice(project: Project, plan: Plan) -> Callable[[Row], Wanted | None]:
     shares = yields.shares(project, plan.crawl) if plan.from_report else None
+    query_order = project.settings.policy.query_order
 
     def want(row: Row) -> Wanted | None:
         try:
@@ -125,7 +128,7 @@ def _choice(project: Project, plan: Plan) -> Callable[[Row], Wanted | None]:
             return None
         whole = row.status == 200 or row.mime == REVISIT_MIME
         ended = not whole and (row.status in GONE or row.status in REDIRECTS)
-        return Wanted(url.text, turn=-share, whole=whole, ended=ended)
+        return Wanted(page_key(url.text, url.host, query_order), turn=-share, whole=whole, ended=ended)
 
     return want
 

@@ -40,6 +40,11 @@ class Crawled:
         return dict(Counter(self.stats.reasons) - Counter(self.before.reasons))
 
     @property
+    def requests(self) -> int:
+        """Requests that were sent meanwhile, of pages and of robots.txt, by all commands on this crawl."""
+        return self.stats.requests - self.before.requests
+
+    @property
     def failed(self) -> int:
         """Pages that this command gave up."""
         return self.outcomes.get(Outcome.FAILED, 0)
@@ -57,7 +62,7 @@ def body(crawled: Crawled) -> dict[str, Any]:
         "drained": crawled.stats.drained,
         "interrupted": crawled.interrupted,
         "holds": dict(crawled.holds),
-        "run": {"outcomes": crawled.outcomes, "reasons": crawled.reasons},
+        "run": {"requests": crawled.requests, "outcomes": crawled.outcomes, "reasons": crawled.reasons},
     }
 
 
@@ -69,7 +74,12 @@ def lines(name: str, crawled: Crawled) -> list[str]:
         said = ", ".join(f"{settled[outcome]:,} {outcome}" for outcome in Outcome if outcome in settled)
     else:
         said = f"nothing fetched{_why_nothing(crawled, settled)}"
-    first = f"{name}: {said}; {_state(crawled)}"
+    by = (
+        f" ({crawled.requests:,} {'request' if crawled.requests == 1 else 'requests'})"
+        if crawled.requests
+        else ""
+    )
+    first = f"{name}: {said}{by}; {_state(crawled)}"
     return [first, *_reasons(crawled), *_held(name, crawled)]
 
 

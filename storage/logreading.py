@@ -10,7 +10,7 @@ from itertools import count, islice
 
 from storage.crawllog import FOLDER, SEALED, SUFFIX, Line, decode, files, read, whole_lines
 from storage.store import Store
-from storage.unfinished import look, opened, read_on
+from storage.unfinished import look, open_files, read_on
 
 
 def is_there(store: Store, crawl: str) -> bool:
@@ -103,7 +103,7 @@ class Follower:
 
 
 def _open_names(store: Store, crawl: str) -> list[str]:
-    return [name for name in opened(store, f"{FOLDER}/{crawl}") if name.endswith(SUFFIX)]
+    return [name for name in open_files(store, f"{FOLDER}/{crawl}") if name.endswith(SUFFIX)]
 
 
 def _of(store: Store, crawl: str, name: str) -> Iterator[Line]:

@@ -28,9 +28,9 @@ INSERT INTO newest VALUES (:page, :turn, iif(:line IS NULL, NULL, :at), :line, :
 turn = iif(:line IS NULL OR captured > :at, turn, :turn),
 line = iif(:line IS NULL OR captured > :at, line, :line),
 captured = iif(:line IS NULL OR captured > :at, captured, :at),
-ended = iif(asked > :at, ended, :ended),
+ended = iif(asked = :at, min(ended, :ended), iif(asked > :at, ended, :ended)),
 asked = max(asked, :at)
-"""
+"""  # A page that redirects to itself, with a cookie or in another spelling, may have two captures in one moment
 _SETTLE = """
 UPDATE newest SET ended = iif(asked > :at, ended, :ended), asked = max(asked, :at) WHERE page = :page
 """

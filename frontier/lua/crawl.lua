@@ -1,4 +1,6 @@
-local COUNTERS = {'waiting', 'leased', 'later', 'hosts', 'added', 'tail', 'scheduled', 'held', 'dead', 'unlogged'}
+local COUNTERS = {
+  'waiting', 'leased', 'later', 'hosts', 'added', 'tail', 'scheduled', 'held', 'dead', 'unlogged', 'requests'
+}
 
 verb('stats', function(keys)
   local c = look(keys)
@@ -29,11 +31,12 @@ verb('forget', function(keys, args)
   return left
 end, FREES)
 
--- args: revision, delay_ms of a host, of an address, URLs of a host at most (-1: any number), of a domain, hosts of a domain ;
--- a copy of what the home keeps. One that is older than what is there changes nothing.
+-- args: revision, delay_ms of a host, of an address, URLs of a host at most (-1: any number), of a domain, hosts of a domain,
+-- where traps are looked for ; a copy of what the home keeps. One that is older than what is there changes nothing.
 verb('configure', function(keys, args)
   open(keys)
   if tonumber(call('HGET', keys[1], 'revision') or 0) > tonumber(args[1]) then return end
   call('HSET', keys[1], 'revision', args[1], 'delay', min(tonumber(args[2]), LONGEST_DELAY),
-    'ip_delay', min(tonumber(args[3]), LONGEST_DELAY), 'host_budget', args[4], 'domain_budget', args[5], 'hosts_budget', args[6])
+    'ip_delay', min(tonumber(args[3]), LONGEST_DELAY), 'host_budget', args[4], 'domain_budget', args[5], 'hosts_budget', args[6],
+    'traps', args[7])
 end, FREES)

@@ -5,6 +5,10 @@
 -- for known where a fingerprint of its bucket equals its own: after g doublings with odds of LOAD / 2^(40 - g), at most
 -- 1e-8 in a host's table, and in the partition's 1e-9 for ten million URLs, 1e-7 for a billion.
 
+local known, remember, load_all
+
+do -- what only this file needs: a chunk has at most 200 local names
+
 local LOAD = 128
 local MOST = 8192
 local BASES = 1024
@@ -85,13 +89,13 @@ local function wide_field(c, hash)
 end
 
 -- Whether a URL of a host that has n URLs is known.
-local function known(c, name, n, hash)
+function known(c, name, n, hash)
   local print = sub(hash, 3)
   return contains(load(c, host_field(c, name, n, hash)), print)
     or (n >= MOST and contains(load(c, wide_field(c, hash)), print))
 end
 
-local function remember(c, name, n, hash)
+function remember(c, name, n, hash)
   local print = sub(hash, 3)
   if n < MOST then
     local buckets = tables_of(n)
@@ -116,7 +120,7 @@ local ADDED_AT = 38 -- where `added` stands in a host's state
 
 -- Reads at once the hosts that a call names and the buckets that it will look into; items are of `width` arguments, the first
 -- of which is a hash.
-local function load_all(c, args, from, width)
+function load_all(c, args, from, width)
   local names, starts = {}, {}
   local i = from
   while i <= #args do
@@ -139,4 +143,6 @@ local function load_all(c, args, from, width)
   end
   for j, text in ipairs(get_many(c.seen, fields)) do c.prints[fields[j]] = text or '' end
   return numbers
+end
+
 end

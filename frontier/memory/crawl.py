@@ -12,11 +12,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from frontier.encoding import identity
+from core import Url
+from frontier.encoding import number_of
+from frontier.identity import identity, name, page_key
 from frontier.lease import Added, Conclusion, Discovery, Fault, Kind, Outcome, Restored
 from frontier.memory.circuit import OWN, judge, judge_origin, rest_reason, scaled
 from frontier.memory.state import Domain, Host, Origin, Page, Promise
 from frontier.novelty import starving, trickles
+from frontier.policy import Policy
 from frontier.scope import Scope, registered_domain
 from frontier.settings import Settings
 from frontier.template import template
@@ -34,8 +37,8 @@ class Crawl:
     """All that is known of a crawl."""
 
     settings: Settings
-    seen: set[tuple[int, str]] = field(default_factory=set)
-    """Generations and canonical texts."""
+    seen: set[str] = field(default_factory=set)
+    """What is known (`frontier.identity.name`), and the pages of all of it (`page_key`)."""
     hosts: dict[str, Host] = field(default_factory=dict)
     domains: dict[str, Domain] = field(default_factory=lambda: defaultdict(Domain))
     origins: dict[str, Origin] = field(default_factory=lambda: defaultdict(Origin))
@@ -56,11 +59,17 @@ class Crawl:
     logged: int = 0
     """How many were, and are."""
     tokens: int = 0
+    requests: int = 0
 
     @property
     def delay(self) -> int:
         """Between two exchanges with a host."""
         return self.settings.min_delay_ms
+
+    @property
+    def policy(self) -> Policy:
+        """What is one page, and where traps are looked for."""
+        return self.settings.policy
 
     # URLs
 
@@ -72,7 +81,7 @@ class Crawl:
         added = known = 0
         discarded: Counter[str] = Counter()
         for found in (found for group in hosts.values() for found in group):
-            if _name(found) in self.seen:
+            if name(found, self.policy.query_order) in self.seen:
                 known += 1
                 continue
             if revive:
@@ -94,7 +103,7 @@ class Crawl:
             return "domain_hosts"
         if host is not None and host.dead:
             return host.dead
-        if (0, found.url.text) not in self.seen:  # a URL that was let in before counts once
+        if not self.knows(found.url):  # a page that was let in before counts once
             if budget.host is not None and (host.added if host else 0) >= budget.host:
                 return "host_budget"
             if budget.domain is not None and domain.urls >= budget.domain:
@@ -120,19 +129,27 @@ class Crawl:
 
     def let_in(self, found: Discovery) -> None:
         """A discovery is known from now on."""
-        name = found.url.host
-        domain = self.domains[registered_domain(name)]
-        if name not in self.hosts:
-            self.hosts[name] = self.new_host(name)
+        host = found.url.host
+        domain = self.domains[registered_domain(host)]
+        if host not in self.hosts:
+            self.hosts[host] = self.new_host(host)
             domain.hosts += 1
-        if (0, found.url.text) not in self.seen:
-            self.hosts[name].added += 1
+        if not self.knows(found.url):
+            self.hosts[host].added += 1
             domain.urls += 1
-        self.seen |= {_name(found), (0, found.url.text)}
+        self.seen |= {name(found, self.policy.query_order), self.page(found.url)}
+
+    def knows(self, url: Url) -> bool:
+        """Whether the page of a URL was let in before."""
+        return self.page(url) in self.seen
+
+    def page(self, url: Url) -> str:
+        """What stands for the page of a URL."""
+        return page_key(url.text, url.host, self.policy.query_order)
 
     def restore(self, restored: Restored, now: int) -> bool:
         """An unknown page is settled as it was; False where it is known."""
-        if _name(restored.discovery) in self.seen:
+        if name(restored.discovery, self.policy.query_order) in self.seen:
             return False
         self.let_in(restored.discovery)
         self.conclude(restored.outcome, restored.reason)
@@ -143,7 +160,8 @@ class Crawl:
     def unwanted(self, host: Host, page: Page) -> str:
         """Why a page is not wanted any more; empty where it is."""
         standings = host.template(template(page.found.url)), host.standing, self.domains[host.domain].standing
-        if starving(*standings) and not trickles(identity(page.found)[-1]):
+        number = number_of(page.found, identity(page.found, self.policy.query_order))
+        if starving(*standings) and not trickles(number) and self.policy.traps.of(host.name):
             return "trap"
         if any(bar.admits(page.found.url) for bar in self.bars):
             return "dropped"
@@ -249,6 +267,7 @@ class Crawl:
             host.put_back(page)
             host.asking = True
         self.tokens += 1
+        self.requests += 1
         self.promises[self.tokens] = Promise(
             kind=Kind.PAGE if fresh else Kind.ROBOTS,
             host=host.name,
@@ -285,6 +304,10 @@ class Crawl:
             host.asking = False
         return promise, host
 
+    def spare(self, promise: Promise) -> None:
+        """The exchange of a promise never took place."""
+        self.requests -= not promise.released
+
     def abandon(self, token: int, at: int, strike: int, now: int) -> None:
         """End a promise that nobody settled; `strike` is 1 where its deadline has passed."""
         promise, host = self.finish(token, at)
@@ -312,8 +335,3 @@ class Crawl:
             aside[:] = [entry for entry in aside if entry[0] > now]
             for _, page in due:
                 self.wait(page, now)
-
-
-def _name(found: Discovery) -> tuple[int, str]:
-    """What a discovery is known by."""
-    return found.generation, found.url.text

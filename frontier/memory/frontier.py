@@ -119,7 +119,7 @@ class MemoryFrontier:
 
     async def knows(self, urls: Sequence[Url]) -> list[bool]:
         """As `Frontier.knows`."""
-        return [(0, url.text) in self._crawl.seen for url in urls]
+        return [self._crawl.knows(url) for url in urls]
 
     async def unlogged(self, n: int = 1_000) -> Unlogged:
         """As `Frontier.unlogged`."""
@@ -133,7 +133,15 @@ class MemoryFrontier:
                 del self._crawl.unlogged[:number]
                 self._crawl.logged += number
 
-    async def lease(self, n: int, *, worker: str, lease_ms: int, limit: int | None = None) -> list[Lease]:
+    async def lease(
+        self,
+        n: int,
+        *,
+        worker: str,
+        lease_ms: int,
+        limit: int | None = None,
+        most_requests: int | None = None,
+    ) -> list[Lease]:
         """As `Frontier.lease`."""
         if len(worker.encode()) > _LONGEST_NAME:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
@@ -144,6 +152,8 @@ class MemoryFrontier:
         crawl.catch_up(now)
         if limit is not None:
             n = min(n, limit - self._leased() - crawl.outcomes[Outcome.FETCHED])
+        if most_requests is not None:
+            n = min(n, most_requests - crawl.requests)
         while len(granted) < n and (line := crawl.line(now)[: n - len(granted)]):
             for host in line:
                 slot = host.held if host.held > host.last else 0
@@ -176,6 +186,7 @@ class MemoryFrontier:
         promise = self._crawl.promises.get(lease.token)
         if promise is None or promise.released:
             return False
+        self._crawl.spare(promise)
         _, host = self._crawl.finish(lease.token, 0)
         host.hold(wait_ms, now, "address")
         if promise.page is not None:
@@ -199,6 +210,8 @@ class MemoryFrontier:
         for exchange in exchanges:
             promise = self._crawl.promises.get(exchange.lease.token)
             if promise is not None and not promise.released:
+                if not exchange.asked:
+                    self._crawl.spare(promise)
                 promise.released = True
                 host = self._crawl.hosts[promise.host]
                 host.end_exchange(now + 1 if exchange.asked else 0)
@@ -357,6 +370,8 @@ class MemoryFrontier:
         held = [token for token, held in self._crawl.promises.items() if held.worker == worker]
         for token in sorted(held, reverse=True):  # each goes before those that are there
             page = self._crawl.promises[token].page
+            if not died:
+                self._crawl.spare(self._crawl.promises[token])
             if page is not None:
                 page.died = page.died or died
             self._crawl.abandon(token, now + 1, 0, now)
@@ -385,6 +400,7 @@ class MemoryFrontier:
             held=sum(host.trips > 0 for host in crawl.hosts.values()),
             dead=sum(bool(host.dead) for host in crawl.hosts.values()),
             unlogged=len(crawl.unlogged),
+            requests=crawl.requests,
             discarded=dict(crawl.discarded),
         )
 
@@ -417,6 +433,8 @@ class MemoryFrontier:
             priority=found.priority,
             generation=found.generation,
             interval_s=found.interval_s,
+            listed=found.listed,
+            again=found.again,
             note=found.note,
             attempt=attempt,
             robots_version=origin.version,

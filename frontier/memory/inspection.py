@@ -24,21 +24,22 @@ def hosts(crawl: Crawl, now: int) -> Iterator[HostState]:
 
 
 def find(crawl: Crawl, url: Url, now: int) -> Place:
-    """Where a URL is."""
-    if (0, url.text) not in crawl.seen:
+    """Where the page of a URL is."""
+    if not crawl.knows(url):
         return Place(state="unknown")
+    name = crawl.page(url)
     for promise in crawl.promises.values():
-        if promise.page is not None and promise.page.found.url.text == url.text:
+        if promise.page is not None and crawl.page(promise.page.found.url) == name:
             return Place(state="leased", attempt=promise.page.attempt, worker=promise.worker)
     host = crawl.hosts[url.host]
     rest = Rest(ms=host.held - now, reason=host.why) if host.held > now else None
     for due, page in crawl.later:
-        if page.found.url.text == url.text:
+        if crawl.page(page.found.url) == name:
             return Place(state="later", attempt=page.attempt, due_ms=max(due - now, 0), rest=rest)
     for page in host.waiting:
-        if page.found.url.text == url.text:
+        if crawl.page(page.found.url) == name:
             return Place(state="waiting", attempt=page.attempt, rest=rest)
-    visits = [max(due - now, 0) for due, page in crawl.visits if page.found.url.text == url.text]
+    visits = [max(due - now, 0) for due, page in crawl.visits if crawl.page(page.found.url) == name]
     return Place(state="settled", visit_ms=visits[0] if visits else None)
 
 

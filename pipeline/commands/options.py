@@ -34,7 +34,7 @@ UpdateOption = Annotated[
     bool,
     typer.Option(
         "--update",
-        help="Replace the crawl's contact, delays and budgets by those of thresher.toml, for all of its workers.",
+        help="Replace the crawl's contact, delays, budgets and rules on traps by those of thresher.toml, for all of its workers.",
     ),
 ]
 

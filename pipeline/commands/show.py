@@ -46,7 +46,7 @@ def show_command(
     found = [
         each for each in history(opened, wanted, tuple(map(checked_name, names or ()))) if not each.is_empty
     ]
-    lines = [line for each in found for line in _lines(each)]
+    lines = [line for each in found for line in _lines(each, wanted.text)]
     body = {"url": wanted.text, "sources": [_body(each) for each in found]}
     say(
         as_json,
@@ -55,13 +55,13 @@ def show_command(
     )
 
 
-def _lines(known: History) -> Iterator[str]:
+def _lines(known: History, url: str) -> Iterator[str]:
     from pipeline.logtext import text
 
     yield f"{known.source}:{f' {_place(known.place)}' if known.place else ''}"
     yield from (f"  {text(line)}" for line in known.lines)
     for capture in known.captures:
-        yield from (f"  {line}" for line in _capture(capture))
+        yield from (f"  {line}" for line in _capture(capture, url))
 
 
 def _place(place: Place) -> str:
@@ -85,11 +85,12 @@ def _place(place: Place) -> str:
     return said
 
 
-def _capture(capture: Capture) -> Iterator[str]:
+def _capture(capture: Capture, url: str) -> Iterator[str]:
     row, judged = capture.row, capture.judged
     day, clock = row.timestamp[:8], row.timestamp[8:]
     moment = f"{day[:4]}-{day[4:6]}-{day[6:]} {clock[:2]}:{clock[2:4]}:{clock[4:]}"
-    yield f"{moment} captured {row.status or '-'} {row.mime} in {row.filename} at {row.offset}"
+    address = f" as {row.url}" if row.url != url else ""
+    yield f"{moment} captured {row.status or '-'} {row.mime} in {row.filename} at {row.offset}{address}"
     if judged is None:
         yield "  not processed"
         return

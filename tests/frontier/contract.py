@@ -17,14 +17,21 @@ def budget():
     return None
 
 
+@pytest.fixture
+def policy():
+    return None
+
+
 @pytest.fixture(params=["memory", "one partition", "four partitions"])
-async def crawl(request, address, budget):
+async def crawl(request, address, budget, policy):
     clock = Clock(int(time.time() * 1000))
     if request.param == "memory":
-        made = await remembered(clock, budget)
+        made = await remembered(clock, budget, policy)
     else:
         number = 1 if request.param == "one partition" else 4
-        made = await standing(address, f"contract-{next(_serial)}", clock, partitions=number, budget=budget)
+        made = await standing(
+            address, f"contract-{next(_serial)}", clock, partitions=number, budget=budget, policy=policy
+        )
     yield made
     await made.aclose()
 
@@ -42,9 +49,11 @@ class Worker:
         self.frontier = crawl.frontier
         self.name = name
 
-    async def take(self, n=100, *, delay=0, lease_ms=HOUR, limit=None):
+    async def take(self, n=100, *, delay=0, lease_ms=HOUR, limit=None, most_requests=None):
         await paced(self.frontier, delay)
-        return await self.frontier.lease(n, worker=self.name, lease_ms=lease_ms, limit=limit)
+        return await self.frontier.lease(
+            n, worker=self.name, lease_ms=lease_ms, limit=limit, most_requests=most_requests
+        )
 
     async def allow(self, lease, delay=None, ttl=1000 * DAY):
         await self.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=ttl, delay_ms=delay)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from redis.asyncio import Redis
 
-from frontier import Budget, Frontier, Settings
+from frontier import Budget, Frontier, Policy, Settings
 from frontier.connect import connect
 from frontier.encoding import decode
 from frontier.link import Call, Link
@@ -93,7 +93,7 @@ class Crawl:
                     await self.link.redis.hset(robots, origin, state[:4] + expires + state[10:])
 
     async def places(self) -> dict[str, list[tuple[int, str]]]:
-        """Where the server keeps URLs that are not settled for good, as generation and text."""
+        """Where the server keeps URLs that are not settled for good, by generation, text, and the lease that led back."""
         found = defaultdict(list)
         redis, partitions = self.link.redis, self.frontier._partitions
         for partition in range(partitions.number):
@@ -117,9 +117,9 @@ class Crawl:
             await self.link.aclose()
 
 
-def _url(host: bytes, entry: bytes) -> tuple[int, str]:
+def _url(host: bytes, entry: bytes) -> tuple[int, str, int]:
     discovery, _ = decode(host.decode(), entry)
-    return discovery.generation, discovery.url.text
+    return discovery.generation, discovery.url.text, discovery.again
 
 
 async def paced(frontier: Frontier | MemoryFrontier, delay_ms: int) -> None:
@@ -128,20 +128,26 @@ async def paced(frontier: Frontier | MemoryFrontier, delay_ms: int) -> None:
         await frontier.update(replace(frontier.settings, min_delay_ms=delay_ms))
 
 
-async def remembered(clock: Clock, budget: Budget | None = None) -> Crawl:
+async def remembered(clock: Clock, budget: Budget | None = None, policy: Policy | None = None) -> Crawl:
     """A crawl in memory, without a delay."""
-    return Crawl(clock, await MemoryFrontier(clock=clock).open(unpaced(budget)))
+    return Crawl(clock, await MemoryFrontier(clock=clock).open(unpaced(budget, policy)))
 
 
-def unpaced(budget: Budget | None = None) -> Settings:
+def unpaced(budget: Budget | None = None, policy: Policy | None = None) -> Settings:
     """Settings of a crawl that asks as soon as it may."""
-    return Settings(min_delay_ms=0, min_ip_delay_ms=0, budget=budget or Budget())
+    return Settings(min_delay_ms=0, min_ip_delay_ms=0, budget=budget or Budget(), policy=policy or Policy())
 
 
 async def standing(
-    address: str, name: str, clock: Clock, *, partitions: int = 1, budget: Budget | None = None
+    address: str,
+    name: str,
+    clock: Clock,
+    *,
+    partitions: int = 1,
+    budget: Budget | None = None,
+    policy: Policy | None = None,
 ) -> Crawl:
     """A crawl of that name on a server, without a delay."""
     link = Standing(await connect(address), address, clock)
-    frontier = await Frontier(link, name).open(unpaced(budget), partitions=partitions)
+    frontier = await Frontier(link, name).open(unpaced(budget, policy), partitions=partitions)
     return Crawl(clock, frontier, link)

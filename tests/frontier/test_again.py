@@ -6,7 +6,7 @@ from frontier import Budget, Fault, Kind, Outcome, Restored
 from tests.frontier import contract
 from tests.frontier.contract import HOUR, numbered
 
-budget, crawl, worker = contract.budget, contract.crawl, contract.worker
+budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy, contract.worker
 
 
 async def test_a_url_that_comes_in_a_generation_first_is_known_without_one(worker, found):

@@ -6,7 +6,7 @@ from frontier import Fault, HostState, Kind, Outcome, Place, Rest, Scope, canoni
 from tests.frontier import contract
 from tests.frontier.contract import HOUR, MINUTE, SECOND, numbered
 
-budget, crawl, worker = contract.budget, contract.crawl, contract.worker
+budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy, contract.worker
 
 
 async def resting(frontier):
@@ -134,3 +134,14 @@ async def test_a_page_that_is_to_be_visited_again_says_when(worker, found):
     place = await where(worker.frontier, "http://a.test/")
     assert (place.state, place.visit_ms > 0) == ("settled", True)
     assert await where(worker.frontier, "http://a.test/2") == Place(state="settled")
+
+
+async def test_a_page_is_found_by_each_of_its_urls(worker, found):
+    await worker.frontier.add([found("http://a.test/?b=1&a=2")])
+    one, other = "http://a.test/?b=1&a=2", "http://a.test/?a=2&b=1"
+    assert await where(worker.frontier, other) == Place(state="waiting")
+    (page,) = await worker.pages(1)
+    assert (await where(worker.frontier, other)).state == "leased"
+    await worker.settle([page], Outcome.RETRY, reason="reset", retry_after_ms=MINUTE)
+    assert (await where(worker.frontier, other)).state == (await where(worker.frontier, one)).state == "later"
+    assert await where(worker.frontier, "http://a.test/?a=1&b=2") == Place(state="unknown")

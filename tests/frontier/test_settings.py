@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from core import InputError
-from frontier import Budget, StorageId
+from frontier import Budget, Policy, StorageId, Switch
 from tests.frontier import contract
 from tests.frontier.contract import HOUR, MINUTE, numbered
 
-budget, crawl, worker = contract.budget, contract.crawl, contract.worker
+budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy, contract.worker
 
 
 async def test_settings_are_those_of_who_came_first_and_others_are_refused_by_name(crawl):
@@ -28,6 +28,20 @@ async def test_settings_are_those_of_who_came_first_and_others_are_refused_by_na
         await frontier.open(replace(others, contact="mailto:c@b.c"))
     await frontier.open(replace(others, contact=""))  # says nothing of it
     assert frontier.settings == others
+
+
+async def test_whoever_takes_other_pages_for_one_or_for_traps_is_refused_and_names_the_host(crawl):
+    frontier, mine = crawl.frontier, crawl.frontier.settings
+    its = Policy(traps=Switch(on=False), query_order=Switch(on=False, hosts={"a.test": True, "b.test": True}))
+    await frontier.open(replace(mine, policy=its), update=True)
+    own = Policy(traps=Switch(on=True), query_order=Switch(on=False, hosts={"b.test": False, "a.test": True}))
+    with pytest.raises(InputError) as refused:
+        await frontier.open(replace(mine, policy=own))
+    said = 'of this crawl crawler.traps is false, here true; crawler.hosts."b.test".query_order is true, here false;'
+    assert said in str(refused.value)
+    with pytest.raises(InputError, match=r'hosts\."a\.test"\.query_order is true, here not set'):
+        await frontier.open(mine)
+    assert frontier.settings.policy == its
 
 
 async def test_a_contact_is_the_crawls_from_the_first_who_says_it(crawl):

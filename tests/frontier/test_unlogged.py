@@ -4,7 +4,7 @@ from frontier import Fault, Outcome, Scope
 from tests.frontier import contract
 from tests.frontier.contract import HOUR, SECOND, numbered
 
-budget, crawl, worker = contract.budget, contract.crawl, contract.worker
+budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy, contract.worker
 
 
 async def unlogged(frontier, n=1000):

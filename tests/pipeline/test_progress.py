@@ -6,6 +6,8 @@ import re
 import pytest
 from rich.console import Console
 
+from frontier import Stats
+from pipeline.crawlprogress import remaining
 from pipeline.pace import Pace, duration
 from pipeline.progress import BarProgress, LineProgress
 
@@ -92,3 +94,23 @@ def test_where_nothing_moves_there_is_no_estimate():
 )
 def test_a_duration_has_two_units_at_most(seconds, said):
     assert duration(seconds) == said
+
+
+def test_what_remains_is_what_the_limits_leave():
+    stats = Stats(
+        waiting=70,
+        later=20,
+        leased=10,
+        robots=0,
+        hosts=1,
+        outcomes={"fetched": 5, "gone": 3},
+        reasons={},
+        seen=108,
+        requests=12,
+    )
+    assert remaining(stats) == 100
+    assert remaining(stats, max_pages=45) == 40
+    assert remaining(stats, max_requests=42) == 30
+    assert remaining(stats, max_pages=45, max_requests=42) == 30
+    assert remaining(stats, max_pages=5) == remaining(stats, max_requests=11) == 0
+    assert remaining(stats, max_pages=1_000_000) == 100

@@ -121,7 +121,7 @@ def test_what_the_frontier_refused_by_itself_is_in_the_log_and_waits_again_if_it
         "refused",
         "dropped",
         0,
-        {"scope": "domain:127.0.0.1"},
+        {"listed": True, "scope": "domain:127.0.0.1"},
     )
     found = retry(project, Plan(crawl="main", reasons=("dropped",)))
     assert (found.pages, found.added, found.discarded) == (1, 0, {"dropped": 1})

@@ -6,7 +6,7 @@ from frontier import Stats
 from pipeline.summary import Crawled, body, lines
 
 
-def stats(*, waiting=0, later=0, leased=0, robots=0, **settled):
+def stats(*, waiting=0, later=0, leased=0, robots=0, requests=0, **settled):
     outcomes, reasons = {}, {}
     for outcome, counts in settled.items():
         outcomes[outcome] = sum(counts.values()) if isinstance(counts, dict) else counts
@@ -20,6 +20,7 @@ def stats(*, waiting=0, later=0, leased=0, robots=0, **settled):
         hosts=3,
         outcomes=outcomes,
         reasons=reasons,
+        requests=requests,
         seen=waiting + leased + later + sum(outcomes.values()),
     )
 
@@ -35,6 +36,7 @@ def crawled(after, before=NOTHING, **more):
     ("found", "said"),
     [
         (crawled(stats(fetched=5)), ["c: 5 fetched; the frontier is drained"]),
+        (crawled(stats(fetched=1, requests=1)), ["c: 1 fetched (1 request); the frontier is drained"]),
         (
             crawled(stats(fetched=5, unchanged=1, waiting=1)),
             ["c: 5 fetched, 1 unchanged; 1 URL waits, run again to go on"],
@@ -83,13 +85,17 @@ def test_what_a_crawl_says_at_its_end(found, said):
 
 
 def test_only_what_this_command_did_is_counted():
-    before = stats(fetched=100, failed={"dns": 7}, waiting=2)
-    after = stats(fetched=101, failed={"dns": 8})
+    before = stats(fetched=100, failed={"dns": 7}, waiting=2, requests=5_000)
+    after = stats(fetched=101, failed={"dns": 8}, requests=6_234)
     found = crawled(after, before)
-    assert lines("c", found)[0] == "c: 1 fetched, 1 failed; the frontier is drained"
+    assert lines("c", found)[0] == "c: 1 fetched, 1 failed (1,234 requests); the frontier is drained"
     assert found.failed == 1
     said = body(found)
-    assert said["run"] == {"outcomes": {"fetched": 1, "failed": 1}, "reasons": {"failed:dns": 1}}
+    assert said["run"] == {
+        "requests": 1_234,
+        "outcomes": {"fetched": 1, "failed": 1},
+        "reasons": {"failed:dns": 1},
+    }
     assert said["outcomes"] == {"fetched": 101, "failed": 8}
     assert (said["drained"], said["interrupted"], said["holds"]) == (True, False, {})
 
