@@ -745,6 +745,19 @@ def verify_command(
             help="Unseal damaged parts that can be made again: the next run of their step makes them.",
         ),
     ] = False,
+    accept_loss: Annotated[
+        bool,
+        typer.Option(
+            "--accept-loss",
+            help="Seal damaged archive files anew as they are, without the records that cannot be read.",
+        ),
+    ] = False,
+    deep: Annotated[
+        bool,
+        typer.Option(
+            "--deep", help="Read every archived record once more with warcio, and compare the two readings."
+        ),
+    ] = False,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
@@ -756,37 +769,10 @@ def verify_command(
     Example:
       thresher verify && thresher verify out
     """
-    from pipeline import verify
-    from pipeline.progress import stderr_progress
-    from pipeline.project import Project
+    from pipeline.inspection import Options, inspect
 
-    progress = stderr_progress()
-    if datasets:
-        found = [verify.verify_dataset(uri, progress) for uri in datasets]
-    else:
-        store = Project.at(project).store
-        found = [verify.verify_storage(store, progress)]
-        if repair:
-            verify.repair(store, found[0])
-    damage = [line for checked in found for line in checked.damage]
-    count, size = sum(checked.files for checked in found), sum(checked.bytes for checked in found)
-    unfinished = [line for checked in found for line in checked.unfinished]
-    for line in (*damage, *unfinished):
-        typer.echo(line, err=True)
-    say(
-        as_json,
-        {
-            "files": count,
-            "bytes": size,
-            "damage": damage,
-            "unfinished": unfinished,
-            "garbage": sum(each.garbage for each in found),
-            "redo": [name for each in found for name in each.redo],
-        },
-        f"{count:,} files, {size:,} bytes: {f'{len(damage)} damaged' if damage else 'all as they were sealed'}",
-    )
-    if damage:
-        raise typer.Exit(1)
+    options = Options(datasets=tuple(datasets or ()), repair=repair, accept_loss=accept_loss, deep=deep)
+    inspect(project, options, as_json)
 
 
 frontier_app.command(name="hosts")(hosts_command)

@@ -29,6 +29,7 @@ from storage import tables
 from storage.cdxj import Row
 from storage.cdxj import read as read_cdxj
 from storage.crawllog import Line
+from storage.integrity import SealedObject
 from storage.logreading import is_there, ordered
 from storage.manifest import Manifest, manifests
 from storage.store import Store
@@ -169,7 +170,7 @@ def _judged(project: Project, source: str, rows: list[Row]) -> dict[str, Judged]
         wanted = pa.array([_id(source, row) for row in rows if _is_of(part, row)], pa.string())
         if not len(wanted):
             continue
-        outputs = {output.name.partition("/")[0]: output.name for output in part.outputs}
+        outputs = {output.name.partition("/")[0]: output for output in part.outputs}
         documents = {row["id"]: row for row in _rows(store, outputs["documents"], _DOCUMENTS, wanted)}
         verdicts = tables.columns(tables.VERDICTS, "id", "keep", "rule", "reason")
         for verdict in _rows(store, outputs["verdicts"], verdicts, wanted):
@@ -193,12 +194,12 @@ def _removed(project: Project, source: str, ids: pa.StringArray) -> dict[str, tu
     if run is None:
         return {}
     (output,) = run.outputs
-    rows = _rows(store, output.name, _REMOVED, ids)
+    rows = _rows(store, output, _REMOVED, ids)
     return {row["id"]: (row["kind"], row["witness"]) for row in rows}
 
 
-def _rows(store: Store, name: str, schema: pa.Schema, ids: pa.StringArray) -> list[dict[str, Any]]:
-    table = tables.read(store, name, schema)
+def _rows(store: Store, sealed: SealedObject, schema: pa.Schema, ids: pa.StringArray) -> list[dict[str, Any]]:
+    table = tables.read(store, sealed, schema)
     return table.filter(pc.is_in(table["id"], value_set=ids)).to_pylist()
 
 
