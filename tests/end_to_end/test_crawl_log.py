@@ -52,8 +52,12 @@ def logged(user, *words):
 
 def test_a_crawl_names_its_reasons_and_its_log_says_the_same(crawled):
     user, site, said = crawled
-    assert said.out.splitlines() == [
-        f"main: {PAGES} fetched, 1 gone, 1 refused, 1 failed; the frontier is drained",
+    first, *reasons = said.out.splitlines()
+    outcomes = f"main: {PAGES} fetched, 1 gone, 1 refused, 1 failed"
+    counted = re.fullmatch(rf"{outcomes} \((\d+) requests\); the frontier is drained", first)
+    # Nobody counts the attempts to reach the host that does not answer.
+    assert int(counted[1]) > site.paths.total()
+    assert reasons == [
         "  1 failed: host given up: connection refused (dead_refused)",
         "  1 refused: forbidden by robots.txt (robots)",
         "  1 gone: HTTP 404 Not Found (status_404)",
@@ -78,7 +82,7 @@ def test_a_crawl_names_its_reasons_and_its_log_says_the_same(crawled):
     # Nothing is left to do, and nothing failed this time.
     again = user.types("crawl")
     assert again.out == "main: nothing fetched, for nothing was waiting; the frontier is drained\n"
-    assert user.types("crawl", "--json").json["run"] == {"outcomes": {}, "reasons": {}}
+    assert user.types("crawl", "--json").json["run"] == {"requests": 0, "outcomes": {}, "reasons": {}}
 
 
 def test_show_says_what_is_known_of_a_url(crawled):
