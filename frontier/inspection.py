@@ -19,7 +19,7 @@ class Rest:
     """A time in which nothing is asked."""
 
     ms: int
-    """How long it lasts from now."""
+    """How long it lasts from now; 0: it is over, and the next request is a probe that ends it or begins another."""
     reason: str
     """Reason code; empty where the frontier does not know it."""
 
@@ -141,7 +141,7 @@ def _host(row: Any) -> HostState:
         waiting=waiting,
         open=open_,
         delay_ms=delay_ms,
-        rest=Rest(ms=rest_ms, reason=reason.decode()) if rest_ms and not dead else None,
+        rest=Rest(ms=rest_ms, reason=reason.decode()) if rest_ms >= 0 and not dead else None,
         origins=tuple(
             (origin.decode(), Rest(ms=ms, reason=why.decode()))
             for origin, ms, why in sorted(origins, key=lambda each: each[0])

@@ -11,6 +11,8 @@ from pipeline.pace import Pace, duration
 from pipeline.progress import Progress
 from storage.logreading import Follower
 
+LEAST_S = 1.0
+"""A shorter time is no estimate: the last pages wait for their second attempt, not for the others."""
 LOG_EVERY_S = 1.0
 """How often new lines of the log are looked for: a request or more each time where the storage is a bucket."""
 
@@ -85,10 +87,11 @@ def note(stats: Stats, flow: Flow | None, pace: Pace, left: int) -> str:
 
     The estimate is of the pages that are known; what they lead to takes longer.
     """
+    held = stats.held - stats.dead  # a host that was given up is counted in both
     hosts = f"{stats.hosts:,} {'host' if stats.hosts == 1 else 'hosts'}"
-    said = [f"{pace.per_second:.1f} pages/s", hosts + (f" ({stats.held:,} held)" if stats.held else "")]
+    said = [f"{pace.per_second:.1f} pages/s", hosts + (f" ({held:,} held)" if held > 0 else "")]
     remaining_s = pace.remaining_s(left)
-    if left and remaining_s is not None:
+    if left and remaining_s is not None and remaining_s >= LEAST_S:
         said.append(f"~{duration(remaining_s)} left")
     if flow is not None and flow.shut:
         said.append(f"waits for {flow.follower} to process")

@@ -15,16 +15,22 @@ local function resting(c, h)
   return found
 end
 
--- args: cursor, n, 1: only those that are asked nothing now ; the next cursor, and hosts
+-- For how long a host is asked nothing: 0 where the time is over and a probe has yet to close its circuit, -1 for no rest.
+local function rest_of(c, h)
+  if h.held > c.now then return h.held - c.now end
+  return h.trips > 0 and 0 or -1
+end
+
+-- args: cursor, n, 1: only those that rest or are dead ; the next cursor, and hosts
 verb('hosts', function(keys, args)
   local c = look(keys)
   local told, found = call('HSCAN', c.hosts, args[1], 'COUNT', args[2]), {}
   for i = 1, #told[2], 2 do
     local h = parse_host(told[2][i], told[2][i + 1])
-    local dead, origins = has(h.flags, DEAD), resting(c, h)
-    if args[3] ~= '1' or dead or h.held > c.now or #origins > 0 then
+    local dead, rest, origins = has(h.flags, DEAD), rest_of(c, h), resting(c, h)
+    if args[3] ~= '1' or dead or rest >= 0 or #origins > 0 then
       found[#found + 1] = {
-        h.name, h.waiting, h.open, h.pace, dead and death(h) or '', max(h.held - c.now, 0), RESTS[h.why] or '', origins,
+        h.name, h.waiting, h.open, h.pace, dead and death(h) or '', rest, RESTS[h.why] or '', origins,
       }
     end
   end

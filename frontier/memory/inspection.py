@@ -11,7 +11,8 @@ from frontier.memory.state import Host
 def hosts(crawl: Crawl, now: int) -> Iterator[HostState]:
     """Every host of the crawl."""
     for host in crawl.hosts.values():
-        rest = Rest(ms=host.held - now, reason=host.why) if host.held > now and not host.dead else None
+        is_resting = (host.held > now or host.trips > 0) and not host.dead
+        rest = Rest(ms=max(host.held - now, 0), reason=host.why) if is_resting else None
         yield HostState(
             host=host.name,
             waiting=len(host.waiting),

@@ -97,6 +97,8 @@ def _until(rest: Rest, now: datetime) -> str:
     from pipeline.reasons import shown
 
     why = f": {shown(rest.reason)}" if rest.reason else ""
+    if rest.ms == 0:
+        return f"until the next request, which is a probe{why}"
     return f"for {duration(rest.ms / 1000)}, until {_end(rest, now):%Y-%m-%d %H:%M:%S} UTC{why}"
 
 

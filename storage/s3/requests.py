@@ -61,10 +61,11 @@ class Requests:
 
     async def reach(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """`carry` for the first request to a server that never answered before: it may be the wrong address. Raises
-        `Unavailable` after `REACH_MS` without any reply; a reply, also one that asks for time, begins the usual patience.
+        `Unavailable` when `REACH_MS` have passed since the call without any reply; a reply, also one that asks for time, begins
+        the usual patience.
         """
         shorter = min(REACH_MS, self._patience.total_ms)
-        return await self._carry(attempt, replace(self._patience, total_ms=shorter))
+        return await self._carry(attempt, replace(self._patience, total_ms=shorter), since_ms=self._now_ms())
 
     async def carry(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """The result of the first attempt that gets an answer; a definite refusal is raised as it is.
@@ -73,8 +74,11 @@ class Requests:
         """
         return await self._carry(attempt, self._patience)
 
-    async def _carry(self, attempt: Callable[[], Awaitable[T]], patience: Patience) -> T:
-        since: int | None = None
+    async def _carry(
+        self, attempt: Callable[[], Awaitable[T]], patience: Patience, since_ms: int | None = None
+    ) -> T:
+        """`since_ms`: when the patience begins; at the first failure where it is not said."""
+        since = since_ms
         failures = 0
         while True:
             async with self._slots:

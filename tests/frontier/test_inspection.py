@@ -46,6 +46,10 @@ async def test_a_fault_holds_its_host_and_says_why_and_until_when(worker, found,
     (host,) = (await resting(worker.frontier)).values()
     assert host.rest.ms - 1 == ms // 2
     await worker.crawl.skip(ms)
+    # The time is over, and the host has not answered yet: the next request is a probe.
+    (host,) = (await resting(worker.frontier)).values()
+    assert host.rest == Rest(ms=0, reason=reason)
+    await worker.settle(await worker.pages(1))
     assert await resting(worker.frontier) == {}
 
 

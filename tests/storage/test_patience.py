@@ -164,6 +164,19 @@ async def test_a_server_that_never_answered_is_given_up_within_ten_seconds():
     assert 9_000 <= server.now <= 10_002
 
 
+async def test_a_first_request_that_hangs_uses_up_the_same_ten_seconds():
+    server, begun = Server(0, 0), []
+
+    async def hang():
+        begun.append(server.now)
+        server.now += 9_000
+        raise TimeoutError
+
+    with pytest.raises(Unavailable, match="has not answered for 10 s"):
+        await server.requests().reach(hang)
+    assert max(begun) < 10_000
+
+
 async def test_a_first_reply_that_asks_for_time_begins_the_usual_patience():
     server = Server(1, 40_000)
     answers = [refused(503, "SlowDown")]
