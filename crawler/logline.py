@@ -90,12 +90,12 @@ def discovery(line: Line) -> Discovery:
         ) from error
 
 
-def lease(found: Discovery, attempt: int) -> Lease:
-    """Return a lease of a page as its worker had it, after so many attempts."""
+def lease(found: Discovery, attempt: int, token: int) -> Lease:
+    """Return a lease of a page as its worker had it, after so many attempts; `token` is 0 if it is not known."""
     return Lease(
         **{each.name: getattr(found, each.name) for each in fields(Discovery)},
         kind=Kind.PAGE,
-        token=0,
+        token=token,
         worker="",
         deadline_ms=0,
         attempt=attempt,
@@ -112,6 +112,7 @@ def _line(lease: Lease, answer: Answer, **said: Any) -> Line:
         reason=reason,
         referrer=lease.referrer,
         attempt=lease.attempt,
+        token=lease.token if outcome == Outcome.REDIRECTED else 0,
         request=_request(lease) if isinstance(answer, Settlement) else {},
         **said,
     )

@@ -94,7 +94,7 @@ def _lease(
         return None
     if line is not None and (line.outcome not in LEADS_ON or decode_note(found.note).errand):
         return None
-    return lease(found, 0 if line is None else line.attempt)
+    return lease(found, 0, 0) if line is None else lease(found, line.attempt, line.token)
 
 
 async def _discoveries(

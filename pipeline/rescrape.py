@@ -17,13 +17,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 
 from core import CorruptData, InputError, Url
 from crawler.logline import discovery
 from crawler.note import Note, encode
 from crawler.outcome import GONE, REDIRECTS
-from frontier import Added, Discovery, NotAUrl, Outcome, Scope, canonical
+from frontier import Added, Discovery, NotAUrl, Outcome, Scope, Switch, canonical
 from frontier.connect import connect
 from frontier.identity import page_key
 from frontier.scope import ScopeKind, registered_domain
@@ -83,7 +84,9 @@ async def _rescrape(project: Project, address: str, plan: Plan, *, update: bool)
         tail = frontier.tail(project.store)
         pages = 0
         total = Added(added=0, known=0)
-        with newest(project.store, plan.crawl, _choice(project, plan), _settled) as pages_found:
+        query_order = frontier.settings.policy.query_order
+        want, settled = _choice(project, plan, query_order), partial(_settled, query_order)
+        with newest(project.store, plan.crawl, want, settled) as pages_found:
             found = _discoveries(pages_found, plan)
             while batch := await asyncio.to_thread(lambda: list(islice(found, BATCH))):
                 pages += len(batch)
@@ -110,9 +113,8 @@ def _discoveries(pages: Iterator[Newest], plan: Plan) -> Iterator[Discovery]:
         )
 
 
-def _choice(project: Project, plan: Plan) -> Callable[[Row], Wanted | None]:
+def _choice(project: Project, plan: Plan, query_order: Switch) -> Callable[[Row], Wanted | None]:
     shares = yields.shares(project, plan.crawl) if plan.from_report else None
-    query_order = project.settings.policy.query_order
 
     def want(row: Row) -> Wanted | None:
         try:
@@ -133,11 +135,13 @@ def _choice(project: Project, plan: Plan) -> Callable[[Row], Wanted | None]:
     return want
 
 
-def _settled(line: Line) -> Settled | None:
+def _settled(query_order: Switch, line: Line) -> Settled | None:
     try:
-        return Settled(discovery(line).url.text, ended=line.outcome in {Outcome.GONE, Outcome.REDIRECTED})
+        url = discovery(line).url
     except CorruptData:  # it was asked for by no frontier of ours
         return None
+    page = page_key(url.text, url.host, query_order)
+    return Settled(page, ended=line.outcome in {Outcome.GONE, Outcome.REDIRECTED})
 
 
 def is_robots(url: Url) -> bool:

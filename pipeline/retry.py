@@ -18,8 +18,9 @@ from itertools import islice
 from core import CorruptData, InputError
 from crawler.logline import discovery
 from crawler.outbox import OutboxRelay
-from frontier import Discovery, Outcome
+from frontier import Discovery, Outcome, Switch
 from frontier.connect import connect
+from frontier.identity import page_key
 from pipeline.crawls import open_seeded
 from pipeline.project import Project
 from pipeline.said import counted
@@ -73,7 +74,7 @@ async def _retry(project: Project, address: str, plan: Plan, *, update: bool) ->
         await OutboxRelay(frontier, tail, store, plan.crawl).empty()
         pages = added = known = 0
         discarded: Counter[str] = Counter()
-        with choose(store, plan) as found:
+        with choose(store, plan, frontier.settings.policy.query_order) as found:
             while batch := await asyncio.to_thread(lambda: list(islice(found, BATCH))):
                 result = await frontier.add(batch, revive=True)
                 pages, added, known = pages + len(batch), added + result.added, known + result.known
@@ -85,28 +86,33 @@ async def _retry(project: Project, address: str, plan: Plan, *, update: bool) ->
 
 
 @contextmanager
-def choose(store: Store, plan: Plan) -> Iterator[Iterator[Discovery]]:
-    """The pages that fit, each once, in no order. Memory does not grow with the log."""
+def choose(store: Store, plan: Plan, query_order: Switch) -> Iterator[Iterator[Discovery]]:
+    """The pages that fit, each once, in no order. Memory does not grow with the log. `query_order` is the crawl's."""
     reasons: Counter[str] = Counter()
-    with last_lines(_fitting(store, plan, reasons), _others(store, plan, reasons)) as lines:
+    fitting = _fitting(store, plan, reasons, query_order)
+    with last_lines(fitting, _others(store, plan, reasons, query_order)) as lines:
         yield (replace(discovery(line), generation=line.time_ms) for line in lines)
 
 
-def _fitting(store: Store, plan: Plan, reasons: Counter[str]) -> Iterator[tuple[str, Line]]:
+def _fitting(
+    store: Store, plan: Plan, reasons: Counter[str], query_order: Switch
+) -> Iterator[tuple[str, Line]]:
     for line in crawllog.lines(store, plan.crawl):
         if not line.is_final:
             continue
         reasons[_name(line)] += 1
         if (page := _page(line)) is not None and fits(plan, line, page.url.host):
-            yield page.url.text, line
+            yield page_key(page.url.text, page.url.host, query_order), line
 
 
-def _others(store: Store, plan: Plan, reasons: Counter[str]) -> Iterator[tuple[str, int]]:
+def _others(
+    store: Store, plan: Plan, reasons: Counter[str], query_order: Switch
+) -> Iterator[tuple[str, int]]:
     """What ended otherwise, and when: pages that fitted before do so no more."""
     _check(plan, reasons)
     for line in crawllog.lines(store, plan.crawl):
         if line.is_final and (page := _page(line)) is not None and not fits(plan, line, page.url.host):
-            yield page.url.text, line.time_ms
+            yield page_key(page.url.text, page.url.host, query_order), line.time_ms
 
 
 def fits(plan: Plan, line: Line, host: str) -> bool:

@@ -13,6 +13,7 @@ A file is JSON lines, `log/<crawl>/<crawl>-<writer>-<serial>.jsonl.zst`, sealed 
     bytes*      of the response as it came over the wire
     ms*         from the connection to the last byte
     attempt*    times that it was tried before
+    token*      of the lease, if the answer was a redirect: by it a page that redirects back to itself is asked for once more
     record*, file*, offset*   WARC-Record-ID of what is archived of it, and where
     request     what it can be asked again by
 
@@ -58,6 +59,7 @@ class Line:
     bytes: int | None = None
     ms: int | None = None
     attempt: int = 0
+    token: int = 0
     record: str = ""
     file: str = ""
     offset: int = 0
@@ -88,6 +90,8 @@ def encode(line: Line) -> bytes:
         body["ms"] = line.ms
     if line.attempt:
         body["attempt"] = line.attempt
+    if line.token:
+        body["token"] = line.token
     if line.record:
         body |= {"record": line.record, "file": line.file, "offset": line.offset}
     body["request"] = line.request

@@ -78,6 +78,15 @@ def test_what_a_sitemap_lists_is_as_the_links_of_a_page():
     ]
 
 
+@pytest.mark.parametrize(("date_ms", "asked_again"), [(0, 3), (NOW, 0)])
+def test_seeds_of_a_list_are_asked_once_more_with_it_but_not_when_it_is_re_scraped(date_ms, asked_again):
+    note = encode(Note(kind="seeds", date_ms=date_ms))
+    under = lease("http://example.org/seeds.xml", generation=3, note=note)
+    entries = [Entry(url="/a"), Entry(url="/further.xml", sitemap=True)]
+    found = {one.url.wire: one.generation for one in listed(under, entries, NOW, ())}
+    assert found == {"http://example.org/a": asked_again, "http://example.org/further.xml": asked_again}
+
+
 def test_indexes_list_indexes_so_far_and_never_themselves():
     entries = [Entry(url="/s.xml", sitemap=True), Entry(url="/t.xml", sitemap=True)]
     (found,) = listed(of_sitemap(), entries, NOW, ())

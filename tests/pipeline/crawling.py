@@ -52,7 +52,7 @@ def crawled(project, *, update=False, **limits):
     return crawl(project, "main", Limits(**limits), LineProgress(), update=update).stats
 
 
-def worked(project, *, max_pages=None, max_time_s=None):
+def worked(project, *, max_pages=None, max_requests=None, max_time_s=None):
     """The same by one worker in this process, which begins at once; and what the frontier settled is in the log."""
     settings = project.config.crawler
     worker = f"w{next(_serial)}"
@@ -67,7 +67,9 @@ def worked(project, *, max_pages=None, max_time_s=None):
                 timeout_s=settings.timeout,
                 allow_networks=settings.allow_networks,
                 auth=settings.auth,
+                cookies=settings.cookies,
                 max_pages=max_pages,
+                max_requests=max_requests,
                 max_time_s=max_time_s,
             )
         )

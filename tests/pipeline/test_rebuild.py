@@ -19,6 +19,7 @@ from pipeline.rebuild import Plan, rebuild
 from pipeline.retry import Plan as Retry
 from pipeline.retry import retry
 from tests.crawler.server import Server, links, page, redirect
+from tests.crawler.test_gates import gated
 from tests.pipeline.crawling import ask, crawled, project_at, seeded, worked
 
 BROKEN = page("broken", status="500 Internal Server Error")
@@ -101,6 +102,21 @@ def test_what_was_to_be_tried_again_waits_and_what_had_failed_can_be_retried(sit
     assert (again.seen, again.waiting) == (after.seen, after.waiting)
     assert seeded(project, f"{site.url}/a").known == 1
     assert retry(project, Retry(crawl="main")).added == 1
+
+
+def test_a_page_that_sent_back_with_a_cookie_is_asked_once_more_and_no_more_than_that(site, redis, tmp_path):
+    project = project_at(tmp_path, redis, cookies="true")
+    site.fallback = lambda _: gated()
+    site.answers = {"/robots.txt": page("", status="404 Not Found")}
+    seeded(project, f"{site.url}/")
+    assert settled(worked(project, max_requests=2)) == {"redirected": 1}  # robots.txt, and the gate
+    lost(redis)
+    assert made(project).stats.waiting == 1
+    assert settled(worked(project)) == {"redirected": 1, "fetched": 3}
+    lost(redis)
+    assert made(project).stats.drained
+    assert settled(worked(project)) == {"redirected": 1, "fetched": 3}
+    assert pages(site) == {"/": 2, "/one": 1, "/two": 1}
 
 
 def test_links_that_had_no_room_wait_once_there_is_some(site, redis, tmp_path):

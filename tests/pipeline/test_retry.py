@@ -127,6 +127,14 @@ def test_what_the_frontier_refused_by_itself_is_in_the_log_and_waits_again_if_it
     assert (found.pages, found.added, found.discarded) == (1, 0, {"dropped": 1})
 
 
+def test_a_page_that_was_had_under_another_spelling_has_not_ended_as_the_first(site, project):
+    written, wanted = "/q?b=1&a=2", "/q?a=2&b=1"
+    site.answers |= {written: redirect(wanted), wanted: page("there"), "/old": redirect("/open")}
+    seeded(project, f"{site.url}{written}", f"{site.url}/old", max_depth=0)
+    assert worked(project).outcomes["redirected"] == 2
+    assert retry(project, Plan(crawl="main", outcome="redirected")).pages == 1
+
+
 @pytest.mark.slow
 def test_a_host_that_was_given_up_is_asked_once_more(project):
     with socket.socket() as closed:
@@ -176,14 +184,16 @@ def test_a_page_that_failed_during_a_rescrape_is_asked_again_by_the_next(site, p
     assert site.paths["/open"] == 1 + 3 + 1
 
 
-def test_a_page_that_could_not_be_reached_during_a_rescrape_is_asked_again_by_the_next(site, project):
-    seeded(project, f"{site.url}/open")
+@pytest.mark.parametrize("path", ["/open", "/q?b=1&a=2"])
+def test_a_page_that_could_not_be_reached_during_a_rescrape_is_asked_again_by_the_next(site, project, path):
+    site.answers[path] = page("open")
+    seeded(project, f"{site.url}{path}")
     worked(project)
 
     async def hang_up(_, writer):
         writer.close()
 
-    site.answers["/open"] = hang_up
+    site.answers[path] = hang_up
     rescrape(project, Rescrape(crawl="main"))
     assert worked(project).reasons == {"failed:reset": 1}
     found = rescrape(project, Rescrape(crawl="main"))
