@@ -48,6 +48,7 @@ process, without a server: what is promised, in plain Python.
 from frontier.canonical import NotAUrl, canonical
 from frontier.flow import Flow
 from frontier.frontier import Frontier
+from frontier.inspection import HostState, Place, Rest
 from frontier.lease import (
     Added,
     Budget,
@@ -80,14 +81,17 @@ __all__ = [
     "Fault",
     "Flow",
     "Frontier",
+    "HostState",
     "Kind",
     "Lease",
     "Leases",
     "NotAUrl",
     "Outage",
     "Outcome",
+    "Place",
     "Policy",
     "Rank",
+    "Rest",
     "Restored",
     "RobotsRecord",
     "Scope",

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 from core import InputError, Url
 from frontier.canonical import host_of
-from frontier.home import Home
+from frontier.inspection import Inspection
 from frontier.lease import (
     Added,
     Discovery,
@@ -42,7 +42,7 @@ _HOSTS = 1_000  # of one call that goes through all
 _LONGEST_NAME = 255  # of a worker: a byte says how long it is
 
 
-class Frontier(Home):
+class Frontier(Inspection):
     """One crawl. `open` comes before anything else."""
 
     def __init__(self, link: Link, crawl: str) -> None:
@@ -435,7 +435,3 @@ class Frontier(Home):
 
     def _of(self, lease: Lease, verb: str, *args: Arg) -> Call:
         return self._partitions.call(self._partitions.of_token(lease.token), verb, *args)
-
-    async def _one(self, call: Call) -> Any:
-        (reply,) = await self._link.call([call])
-        return reply

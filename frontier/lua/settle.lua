@@ -72,7 +72,7 @@ verb('settle', function(keys, args)
       if ANSWERS[outcome] or fault ~= '' then
         judge_page(c, h, origin_of(l.host, l.subject), fault, rest, l.granted, reason)
       else
-        hold(c, h, rest)
+        hold(c, h, rest, rest_code(reason, fault))
       end
       if args[i + 7] ~= '' then hear(c, h, l.subject, args[i + 7]) end
       settle_host(c, h)
@@ -91,7 +91,7 @@ verb('postpone', function(keys, args)
   local asked = args[3] == '1'
   if not asked then spare(c, l) end
   local h = finish(c, args[1], l, asked and c.soon or 0)
-  hold(c, h, tonumber(args[2]))
+  hold(c, h, tonumber(args[2]), REST_CODES.address)
   if l.kind == PAGE then
     if has(h.flags, DEAD) then
       settle_here(c, 'failed', death(h), l.host, l.subject)

@@ -10,7 +10,7 @@ verb('settle_robots', function(keys, args)
   if args[2] ~= 'disallow' and not (has(h.flags, SEVERAL) and OWN[args[6]]) then
     judge(c, h, args[6], args[6] == 'busy' and rest or 0, l.granted, args[8])
   end
-  hold(c, h, rest)
+  hold(c, h, rest, rest_code(args[8], args[6]))
   if delay > h.delay or l.subject == h.slowest then h.delay, h.slowest = delay, l.subject end
   settle_host(c, h)
   close(c)
@@ -31,7 +31,7 @@ verb('retry_robots', function(keys, args)
   else
     write_robots(c, l.subject, r)
     if fault ~= '' then judge(c, h, fault, fault == 'busy' and max(told, 0) or 0, l.granted, args[4]) end
-    hold(c, h, wait)
+    hold(c, h, wait, fault == '' and REST_CODES.robots_unreachable or rest_code(args[4], fault))
   end
   settle_host(c, h)
   close(c)

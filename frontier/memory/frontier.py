@@ -1,11 +1,12 @@
 """`MemoryFrontier`: the frontier's verbs on plain dictionaries of one process."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from typing import Self
 
 from core import InputError, Url
 from frontier.canonical import canonical
 from frontier.flow import Flow
+from frontier.inspection import HostState, Place
 from frontier.lease import (
     Added,
     Discovery,
@@ -21,9 +22,10 @@ from frontier.lease import (
     Stats,
     Unlogged,
 )
-from frontier.memory.circuit import LONGEST_HOLD_MS, OWN, RETRY_MS, died_of, rest
+from frontier.memory.circuit import LONGEST_HOLD_MS, OWN, RETRY_MS, rest, rest_reason
 from frontier.memory.crawl import Crawl
 from frontier.memory.gate import Gate
+from frontier.memory.inspection import find, hosts
 from frontier.memory.line import asked, enter
 from frontier.memory.living import Living
 from frontier.memory.settling import settle
@@ -189,7 +191,7 @@ class MemoryFrontier:
         if not asked:
             self._crawl.spare(promise)
         _, host = self._crawl.finish(lease.token, now + 1 if asked else 0)
-        host.hold(wait_ms, now)
+        host.hold(wait_ms, now, "address")
         if promise.page is not None:
             self._crawl.put_back(promise.page, now)
         host.place(now)
@@ -250,7 +252,7 @@ class MemoryFrontier:
         if rule != "disallow" and not (host.several and fault in OWN):
             hold = hold_ms if fault is Fault.BUSY else 0
             self._crawl.judge(host, fault, hold, promise.granted, now, reason=reason)
-        host.hold(hold_ms, now)
+        host.hold(hold_ms, now, rest_reason(reason, fault))
         if delay > host.delay or promise.origin == host.slowest:
             host.delay, host.slowest = delay, promise.origin
         host.place(now)
@@ -270,12 +272,12 @@ class MemoryFrontier:
         origin.attempt, origin.expiries = origin.attempt + 1, 0
         _, host = self._crawl.finish(lease.token, now + 1)
         if host.several and fault not in {None, Fault.DNS}:
-            rest(origin, wait, now, died_of(fault, reason))
+            rest(origin, wait, now, fault, reason)
         else:
             if fault is not None:
                 hold = told if fault is Fault.BUSY else 0
                 self._crawl.judge(host, fault, hold, promise.granted, now, reason=reason)
-            host.hold(wait, now)
+            host.hold(wait, now, "robots_unreachable" if fault is None else rest_reason(reason, fault))
         host.place(now)
 
     async def robots(self, origin: str) -> RobotsRecord | None:
@@ -296,7 +298,7 @@ class MemoryFrontier:
         """As `Frontier.hold`."""
         known, now = self._crawl.hosts.get(host), self._clock()
         if known is not None:
-            known.hold(ms, now)
+            known.hold(ms, now, "operator")
             known.place(now)
         return known is not None
 
@@ -310,6 +312,16 @@ class MemoryFrontier:
                 self._crawl.origins[page.found.url.origin].rest = 0
             known.place(self._clock())
         return known is not None
+
+    async def hosts(self, *, resting: bool = False) -> AsyncIterator[HostState]:
+        """As `Frontier.hosts`."""
+        for host in hosts(self._crawl, self._clock()):
+            if not resting or host.rest or host.origins or host.dead:
+                yield host
+
+    async def find(self, url: Url) -> Place:
+        """As `Frontier.find`."""
+        return find(self._crawl, url, self._clock())
 
     async def prefer(self, ranks: dict[str, Rank]) -> None:
         """As `Frontier.prefer`."""
