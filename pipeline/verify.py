@@ -24,7 +24,7 @@ from pipeline.garbage import collect, unsealed
 from pipeline.process import archive_outputs
 from pipeline.progress import Progress
 from pipeline.referred import Referred
-from storage import reseal, tables
+from storage import reseal, run, tables
 from storage.compression import stem
 from storage.inputs.origin import PASSED_OVER
 from storage.manifest import Manifest, Output, load, stored_digest
@@ -48,7 +48,7 @@ class Verified:
     redo: tuple[str, ...] = ()
     """Names of the Manifests of damaged parts that can be made again."""
     unreadable: tuple[str, ...] = ()
-    """Names of the other Manifests, and of lists, that cannot be read."""
+    """Names of the other Manifests, of runs and of lists that cannot be read."""
     indexes: tuple[Manifest, ...] = ()
     """Archive parts whose WARC file is whole and whose index is not."""
     archives: tuple[Manifest, ...] = ()
@@ -64,7 +64,7 @@ class Verified:
 
 
 def verify_storage(store: Store, progress: Progress, *, is_deep: bool = False) -> Verified:
-    """Check every output of every Manifest."""
+    """Check every output of every Manifest. Raises `InputError` where there is nothing to be checked."""
     names = list(store.list("manifests/"))
     progress.start("verify", total=len(names))
     checked = size = 0
@@ -103,10 +103,14 @@ def verify_storage(store: Store, progress: Progress, *, is_deep: bool = False) -
     progress.done()
     damage.extend(cross.damage)
     damage.extend(f"{name} is archived, and no Manifest names it" for name in reseal.unsealed(store))
-    for name in store.list(LISTS):
-        if not _is_list(store, name):
-            damage.append(f"{name}: its bytes are not those that its name says")
-            unreadable.append(name)
+    for name, fault in _unsealed_faults(store):
+        damage.append(fault)
+        unreadable.append(name)
+    if not names and not damage and not crawls(store):
+        raise InputError(
+            f"verify: nothing is sealed in the storage {store.uri}; run `thresher crawl` or `thresher ingest` first, or correct "
+            "project.storage"
+        )
     return Verified(
         files=checked,
         bytes=size,
@@ -219,6 +223,18 @@ def _change(store: Store, output: Output) -> str:
     if (size := store.size(output.name)) != output.bytes:
         return f"{output.name} has {size} bytes, sealed were {output.bytes}"
     return f"{output.name}: its bytes are not those that were sealed"
+
+
+def _unsealed_faults(store: Store) -> Iterator[tuple[str, str]]:
+    """Runs and lists that are damaged, and one line of each: no Manifest names these."""
+    for name in store.list(run.RUNS):
+        try:
+            run.load(store, name)
+        except CorruptData as error:
+            yield name, str(error)
+    for name in store.list(LISTS):
+        if not _is_list(store, name):
+            yield name, f"{name}: its bytes are not those that its name says"
 
 
 def _is_list(store: Store, name: str) -> bool:

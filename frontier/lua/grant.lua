@@ -14,16 +14,16 @@ local function take(c, h)
     watch_head(c, h)
     local reason = unwanted(c, h, entry)
     if not reason then return entry end
-    conclude(c, 'refused', reason, 1)
+    settle_here(c, 'refused', reason, h.name, entry)
   end
   return nil
 end
 
 -- What may be granted of a host that is ready: its pace and its next entry. A host whose turn has not come, or that has
 -- nothing to be granted, is placed where it belongs.
-local function candidate(c, name, min_delay)
+local function candidate(c, name)
   local h = read_host(c, name)
-  local pace = max(min_delay, h.delay)
+  local pace = max(c.delay, h.delay)
   if pace > 0 then pace = max(pace, min(FACTOR * h.smooth, SLOWEST_MS)) end
   local when = max(after_last(c, h, pace), h.held)
   local entry
@@ -61,7 +61,7 @@ local function instead(c, found)
         found.entry, found.origin = entry, origin
         return found, r
       end
-      conclude(c, 'refused', reason, 1)
+      settle_here(c, 'refused', reason, h.name, entry)
     end
   end
   score(c, c.ready .. h.rank, h.name, soonest)
@@ -96,27 +96,14 @@ local function grant(c, found, r, token, worker, lease_ms)
   return {token, KINDS[l.kind], c.now + lease_ms, r.version, r.attempt, h.held > h.last and h.held or 0, h.name, l.subject}
 end
 
--- How many hosts and pages have their turn now, or may have it.
-verb('due', function(keys)
-  local c = open(keys)
-  local due = call('ZCOUNT', c.deadlines, '-inf', c.now) + call('ZCOUNT', c.later, '-inf', c.now)
-    + call('ZCOUNT', c.prefix .. 'visits', '-inf', c.wall)
-  for rank = 0, RANKS - 1 do due = due + call('ZCOUNT', c.ready .. rank, '-inf', c.now) end
-  return due
-end, FREES)
+verb('due', function(keys) return soonest(open(keys)) end, FREES)
 
--- args: n, worker, lease_ms, min_delay_ms, pages and requests at most (negative: any number), where traps are looked for,
--- partitions, partition
+-- args: n, worker, lease_ms, pages and requests at most (negative: any number), partitions, partition ;
+-- the leases, and when there may be more (see `soonest`)
 verb('lease', function(keys, args)
   local c = open(keys)
-  local n, limit, min_delay = tonumber(args[1]), tonumber(args[5]), min(tonumber(args[4]), LONGEST_DELAY)
-  local most_requests = tonumber(args[6])
-  local partitions, partition = tonumber(args[8]), tonumber(args[9])
-  c.traps = args[7]
-  if min_delay ~= c.delay then
-    c.delay = min_delay
-    call('HSET', keys[1], 'delay', min_delay)
-  end
+  local n, limit, most_requests = tonumber(args[1]), tonumber(args[4]), tonumber(args[5])
+  local partitions, partition = tonumber(args[6]), tonumber(args[7])
   expire(c)
   wake(c, c.later, c.now, 'later')
   wake(c, c.prefix .. 'visits', c.wall, 'scheduled')
@@ -140,7 +127,7 @@ verb('lease', function(keys, args)
       read_hosts(c, names)
       local candidates, origins = {}, {}
       for _, name in ipairs(names) do
-        local found = candidate(c, name, min_delay)
+        local found = candidate(c, name)
         if found then
           candidates[#candidates + 1] = found
           origins[#origins + 1] = found.origin
@@ -159,5 +146,5 @@ verb('lease', function(keys, args)
   end
   bump(c, 'token', counter - first)
   close(c)
-  return granted
+  return {granted, #granted < n and soonest(c) or 0}
 end)

@@ -75,9 +75,9 @@ local function abandon(c, token, l, when, expired, died)
     local before = byte(l.subject, 6)
     local expiries = before % ORPHAN + strike
     if expiries >= MAX_EXPIRIES then
-      conclude(c, 'failed', 'lease_expired', 1)
+      settle_here(c, 'failed', 'lease_expired', l.host, l.subject)
     elseif has(h.flags, DEAD) then
-      conclude(c, 'failed', death(h), 1)
+      settle_here(c, 'failed', death(h), l.host, l.subject)
     else
       put_back(c, h, sub(l.subject, 1, 5) .. char((died or before >= ORPHAN) and expiries + ORPHAN or expiries) .. sub(l.subject, 7))
     end
@@ -112,7 +112,7 @@ local function wake(c, key, now, counter)
     local cut = find(member, '\0', 1, true)
     local h = read_host(c, sub(member, 1, cut - 1))
     if has(h.flags, DEAD) then
-      conclude(c, 'failed', death(h), 1)
+      settle_here(c, 'failed', death(h), h.name, sub(member, cut + 1))
     else
       enqueue(c, h, sub(member, cut + 1))
       settle_host(c, h)
@@ -124,4 +124,18 @@ end
 local function tell(c, token, l, deadline, slot)
   local r = read_robots(c, l.kind == PAGE and origin_of(l.host, l.subject) or l.subject)
   return {token, KINDS[l.kind], deadline, r.version, r.attempt, slot, l.host, l.subject}
+end
+
+-- In how many ms a host, a page or a lease may have its turn or end: 0 where one does now, -1 where nothing has a time.
+local function soonest(c)
+  local found
+  local function look_at(key, now)
+    local first = call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
+    if first then found = min(found or FOREVER, max(first - now, 0)) end
+  end
+  for rank = 0, RANKS - 1 do look_at(c.ready .. rank, c.now) end
+  look_at(c.later, c.now)
+  look_at(c.deadlines, c.now)
+  look_at(c.prefix .. 'visits', c.wall)
+  return found or -1
 end
