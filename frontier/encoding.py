@@ -1,10 +1,10 @@
 """The bytes that a URL is known by, and those that it waits as.
 
-An **entry** is what the frontier keeps of a URL until it is settled, beside the name of its host. Version 2; the version
+An **entry** is what the frontier keeps of a URL until it is settled, beside the name of its host. Version 3; the version
 is the crawl's (`Frontier.open`):
 
     level     4  depth - priority + 2^31: of one host the lowest is granted first
-    attempt   1  `lua/` counts these two
+    attempt   1  `lua/` counts these two; 128 more for `Discovery.notify`
     expiries  1  and 128 more once a worker died that held it
     number    1  of the URL's hash
     template  4  `frontier.template`
@@ -30,7 +30,7 @@ from frontier.lease import Discovery
 from frontier.scope import Scope, registered_domain
 from frontier.template import template
 
-VERSION = 2
+VERSION = 3
 ZERO = 1 << 31
 _HASH = 7  # bytes: 2 choose a bucket, 5 are the fingerprint (lua/seen.lua)
 _DEFAULT_PORTS = {"https": b"s", "http": b"p"}
@@ -38,6 +38,7 @@ _SCHEMES = {b"s": "https", b"p": "http"}
 _HEAD = 12
 _EXPIRIES = 5
 _EXPLICIT = 4
+_NOTIFY = 128
 
 
 def identity(discovery: Discovery) -> bytes:
@@ -69,7 +70,7 @@ def encode(discovery: Discovery, number: int) -> bytes:
         path += b"\0" + url.wire.encode()
     level = discovery.depth - discovery.priority + ZERO
     return (
-        pack(">IBBB", level, 0, 0, number)
+        pack(">IBBB", level, _NOTIFY if discovery.notify else 0, 0, number)
         + template(url)
         + _origin(url)
         + (len(meta) + 2).to_bytes(2, "big")
@@ -119,8 +120,9 @@ def _decode(host: str, entry: bytes) -> tuple[Discovery, int]:
         generation=generation,
         interval_s=interval_s,
         note=entry[at:begin],
+        notify=attempt >= _NOTIFY,
     )
-    return discovery, attempt
+    return discovery, attempt % _NOTIFY
 
 
 def _origin(url: Url) -> bytes:

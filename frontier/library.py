@@ -1,13 +1,14 @@
 """`code`: the function library that runs in the server, one text made of the files in `lua/`.
 
-The files are one chunk, so what stands in one is seen by those after it. A name is spelt once: `verb('lease', ...)` in
-`grant.lua` is what the client calls `lease`.
+The files are one chunk, so what stands in one is seen by those after it; but what stands in a file of verbs is seen there
+only, because a chunk of Lua has at most 200 local names. A name is spelt once: `verb('lease', ...)` in `grant.lua` is what
+the client calls `lease`.
 """
 
 from functools import cache
 from importlib.resources import files
 
-FILES = (
+SHARED = (
     "head",  # what is kept, under which keys, and the rules
     "clock",
     "batch",
@@ -23,7 +24,8 @@ FILES = (
     "novelty",
     "bars",
     "leases",
-    # the verbs
+)
+VERBS = (
     "add",
     "grant",
     "settle",
@@ -42,4 +44,8 @@ FILES = (
 def code() -> str:
     """Return the library's text, which is also its version."""
     folder = files("frontier").joinpath("lua")
-    return "\n".join(folder.joinpath(f"{name}.lua").read_text(encoding="utf-8") for name in FILES)
+    shared, verbs = (
+        [folder.joinpath(f"{name}.lua").read_text(encoding="utf-8") for name in names]
+        for names in (SHARED, VERBS)
+    )
+    return "\n".join((*shared, *(f"do\n{text}end" for text in verbs)))

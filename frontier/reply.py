@@ -13,7 +13,7 @@ from frontier.scope import Scope
 
 def lease(row: Sequence[Any], worker: str) -> Lease:
     """One row of `lease` and `leases`."""
-    token, kind, deadline_ms, robots_version, attempt, slot_ms, host, subject = row
+    token, kind, deadline_ms, robots_version, attempt, slot_ms, host, subject, failure = row
     orphan = False
     if Kind(kind.decode()) is Kind.ROBOTS:
         found = Discovery(url=canonical("/robots.txt", subject.decode()), scope=Scope(kind="any", anchor=""))
@@ -38,6 +38,8 @@ def lease(row: Sequence[Any], worker: str) -> Lease:
         robots_version=robots_version,
         slot_ms=slot_ms,
         orphan=orphan,
+        notify=found.notify,
+        failure=failure.decode(),
     )
 
 

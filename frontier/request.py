@@ -87,6 +87,7 @@ def _next_visit(settlement: Settlement) -> tuple[bytes, int]:
         generation=lease.generation,
         interval_s=interval_s,
         note=settlement.note,
+        notify=lease.notify,
     )
     return encode(again, identity(again)[-1]), interval_s * 1000
 

@@ -20,10 +20,12 @@ verb('add', function(keys, args)
           fresh = not h
           h = h or new_host(name, d.name, d.rank)
         end
+        local hears = notifies(entry)
         local reason = unwanted(c, h, entry)
+        if hears and reason == 'trap' then reason = nil end -- it is given up when its turn comes
         if fresh and d.hosts >= of_hosts then
           reason = 'domain_hosts'
-        elseif has(h.flags, DEAD) then
+        elseif has(h.flags, DEAD) and not hears then
           reason = death(h)
         elseif of_host >= 0 and h.added >= of_host then
           reason = 'host_budget'
@@ -41,6 +43,10 @@ verb('add', function(keys, args)
             fresh = false
             d.hosts = d.hosts + 1
             bump(c, 'hosts', 1)
+          end
+          if hears and not c.notifies then
+            c.notifies = '1'
+            call('HSET', keys[1], 'notifies', 1)
           end
           enqueue(c, h, entry)
         end

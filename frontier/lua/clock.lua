@@ -27,7 +27,7 @@ end
 local function open(keys)
   local key = keys[1]
   local wall = wall_ms()
-  local f = call('HMGET', key, 'steady', 'wall', 'born', 'since', 'starved', 'delay')
+  local f = call('HMGET', key, 'steady', 'wall', 'born', 'since', 'starved', 'delay', 'notifies')
   local now, since = tonumber(f[1]) or wall, tonumber(f[4]) or 0
   local elapsed = wall - (tonumber(f[2]) or wall)
   if elapsed > 0 and elapsed <= LEAP_MS then now = now + elapsed end
@@ -40,6 +40,7 @@ local function open(keys)
   local c = at(sub(key, 1, -6), now, wall, since)
   c.starved = tonumber(f[5] or 0) -- domains
   c.delay = tonumber(f[6] or 1000) -- between two exchanges with a host, as whoever leased last has it
+  c.notifies = f[7] -- whether any entry ever did
   return c
 end
 

@@ -8,13 +8,6 @@ verb('renew', function(keys, args)
   for i = 2, #args do call('ZADD', c.deadlines, 'XX', c.now + args[1], args[i]) end
 end, FREES)
 
--- Every so manieth argument, from one on.
-local function every(args, from, step)
-  local found = {}
-  for i = from, #args, step do found[#found + 1] = args[i] end
-  return found
-end
-
 -- args: for each exchange: token, how long the host took to answer (-1: it did not; -2: it was not asked)
 verb('release', function(keys, args)
   local c = open(keys)
@@ -50,17 +43,23 @@ verb('settle', function(keys, args)
     local l = read_lease(c, token)
     if not l or l.kind ~= PAGE then
       accepted[#accepted + 1] = 0
+    elseif l.failure then -- nothing was asked: the settlement says nothing of the host
+      local cut = find(l.failure, ':', 1, true)
+      conclude(c, sub(l.failure, 1, cut - 1), sub(l.failure, cut + 1), 1)
+      settle_host(c, finish(c, token, l, c.soon))
+      accepted[#accepted + 1] = 1
     else
       local h = finish(c, token, l, c.soon)
       local fault, rest = args[i + 5], tonumber(args[i + 4])
       if outcome == 'retry' then
-        local attempt = byte(l.subject, 5)
+        local before = byte(l.subject, 5)
+        local attempt = before % NOTIFY
         if wait < 0 then wait = scaled(c, RETRY_MS * 2 ^ attempt) end
         attempt = attempt + 1
         if attempt >= MAX_ATTEMPTS then
           conclude(c, 'failed', reason, 1)
         else
-          local entry = sub(l.subject, 1, 4) .. char(attempt) .. sub(l.subject, 6)
+          local entry = sub(l.subject, 1, 4) .. char(before + 1) .. sub(l.subject, 6)
           call('ZADD', c.later, c.now + wait, l.host .. '\0' .. entry)
           bump(c, 'later', 1)
         end
@@ -93,7 +92,8 @@ verb('postpone', function(keys, args)
   local h = finish(c, args[1], l, 0)
   hold(c, h, tonumber(args[2]))
   if l.kind == PAGE then
-    if has(h.flags, DEAD) then conclude(c, 'failed', death(h), 1) else put_back(c, h, l.subject) end
+    local over = has(h.flags, DEAD) and not notifies(l.subject)
+    if over then conclude(c, 'failed', death(h), 1) else put_back(c, h, l.subject) end
   end
   settle_host(c, h)
   close(c)

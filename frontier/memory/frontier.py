@@ -20,7 +20,7 @@ from frontier.lease import (
     Stats,
 )
 from frontier.memory.circuit import LONGEST_HOLD_MS, OWN, RETRY_MS, died_of, rest
-from frontier.memory.crawl import Crawl
+from frontier.memory.crawl import DROPPED, Crawl
 from frontier.memory.gate import Gate
 from frontier.memory.line import asked, enter
 from frontier.memory.living import Living
@@ -225,7 +225,7 @@ class MemoryFrontier:
             if scope.kind == "any" or scope.anchor == {"host": host.name, "domain": host.domain}.get(
                 scope.kind
             ):
-                dropped += self._crawl.bury(host, Outcome.REFUSED, "dropped")
+                dropped += self._crawl.bury(host, Outcome.REFUSED, DROPPED)
                 host.place(self._clock())
         return dropped
 
@@ -329,5 +329,7 @@ class MemoryFrontier:
             attempt=attempt,
             robots_version=origin.version,
             slot_ms=slot,
+            notify=found.notify,
+            failure=promise.failure,
             orphan=promise.page is not None and (promise.page.died or promise.page.expiries > 0),
         )

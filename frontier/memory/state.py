@@ -72,6 +72,8 @@ class Promise:
     granted: int
     deadline: int
     released: bool = False
+    failure: str = ""
+    """Why the page is given up, as `outcome:reason`."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -183,10 +185,13 @@ class Host:
 
     def place(self, now: int) -> None:
         """Decide whether it may be asked, and when. A host that waits already keeps its turn; where it waits for an origin
-        that rests, another may have come.
+        that rests, another may have come. What waits at a dead host is given up at once.
         """
+        if self.dead and self.waiting:
+            self.turn = now
+            return
         pace = max(self.delay, self.pace if self.open else 0)
-        if self.dead or self.asking or not self.waiting or self.full(pace):
+        if self.asking or not self.waiting or self.full(pace):
             self.turn = None
             return
         at = max(self.held, self.after_last(max(self.delay, self.pace)), now)

@@ -29,6 +29,7 @@ DISCOVERIES = st.builds(
     generation=COUNTS,
     interval_s=COUNTS,
     note=st.binary(max_size=40),
+    notify=st.booleans(),
 )
 
 

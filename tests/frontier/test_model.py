@@ -44,7 +44,7 @@ DOMAINS = ("a.test", "b.test")
 SCOPES = ("host:a.test", "domain:b.test", "prefix:http://b.test:81/x", "host:unknown.test")
 
 
-def page(origin, path, depth, priority, generation, interval_s):
+def page(origin, path, depth, priority, generation, interval_s, notify):
     url = canonical(f"{origin}/{path}")
     return Discovery(
         url=url,
@@ -54,6 +54,7 @@ def page(origin, path, depth, priority, generation, interval_s):
         generation=generation,
         interval_s=interval_s,
         note=path.encode() * depth,
+        notify=notify,
     )
 
 
@@ -67,6 +68,7 @@ pages = st.lists(
         st.integers(0, 1),
         rarely,
         st.sampled_from([0, 0, 10_000]),
+        st.sampled_from([False, False, True]),
     ),
     max_size=8,
 )
