@@ -15,6 +15,7 @@ only `Crawler._create_engine` says which engine there is.
 import asyncio
 from collections.abc import AsyncIterator, Generator
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any
 
 from scrapy import Request, Spider, signals
@@ -23,18 +24,28 @@ from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
-from scrapy.utils.defer import _schedule_coro
+from scrapy.utils.defer import _schedule_coro, deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.log import configure_logging
 from twisted.internet.defer import Deferred, inlineCallbacks
 from twisted.python.failure import Failure as Trouble
 
 from core import InputError, ThresherError
 from crawler.guest import terms
+from crawler.guest.delivery import delivery
 from crawler.guest.feeds import Feeds
 from crawler.guest.handler import GuestHandler
 from crawler.guest.load import Guest, at_home, spider_class
 from crawler.guest.scheduler import GuestScheduler
-from crawler.guest.visit import Visit, discovery, ended, is_for_spider, left_out, request_of
+from crawler.guest.visit import (
+    IGNORED,
+    Visit,
+    discovery,
+    ended,
+    forbids_links,
+    left_out,
+    request_of,
+    without_loop,
+)
 from crawler.identity import read_by_guest
 from crawler.listed import is_sitemap
 from crawler.steward import Steward
@@ -142,17 +153,21 @@ class GuestEngine(ExecutionEngine):
     async def _leases(self) -> AsyncIterator[Request]:
         ours: set[asyncio.Task[None]] = set()
         try:
-            async for lease in self._steward.loop.leases(self._steward.settler):
+            async for lease, refusal in self._steward.loop.leases(self._steward.settler):
                 if lease.kind is Kind.ROBOTS or is_sitemap(lease):
+                    if refusal is not None:
+                        self._steward.refuse(lease, refusal)
+                        continue
                     task = asyncio.create_task(self._steward.exchange(lease))
                     ours.add(task)
                     task.add_done_callback(ours.discard)
                     continue
                 request = request_of(lease, self.spider)
-                visit = self._visits[request] = Visit(lease=lease)
+                visit = self._visits[request] = Visit(lease=lease, refusal=refusal)
                 yield request
-                if not visit.begun:  # an extension refused it
-                    self._settle(visit, IgnoreRequest(), request)
+                if not visit.begun:
+                    veto = IgnoreRequest(f"{IGNORED}: an extension refused it")
+                    await maybe_deferred_to_future(self._handle_downloader_output(_raised(veto), request))
         except ThresherError as error:
             self._steward.stop(error)
         await asyncio.gather(*ours)
@@ -163,11 +178,36 @@ class GuestEngine(ExecutionEngine):
     ) -> Generator[Deferred[Any], Any, None]:
         visit = self._visits[request]
         _VISIT.set(visit)  # of this generator's context alone
-        if is_for_spider(visit, result, request, self.spider):
-            if isinstance(result, Response):
-                result.request = request
-            yield super()._handle_downloader_output(result, request)
-        self._settle(visit, result.value if isinstance(result, Trouble) else result, request)
+        yield deferred_from_coro(self._read(visit))
+        came = result.value if isinstance(result, Trouble) else result
+        assert came is not None
+        delivered = delivery(visit, came, request, self.spider)
+        if isinstance(delivered, Response):
+            delivered.request = request
+            yield super()._handle_downloader_output(delivered, request)
+        elif delivered is not None:
+            yield super()._handle_downloader_output(
+                result if delivered is came else _raised(delivered), request
+            )
+        # What their errbacks yield may be left out as well; of that nobody hears.
+        for one, reason in tuple(visit.rejects):
+            yield self.scraper.enqueue_scrape(_raised(IgnoreRequest(reason)), one)
+        self._settle(visit, came, request)
+
+    async def _read(self, visit: Visit) -> None:
+        if visit.fetched is None or visit.broken:
+            return
+        # Its links are the spider's to choose: none is looked for.
+        lease, steward = visit.lease, self._steward
+        blind = replace(lease, max_depth=lease.depth)
+        try:
+            name = read_by_guest(steward.crawl, steward.worker, lease.token)
+            reading = await steward.read(blind, visit.fetched, name)
+        except Exception as error:  # noqa: BLE001 - nobody else would hear of it
+            visit.broken = True
+            steward.stop(error)
+            return
+        visit.reading = None if reading is None else without_loop(reading, lease)
 
     def _spider_idle(self) -> None:
         super()._spider_idle()
@@ -177,8 +217,12 @@ class GuestEngine(ExecutionEngine):
     def _discover(self, visit: Visit, request: Request) -> None:
         try:
             reason = left_out(visit.lease, request) or self._off_site(request)
+            if not reason and forbids_links(visit, self._steward.obey):
+                reason = "nofollow"
             if reason:
                 self.crawler.stats.inc_value(f"thresher/left_out/{reason}")
+                if request.errback is not None:
+                    visit.rejects.append((request, reason))
                 return
             found = discovery(visit.lease, request, self.spider)
         except InputError as error:
@@ -201,20 +245,15 @@ class GuestEngine(ExecutionEngine):
         del self._visits[request]
         steward, lease = self._steward, visit.lease
         try:
-            finished = ended(
-                visit,
-                result,
-                request,
-                self.spider,
-                record_id=read_by_guest(steward.crawl, steward.worker, lease.token),
-                screen=steward.screen,
-                known=steward.settler.known,
-                obey=steward.obey,
-            )
+            finished = ended(visit, result, request, self.spider, known=steward.settler.known)
         except Exception as error:  # noqa: BLE001 - nobody else would hear of it
             steward.stop(error)
             return
-        if visit.found is None and not visit.broken:
+        if visit.fetched is None and visit.refusal is None and not visit.broken:
             steward.loop.spared(lease)
         if finished is not None:
             steward.settler.add(finished)
+
+
+def _raised(error: BaseException) -> Trouble:
+    return Trouble(error)  # type: ignore[no-untyped-call]

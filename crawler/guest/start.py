@@ -99,4 +99,5 @@ def _discovery(each: Any, crawler: Crawler) -> Discovery | None:
         scope=Scope.of("any", url),
         priority=each.priority,
         note=note.encode(note.Note(errand=errand(each, spider))),
+        notify=each.errback is not None,
     )
