@@ -77,6 +77,10 @@ class Loop:
         self._ended.append(Exchange(lease=lease, asked=False))
         self._changed.set()
 
+    async def renew(self, leases: Sequence[Lease]) -> None:
+        """Move the deadlines of leases whose settlement takes longer than usual."""
+        await self._frontier.renew(leases, self._lease_ms)
+
     def postponed(self, lease: Lease, wait_ms: int) -> None:
         """Nothing was asked: its address has its turn in so many milliseconds."""
         del self._open[lease.token]

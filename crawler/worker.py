@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from crawler.entrance import Entrance
 from crawler.gate import Gate
 from crawler.guest import Guest
+from crawler.guest.blocking import LONGEST_S
 from crawler.guest.feeds import Feeds
 from crawler.identity import user_agent
 from crawler.loop import Loop
@@ -102,7 +103,8 @@ class WorkerConfig:
     browser: str = ""
     """Path of Chromium; looked for where empty."""
     ttl_s: float = 30.0
-    """How long the worker is taken for living after it was heard of; it beats three times as often."""
+    """How long the worker is taken for living after it was heard of; it beats three times as often. With a spider it is longer
+    by as much as that may hold up the event loop (`crawler.guest.blocking`)."""
 
 
 def run_worker(config: WorkerConfig) -> bool:
@@ -132,12 +134,14 @@ async def _run(config: WorkerConfig) -> bool:
         frontier = Frontier(link, config.crawl, budget=config.budget)
         await frontier.open()
 
+        ttl_s = config.ttl_s + _blocked_s(config)
+
         async def beat() -> None:
             since = config.store.waiting_since_ms()
             stalled_ms = None if since is None else max(0, time.time_ns() // 1_000_000 - since)
-            await frontier.beat(config.worker, round(config.ttl_s * 1000), stalled_ms=stalled_ms)
+            await frontier.beat(config.worker, round(ttl_s * 1000), stalled_ms=stalled_ms)
 
-        pulse = Pulse(beat, worker=config.worker, ttl_s=config.ttl_s)
+        pulse = Pulse(beat, worker=config.worker, ttl_s=ttl_s, period_s=config.ttl_s / 3)
         await pulse.begin()
         beating = asyncio.create_task(pulse.run())
         entrance = Entrance(frontier, round(config.min_ip_delay_s * 1000), round(config.min_delay_s * 1000))
@@ -184,7 +188,8 @@ async def _crawl(
         lease_ms=round(config.timeout_s * 1000) * (TOTAL * HOPS + _renderings(config))
         + round(config.min_delay_s * 1000) * 2 * HOPS
         + PATIENCE_MS
-        + SETTLING_MS,
+        + SETTLING_MS
+        + round(_blocked_s(config) * 1000),
         min_delay_ms=round(config.min_delay_s * 1000),
         max_pages=config.max_pages,
         until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,
@@ -233,6 +238,11 @@ async def _crawl(
     if steward.error is not None:
         raise steward.error
     return enough
+
+
+def _blocked_s(config: WorkerConfig) -> float:
+    """For how long the event loop may be held up, so that nobody is heard of: by a user's spider."""
+    return 0.0 if config.guest is None else LONGEST_S
 
 
 def _renderings(config: WorkerConfig) -> int:

@@ -13,9 +13,10 @@ only `Crawler._create_engine` says which engine there is.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Callable, Generator
 from contextvars import ContextVar
 from dataclasses import replace
+from types import FrameType
 from typing import Any
 
 from scrapy import Request, Spider, signals
@@ -31,6 +32,7 @@ from twisted.python.failure import Failure as Trouble
 
 from core import InputError, ThresherError
 from crawler.guest import terms
+from crawler.guest.blocking import BlockingWatch, place
 from crawler.guest.delivery import delivery
 from crawler.guest.feeds import Feeds
 from crawler.guest.handler import GuestHandler
@@ -51,6 +53,8 @@ from crawler.listed import is_sitemap
 from crawler.steward import Steward
 from frontier import Kind
 
+RENEW_S = 60.0
+"""A lease is good for minutes longer, whatever the limits of an exchange are (`crawler.worker`)."""
 _VISIT: ContextVar[Visit | None] = ContextVar("visit", default=None)
 
 
@@ -65,6 +69,8 @@ async def entertain(guest: Guest, steward: Steward, feeds: Feeds, *, concurrency
         terms.force(crawler, steward.worker, _house(concurrency))
         configure_logging(crawler.settings)
         crawler.signals.connect(crawler.failed, signals.spider_error)
+        watch = BlockingWatch(crawler.name_of, crawler.interrupt)
+        beside = [asyncio.create_task(work) for work in (watch.run(), crawler.renew())]
         try:
             await crawler.crawl_async(**dict(guest.arguments))
         except ThresherError:
@@ -73,6 +79,10 @@ async def entertain(guest: Guest, steward: Steward, feeds: Feeds, *, concurrency
             raise InputError(
                 f"spider {guest.spider} cannot begin: {type(error).__name__}: {' '.join(str(error).split())}"
             ) from error
+        finally:
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
         return crawler.closed_early
 
 
@@ -100,6 +110,7 @@ class GuestCrawler(Crawler):
     def __init__(self, guest: Guest, steward: Steward, feeds: Feeds) -> None:
         super().__init__(spider_class(guest), terms.settings(guest))
         self.steward, self.feeds = steward, feeds
+        self._directory = str(guest.directory.resolve())
         self.visits: dict[Request, Visit] = {}
         """Those that are open, by the request that the engine has of each."""
         self.closed_early = False
@@ -109,6 +120,29 @@ class GuestCrawler(Crawler):
         visit = _VISIT.get()
         if visit is not None:
             visit.failed = True
+
+    async def renew(self) -> None:
+        """Renew the leases of all visits, now and then, until cancelled."""
+        while True:
+            await asyncio.sleep(RENEW_S)
+            try:
+                await self.steward.loop.renew([visit.lease for visit in self.visits.values()])
+            except ThresherError as error:
+                self.steward.stop(error)
+                return
+
+    def name_of(self, stack: list[FrameType]) -> str:
+        """What of the spider is at work."""
+        visit = _VISIT.get()
+        what = f"{visit.method} of {visit.lease.url.wire}" if visit is not None else "a component"
+        return f"spider {self.spidercls.name}: {what}, at {place(stack, self._directory, self.spider)},"
+
+    def interrupt(self, error: InputError) -> None:
+        """End the crawl with an error that is about to be raised in what is at work; its page is not settled."""
+        visit = _VISIT.get()
+        if visit is not None:
+            visit.broken = True
+        self.steward.stop(error)
 
     def _create_engine(self) -> "GuestEngine":
         return GuestEngine(self, lambda _: self.stop_async())
@@ -184,8 +218,10 @@ class GuestEngine(ExecutionEngine):
         delivered = delivery(visit, came, request, self.spider)
         if isinstance(delivered, Response):
             delivered.request = request
+            visit.method = _method_name(request.callback, "parse")
             yield super()._handle_downloader_output(delivered, request)
         elif delivered is not None:
+            visit.method = _method_name(request.errback, "the errback")
             yield super()._handle_downloader_output(
                 result if delivered is came else _raised(delivered), request
             )
@@ -253,6 +289,10 @@ class GuestEngine(ExecutionEngine):
             steward.loop.spared(lease)
         if finished is not None:
             steward.settler.add(finished)
+
+
+def _method_name(method: Callable[..., Any] | None, default: str) -> str:
+    return getattr(method, "__name__", default)
 
 
 def _raised(error: BaseException) -> Trouble:

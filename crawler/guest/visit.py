@@ -65,6 +65,8 @@ class Visit:
     """Whether a callback or an errback raised."""
     broken: bool = False
     """Whether a fault of ours or of the program is the end of it: the lease is not settled."""
+    method: str = "a middleware"
+    """What of the spider is at work on it."""
     no_follow: bool | None = None
     """Whether the page asks that its links not be followed; None until that matters."""
     discoveries: dict[str, Discovery] = field(default_factory=dict)
