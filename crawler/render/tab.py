@@ -7,7 +7,7 @@
    turn is not late for the page. A page is done when such five seconds are over, nothing is being fetched and its
    next frames change nothing; after some rounds of them at any rate. At its deadline (that is in real time) its scripts
    are stopped, and the DOM is taken as it is.
-3. The DOM is read in a world of its own, whose functions the page cannot replace, and up to a length.
+3. The DOM is read as its reader sees it (`crawler.render.dom`), up to a length.
 4. Nothing of a page waits for a person: dialogs are dismissed, windows closed, downloads cancelled, permissions denied.
    Each is counted.
 5. What a tab does costs its page and no other. Where the whole browser is gone, `BrowserGoneError` says so.
@@ -19,12 +19,23 @@ from collections import Counter
 from contextlib import suppress
 from typing import Any
 
-from playwright.async_api import BrowserContext, CDPSession, Dialog, Download, Error, Page, Request, Route
+from playwright.async_api import (
+    BrowserContext,
+    CDPSession,
+    Dialog,
+    Download,
+    Error,
+    Page,
+    Request,
+    Route,
+    ViewportSize,
+)
 
 from core import Capture
-from crawler.render import rules
+from crawler.render import dom, rules
 from crawler.render.browser import Browser
 from crawler.render.parts import Parts
+from crawler.render.world import world as make_world
 from crawler.rendered import Note, Problem, Rendered
 from storage.payload import content_decoded
 from storage.records import PAYLOAD_LIMIT
@@ -45,19 +56,16 @@ LOST_S = 1.0
 KILLED_S = 2.0
 """A tab that crashed within so long after one was killed for its memory is taken for that one."""
 
+VIEWPORT: ViewportSize = {"width": 1280, "height": 8_000}
+"""Pixels. What a page loads when it comes into view is loaded for as far as a reader might scroll."""
 CALM = """
 window.open = () => null; window.print = window.close = () => {};
-for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "WebTransport"]) delete window[name];
+for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "WebTransport", "ServiceWorker", "ServiceWorkerContainer",
+                    "ServiceWorkerRegistration"]) delete window[name];
+delete Navigator.prototype.serviceWorker;
 """
-"""Runs in each page before its own scripts: what would be refused anyway, refused sooner."""
-SIZE = (
-    "document.getElementsByTagName('*').length + ' ' + (document.body ? document.body.textContent.length : 0)"
-)
-DOM = """(() => {
-  const type = document.doctype ? new XMLSerializer().serializeToString(document.doctype) : "";
-  const root = document.documentElement ? document.documentElement.outerHTML : "";
-  return {html: (type + root).slice(0, %d), title: String(document.title).slice(0, 1000)};
-})()"""
+"""Runs in each page before its own scripts. What would be refused anyway is refused sooner; a page sees a browser without
+service workers, as it does on every address that is not secure."""
 
 
 class BrowserGoneError(Exception):
@@ -94,7 +102,7 @@ class _Tab:
         self._browser, self._capture, self._parts = browser, capture, parts
         self._until, self._most_bytes = until, most_bytes
         self._page: Page | None = None
-        self._given = False
+        self._given = self._has_closed = False
         self._asked = self._under_way = 0
         self._asking: set[asyncio.Task[Capture | str]] = set()
         self._trouble: Exception | None = None
@@ -115,7 +123,11 @@ class _Tab:
         try:
             async with asyncio.timeout_at(self._until + GRACE_S):
                 context = await self._browser.chromium.new_context(
-                    user_agent=user_agent, service_workers="block", accept_downloads=False, locale="en-US"
+                    user_agent=user_agent,
+                    service_workers="block",
+                    accept_downloads=False,
+                    locale="en-US",
+                    viewport=VIEWPORT,
                 )
                 return await self._in(context)
         except TimeoutError:
@@ -129,7 +141,7 @@ class _Tab:
                 await self._close(context)
 
     async def _in(self, context: BrowserContext) -> Problem:
-        await context.add_init_script(CALM)
+        await context.add_init_script(CALM + dom.NOTICE)
         await context.route("**/*", self._on_route)
         context.on("page", self._on_page)
         page = self._page = await context.new_page()
@@ -139,6 +151,9 @@ class _Tab:
         page.on("download", self._on_download)
         page.on("websocket", lambda _: self._refuse("websocket"))
         session = await context.new_cdp_session(page)
+        session.on("Runtime.bindingCalled", self._on_binding)
+        await session.send("Runtime.enable")
+        await session.send("Runtime.addBinding", {"name": dom.CLOSED})
         working = asyncio.create_task(self._work(page, session))
         ends = [asyncio.create_task(event.wait()) for event in (self._crashed, self._closed)]
         try:
@@ -155,16 +170,20 @@ class _Tab:
         try:
             async with asyncio.timeout_at(self._until):
                 await page.goto(self._capture.url.wire, wait_until="commit", timeout=0)
-                world = await _world(session)
+                world = await make_world(session)
                 await self._rest(session, world)
         except TimeoutError:
             problem = "render_timeout"
             await session.send("Runtime.terminateExecution")
             await session.send("Emulation.setScriptExecutionDisabled", {"value": True})
-            world = await _world(session)
-        found = await _evaluated(session, world, DOM % self._most_bytes)
-        self.html = str(found["html"]).encode("utf-8", "replace")[: self._most_bytes]
-        self.title = str(found["title"])
+            world = await make_world(session)
+        self.html, self.title = await dom.read(
+            session,
+            world,
+            asked=self._capture.url.wire,
+            most_bytes=self._most_bytes,
+            has_closed=self._has_closed,
+        )
         return problem
 
     async def _rest(self, session: CDPSession, world: int) -> None:
@@ -178,11 +197,11 @@ class _Tab:
                 {"policy": "pauseIfNetworkFetchesPending", "budget": ROUND_MS},
             )
             await expired.wait()
-            before = await _evaluated(session, world, SIZE)
+            before = await dom.size(session, world)
             await asyncio.sleep(FRAMES_S)
             if self._asked >= MOST_ASKED:
                 return
-            if not self._under_way and await _evaluated(session, world, SIZE) == before:
+            if not self._under_way and await dom.size(session, world) == before:
                 return
 
     async def _on_route(self, route: Route, request: Request) -> None:
@@ -246,6 +265,8 @@ class _Tab:
             return
         encodings = ",".join(value for name, value in capture.headers if name.lower() == "content-encoding")
         body, _ = content_decoded(capture.payload, encodings, PAYLOAD_LIMIT)
+        if capture is self._capture:
+            self._has_closed = self._has_closed or dom.declares_closed(body)
         headers = rules.given(capture.headers, without=without)
         headers.setdefault("content-type", "text/html" if capture is self._capture else "text/plain")
         await route.fulfill(status=capture.status, headers=headers, body=body)
@@ -268,6 +289,9 @@ class _Tab:
         with suppress(Error):
             await page.close()
 
+    def _on_binding(self, called: dict[str, Any]) -> None:
+        self._has_closed = self._has_closed or called["name"] == dom.CLOSED
+
     def _refuse(self, reason: str) -> None:
         self.blocked[reason] += 1
 
@@ -288,18 +312,3 @@ class _Tab:
                 await context.close()
         except (Error, TimeoutError):
             self._browser.grown = True  # it keeps what it should have let go: it gets no further pages
-
-
-async def _world(session: CDPSession) -> int:
-    tree: dict[str, Any] = await session.send("Page.getFrameTree")
-    made: dict[str, Any] = await session.send(
-        "Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"], "worldName": "thresher"}
-    )
-    return int(made["executionContextId"])
-
-
-async def _evaluated(session: CDPSession, world: int, expression: str) -> Any:
-    found: dict[str, Any] = await session.send(
-        "Runtime.evaluate", {"expression": expression, "contextId": world, "returnByValue": True}
-    )
-    return found["result"].get("value")

@@ -203,10 +203,11 @@ def unsealed(crawl):
 @pytest.mark.slow
 def test_old_browsers_are_replaced(crawl, site, monkeypatch):
     monkeypatch.setattr("crawler.render.renderer.PAGES_A_BROWSER", 2)
+    others = _children(os.getpid(), b"--remote-debugging-pipe")  # of other tests
     site.fallback = lambda path: shell(f"document.body.append('{path}')") if path[1:].isdigit() else None
     crawl.seed(*(f"{site.url}/{number}" for number in range(5)))
     run_worker(crawl.config("w", render="always", timeout_s=30))
     doms = [record.payload for record in records(crawl) if record.type == "conversion"]
     assert len(doms) == 5
     # One that did not end by itself was killed, and may take its time to go.
-    assert _until(lambda: not _children(os.getpid(), b"--remote-debugging-pipe"))
+    assert _until(lambda: _children(os.getpid(), b"--remote-debugging-pipe") == others)
