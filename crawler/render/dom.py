@@ -24,21 +24,6 @@ MOST_PIERCED = 40_000
 """Nodes of a page that is looked through for closed shadow roots: that takes some 20 to 40 µs each."""
 MOST_CLOSED = 1_000
 """Closed shadow roots that are read."""
-CLOSED = "thresherClosedRoot"
-"""Name of a binding: a page that attaches a closed shadow root calls it. It is gone before the page's own scripts run."""
-NOTICE = f"""
-(() => {{
-  const tell = window.{CLOSED}, attach = Element.prototype.attachShadow;
-  delete window.{CLOSED};
-  if (!tell) return;
-  Element.prototype.attachShadow = function attachShadow(init) {{
-    if (init && init.mode === "closed") tell("");
-    return attach.apply(this, arguments);
-  }};
-}})();
-"""
-"""Runs in each page before its own scripts."""
-
 _DECLARES_CLOSED = re.compile(rb"shadowrootmode\s*=\s*[\"']?closed", re.IGNORECASE)
 _SIZE = """
 function () {

@@ -34,6 +34,7 @@ from playwright.async_api import (
 from core import Capture
 from crawler.render import dom, rules
 from crawler.render.browser import Browser
+from crawler.render.init_script import INIT_SCRIPT, NOTICED
 from crawler.render.parts import Parts
 from crawler.render.world import world as make_world
 from crawler.rendered import Note, Problem, Rendered
@@ -56,16 +57,8 @@ LOST_S = 1.0
 KILLED_S = 2.0
 """A tab that crashed within so long after one was killed for its memory is taken for that one."""
 
-VIEWPORT: ViewportSize = {"width": 1280, "height": 8_000}
-"""Pixels. What a page loads when it comes into view is loaded for as far as a reader might scroll."""
-CALM = """
-window.open = () => null; window.print = window.close = () => {};
-for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "WebTransport", "ServiceWorker", "ServiceWorkerContainer",
-                    "ServiceWorkerRegistration"]) delete window[name];
-delete Navigator.prototype.serviceWorker;
-"""
-"""Runs in each page before its own scripts. What would be refused anyway is refused sooner; a page sees a browser without
-service workers, as it does on every address that is not secure."""
+TALL: ViewportSize = {"width": 1280, "height": 8_000}
+"""Pixels of the window in the end, where a page waits for what comes into view: as far as a reader might scroll."""
 
 
 class BrowserGoneError(Exception):
@@ -102,7 +95,8 @@ class _Tab:
         self._browser, self._capture, self._parts = browser, capture, parts
         self._until, self._most_bytes = until, most_bytes
         self._page: Page | None = None
-        self._given = self._has_closed = False
+        self._given = False
+        self._noticed: set[str] = set()
         self._asked = self._under_way = 0
         self._asking: set[asyncio.Task[Capture | str]] = set()
         self._trouble: Exception | None = None
@@ -127,7 +121,6 @@ class _Tab:
                     service_workers="block",
                     accept_downloads=False,
                     locale="en-US",
-                    viewport=VIEWPORT,
                 )
                 return await self._in(context)
         except TimeoutError:
@@ -141,7 +134,7 @@ class _Tab:
                 await self._close(context)
 
     async def _in(self, context: BrowserContext) -> Problem:
-        await context.add_init_script(CALM + dom.NOTICE)
+        await context.add_init_script(INIT_SCRIPT)
         await context.route("**/*", self._on_route)
         context.on("page", self._on_page)
         page = self._page = await context.new_page()
@@ -153,7 +146,7 @@ class _Tab:
         session = await context.new_cdp_session(page)
         session.on("Runtime.bindingCalled", self._on_binding)
         await session.send("Runtime.enable")
-        await session.send("Runtime.addBinding", {"name": dom.CLOSED})
+        await session.send("Runtime.addBinding", {"name": NOTICED})
         working = asyncio.create_task(self._work(page, session))
         ends = [asyncio.create_task(event.wait()) for event in (self._crashed, self._closed)]
         try:
@@ -171,7 +164,7 @@ class _Tab:
             async with asyncio.timeout_at(self._until):
                 await page.goto(self._capture.url.wire, wait_until="commit", timeout=0)
                 world = await make_world(session)
-                await self._rest(session, world)
+                await self._rest(page, session, world)
         except TimeoutError:
             problem = "render_timeout"
             await session.send("Runtime.terminateExecution")
@@ -182,12 +175,15 @@ class _Tab:
             world,
             asked=self._capture.url.wire,
             most_bytes=self._most_bytes,
-            has_closed=self._has_closed,
+            has_closed="closed" in self._noticed,
         )
         return problem
 
-    async def _rest(self, session: CDPSession, world: int) -> None:
-        """Wait until the page is done, or has gone on for long enough."""
+    async def _rest(self, page: Page, session: CDPSession, world: int) -> None:
+        """Wait until the page is done, or has gone on for long enough. One that waits for what comes into view is shown in
+        a tall window when it is done otherwise.
+        """
+        is_tall = False
         expired = asyncio.Event()
         session.on("Emulation.virtualTimeBudgetExpired", lambda _: expired.set())
         for _ in range(ROUNDS):
@@ -197,12 +193,18 @@ class _Tab:
                 {"policy": "pauseIfNetworkFetchesPending", "budget": ROUND_MS},
             )
             await expired.wait()
+            asked = self._asked
             before = await dom.size(session, world)
             await asyncio.sleep(FRAMES_S)
             if self._asked >= MOST_ASKED:
                 return
-            if not self._under_way and await dom.size(session, world) == before:
+            # What is asked for now is answered in the next round: until then the page's clock stands.
+            if self._under_way or self._asked > asked or await dom.size(session, world) != before:
+                continue
+            if is_tall or "view" not in self._noticed:
                 return
+            is_tall = True
+            await page.set_viewport_size(TALL)
 
     async def _on_route(self, route: Route, request: Request) -> None:
         self._asked += 1
@@ -265,8 +267,8 @@ class _Tab:
             return
         encodings = ",".join(value for name, value in capture.headers if name.lower() == "content-encoding")
         body, _ = content_decoded(capture.payload, encodings, PAYLOAD_LIMIT)
-        if capture is self._capture:
-            self._has_closed = self._has_closed or dom.declares_closed(body)
+        if capture is self._capture and dom.declares_closed(body):
+            self._noticed.add("closed")
         headers = rules.given(capture.headers, without=without)
         headers.setdefault("content-type", "text/html" if capture is self._capture else "text/plain")
         await route.fulfill(status=capture.status, headers=headers, body=body)
@@ -290,7 +292,8 @@ class _Tab:
             await page.close()
 
     def _on_binding(self, called: dict[str, Any]) -> None:
-        self._has_closed = self._has_closed or called["name"] == dom.CLOSED
+        if called["name"] == NOTICED:
+            self._noticed.add(called["payload"])
 
     def _refuse(self, reason: str) -> None:
         self.blocked[reason] += 1

@@ -92,6 +92,31 @@ def test_text_is_taken_from_the_dom_and_parts_are_no_documents(crawl, site):
     assert sum(counted) == 3  # with robots.txt
 
 
+def test_a_page_of_web_components_is_crawled_and_its_text_is_had(crawl, site):
+    told = " ".join(["What is in a shadow root is text of the page like any other."] * 10)
+    code = f"""
+      customElements.define('x-app', class extends HTMLElement {{
+        connectedCallback() {{
+          history.replaceState({{}}, '', '/en/home');
+          this.attachShadow({{mode: 'closed'}}).innerHTML = '<article><p>{told}</p><a href=next>x</a></article>';
+        }}
+      }});"""
+    site.answers |= {"/": shell(code, "<x-app></x-app>"), "/en/next": page("<p>next")}
+    crawl.seed(f"{site.url}/")
+    run_worker(crawl.config("w", render="auto", timeout_s=30))
+    assert site.paths == Counter({"/robots.txt": 1, "/": 1, "/en/next": 1})
+    assert told in {row["text"] for row in processed(crawl)}
+
+
+def processed(crawl):
+    """The documents that are made of what was archived."""
+    store, filters = Files(crawl.root), FiltersConfig(preset="none", languages=())
+    for part in parts(store, crawl.name, filters):
+        for output in work(store, step(filters), part, Watch(lambda _: None)).outputs:
+            if output.name.startswith("documents/"):
+                yield from documents(store, output.name)
+
+
 def documents(store, name):
     import pyarrow.parquet as parquet
 
