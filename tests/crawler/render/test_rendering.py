@@ -105,7 +105,7 @@ def test_a_page_of_web_components_is_crawled_and_its_text_is_had(crawl, site):
     crawl.seed(f"{site.url}/")
     run_worker(crawl.config("w", render="auto", timeout_s=30))
     assert site.paths == Counter({"/robots.txt": 1, "/": 1, "/en/next": 1})
-    assert told in {row["text"] for row in processed(crawl)}
+    assert any(told in row["text"] for row in processed(crawl))
 
 
 def processed(crawl):
