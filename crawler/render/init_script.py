@@ -1,9 +1,14 @@
-"""`INIT_SCRIPT`: what runs in each page, and each frame of it, before its own scripts."""
+"""`INIT_SCRIPT`: what runs in each page, and each frame of it, before its own scripts; and what it says when it is asked."""
 
-NOTICED = "thresherNotice"
-"""Name of a binding that is told what a page does: `closed` where it attaches a closed shadow root, `view` where it waits for what
-comes into view. It is gone before the page's own scripts run."""
+from typing import Literal
 
+from playwright.async_api import CDPSession
+
+from crawler.render.world import call
+
+Notice = Literal["closed", "view"]
+"""What a page has done: attached a closed shadow root; begun to wait for what comes into view."""
+_EVENT = "thresher-"
 _CALM = """
 window.open = () => null; window.print = window.close = () => {};
 for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "WebTransport", "ServiceWorker", "ServiceWorkerContainer",
@@ -14,19 +19,24 @@ delete Navigator.prototype.serviceWorker;
 secure."""
 _NOTICE = f"""
 (() => {{
-  const tell = window.{NOTICED};
-  delete window.{NOTICED};
-  if (!tell) return;
   const notice = (type, name, what, matters) => {{
     const method = type.prototype[name];
+    let noticed = false;
     type.prototype[name] = {{[name]() {{
-      if (matters(arguments[0])) tell(what);
+      noticed = noticed || matters(arguments[0]);
       return method.apply(this, arguments);
     }}}}[name];
+    window.addEventListener("{_EVENT}" + what, event => {{ if (noticed) event.preventDefault(); }});
   }};
   notice(Element, "attachShadow", "closed", init => init && init.mode === "closed");
   notice(IntersectionObserver, "observe", "view", () => true);
 }})();
 """
-"""A page that does so says so; what it does is not changed."""
+"""What the page does is not changed, and nothing that it can see is left behind: who asks sends an event."""
+_ASK = "function (name) { return !window.dispatchEvent(new Event(name, {cancelable: true})); }"
 INIT_SCRIPT = _CALM + _NOTICE
+
+
+async def has_noticed(session: CDPSession, world: int, what: Notice) -> bool:
+    """Whether the page has done it. Its scripts must be allowed to run."""
+    return bool(await call(session, world, _ASK, {"value": f"{_EVENT}{what}"}))

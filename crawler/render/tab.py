@@ -17,7 +17,6 @@ import asyncio
 import time
 from collections import Counter
 from contextlib import suppress
-from typing import Any
 
 from playwright.async_api import (
     BrowserContext,
@@ -34,7 +33,7 @@ from playwright.async_api import (
 from core import Capture
 from crawler.render import dom, rules
 from crawler.render.browser import Browser
-from crawler.render.init_script import INIT_SCRIPT, NOTICED
+from crawler.render.init_script import INIT_SCRIPT, has_noticed
 from crawler.render.parts import Parts
 from crawler.render.world import world as make_world
 from crawler.rendered import Note, Problem, Rendered
@@ -96,7 +95,7 @@ class _Tab:
         self._until, self._most_bytes = until, most_bytes
         self._page: Page | None = None
         self._given = False
-        self._noticed: set[str] = set()
+        self._has_closed = False
         self._asked = self._under_way = 0
         self._asking: set[asyncio.Task[Capture | str]] = set()
         self._trouble: Exception | None = None
@@ -144,9 +143,6 @@ class _Tab:
         page.on("download", self._on_download)
         page.on("websocket", lambda _: self._refuse("websocket"))
         session = await context.new_cdp_session(page)
-        session.on("Runtime.bindingCalled", self._on_binding)
-        await session.send("Runtime.enable")
-        await session.send("Runtime.addBinding", {"name": NOTICED})
         working = asyncio.create_task(self._work(page, session))
         ends = [asyncio.create_task(event.wait()) for event in (self._crashed, self._closed)]
         try:
@@ -165,8 +161,9 @@ class _Tab:
                 await page.goto(self._capture.url.wire, wait_until="commit", timeout=0)
                 world = await make_world(session)
                 await self._rest(page, session, world)
+                self._has_closed = self._has_closed or await has_noticed(session, world, "closed")
         except TimeoutError:
-            problem = "render_timeout"
+            problem, self._has_closed = "render_timeout", True  # it may; nobody can be asked any more
             await session.send("Runtime.terminateExecution")
             await session.send("Emulation.setScriptExecutionDisabled", {"value": True})
             world = await make_world(session)
@@ -175,7 +172,7 @@ class _Tab:
             world,
             asked=self._capture.url.wire,
             most_bytes=self._most_bytes,
-            has_closed="closed" in self._noticed,
+            has_closed=self._has_closed,
         )
         return problem
 
@@ -201,7 +198,7 @@ class _Tab:
             # What is asked for now is answered in the next round: until then the page's clock stands.
             if self._under_way or self._asked > asked or await dom.size(session, world) != before:
                 continue
-            if is_tall or "view" not in self._noticed:
+            if is_tall or not await has_noticed(session, world, "view"):
                 return
             is_tall = True
             await page.set_viewport_size(TALL)
@@ -268,7 +265,7 @@ class _Tab:
         encodings = ",".join(value for name, value in capture.headers if name.lower() == "content-encoding")
         body, _ = content_decoded(capture.payload, encodings, PAYLOAD_LIMIT)
         if capture is self._capture and dom.declares_closed(body):
-            self._noticed.add("closed")
+            self._has_closed = True
         headers = rules.given(capture.headers, without=without)
         headers.setdefault("content-type", "text/html" if capture is self._capture else "text/plain")
         await route.fulfill(status=capture.status, headers=headers, body=body)
@@ -290,10 +287,6 @@ class _Tab:
         self._refuse("window")
         with suppress(Error):
             await page.close()
-
-    def _on_binding(self, called: dict[str, Any]) -> None:
-        if called["name"] == NOTICED:
-            self._noticed.add(called["payload"])
 
     def _refuse(self, reason: str) -> None:
         self.blocked[reason] += 1

@@ -962,7 +962,9 @@ async def test_what_waits_at_a_dead_host_is_granted_as_given_up_to_whom_wants_to
 async def test_what_is_found_at_a_dead_host_is_let_in_where_somebody_wants_to_hear_of_it(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 20))
     await fail_until_dead(worker)
-    more = await worker.frontier.add([found("http://a.test/silent"), found("http://a.test/heard", notify=True)])
+    more = await worker.frontier.add(
+        [found("http://a.test/silent"), found("http://a.test/heard", notify=True)]
+    )
     assert (more.added, more.discarded) == (1, {"dead_connect": 1})
     assert await heard(worker) == {"failed:dead_connect": ["heard"]}
     assert (await worker.stats()).drained
@@ -977,7 +979,9 @@ async def test_what_comes_back_to_a_dead_host_is_given_up_aloud(worker, found):
     await worker.crawl.skip(2 * DAY)
     told = await heard(worker)
     assert len(told["failed:dead_connect"]) == 12 - failed
-    assert {lease.url.text.rpartition("/")[2] for lease in (later, expired)} <= set(told["failed:dead_connect"])
+    assert {lease.url.text.rpartition("/")[2] for lease in (later, expired)} <= set(
+        told["failed:dead_connect"]
+    )
     assert (await worker.stats()).drained
 
 
