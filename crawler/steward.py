@@ -68,6 +68,11 @@ class Steward:
         self._client, self._entrance, self._renderer = client, entrance, renderer
         self._aside = Aside()
 
+    @property
+    def renders(self) -> bool:
+        """Whether there is a browser for pages that need one."""
+        return self._renderer is not None
+
     async def run(self) -> None:
         """Work on what is leased until there is no more to be had; what went wrong is in `error`."""
         begun: set[asyncio.Task[None]] = set()

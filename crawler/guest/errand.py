@@ -25,6 +25,8 @@ URLS, STATUSES, TIMES = "redirect_urls", "redirect_reasons", "redirect_times"
 IMPOSSIBLE = {
     "proxy": "proxies are the crawl's to choose",
     "bindaddress": "addresses are the crawl's to choose",
+    "playwright_include_page": "a page is rendered before the spider gets it (`crawler.render`)",
+    "playwright_page_methods": "a page is rendered before the spider gets it (`crawler.render`)",
 }
 """Keys of `meta` that ask for something that is not done, and why."""
 

@@ -62,6 +62,7 @@ class GuestHandler:
             wrong = isinstance(error, ValueError)  # a header that cannot be sent
             self._steward.stop(InputError(f"{_name(self._crawler)}: {request}: {error}") if wrong else error)
             raise
+        self._warn_unrendered(request)
         found = visit.fetched.found
         assert not isinstance(found, Event)  # robots.txt is none of a spider's errands
         match found:
@@ -75,6 +76,13 @@ class GuestHandler:
             case _:
                 visit.raised = IgnoreRequest("it is not the turn of its address")
         raise visit.raised
+
+    def _warn_unrendered(self, request: Request) -> None:
+        if self._steward.renders or not request.meta.get("playwright"):
+            return
+        if not self._crawler.stats.get_value("thresher/not_rendered"):
+            logger.warning('meta["playwright"] asks for a browser; set crawler.render to "auto" or "always"')
+        self._crawler.stats.inc_value("thresher/not_rendered")
 
     def _fails_on_loss(self, request: Request) -> bool:
         default = self._crawler.settings.getbool("DOWNLOAD_FAIL_ON_DATALOSS")
