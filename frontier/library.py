@@ -1,14 +1,14 @@
 """`code`: the function library that runs in the server, one text made of the files in `lua/`.
 
-The files are one chunk, so what stands in one is seen by those after it; but what stands in a file of verbs is seen there
-only, because a chunk of Lua has at most 200 local names. A name is spelt once: `verb('lease', ...)` in `grant.lua` is what
-the client calls `lease`.
+The files are one chunk, so what stands in one of `NOUNS` is seen by those after it. What stands in one of `VERBS` is seen there
+alone, or in the files that it is named with (`seen+add`): a chunk has at most 200 local names. A name is spelt once:
+`verb('lease', ...)` in `grant.lua` is what the client calls `lease`.
 """
 
 from functools import cache
 from importlib.resources import files
 
-SHARED = (
+NOUNS = (
     "head",  # what is kept, under which keys, and the rules
     "clock",
     "batch",
@@ -17,7 +17,6 @@ SHARED = (
     "host",
     "queue",
     "run",
-    "seen",
     "robots",
     "circuit",
     "origin",
@@ -26,7 +25,7 @@ SHARED = (
     "leases",
 )
 VERBS = (
-    "add",
+    "seen+add",
     "grant",
     "settle",
     "settle_robots",
@@ -44,8 +43,10 @@ VERBS = (
 def code() -> str:
     """Return the library's text, which is also its version."""
     folder = files("frontier").joinpath("lua")
-    shared, verbs = (
-        [folder.joinpath(f"{name}.lua").read_text(encoding="utf-8") for name in names]
-        for names in (SHARED, VERBS)
-    )
-    return "\n".join((*shared, *(f"do\n{text}end" for text in verbs)))
+
+    def read(names: str) -> str:
+        return "\n".join(
+            folder.joinpath(f"{name}.lua").read_text(encoding="utf-8") for name in names.split("+")
+        )
+
+    return "\n".join([*map(read, NOUNS), *(f"do\n{read(names)}\nend" for names in VERBS)])

@@ -14,6 +14,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 
 from crawler.guest.failures import failure
 from crawler.guest.visit import MIDDLEWARE, Visit, is_same, misplaced_redirect, wants_redirect
+from crawler.options import PageOptions
 from crawler.outcome import BLOCKED
 from frontier import Lease, Outcome, Settlement
 
@@ -24,7 +25,11 @@ _NO_REDIRECTS = frozenset({"no_location", "bad_location"})
 
 
 def delivery(
-    visit: Visit, result: Response | Request | BaseException, request: Request, spider: Spider
+    visit: Visit,
+    result: Response | Request | BaseException,
+    request: Request,
+    spider: Spider,
+    options: PageOptions,
 ) -> Response | BaseException | None:
     """Return what the spider is to have of a visit: a response for its callback, or an exception for its errback, or nothing.
 
@@ -34,7 +39,7 @@ def delivery(
         return None
     is_last = visit.lease.attempt >= LAST_ATTEMPT
     if isinstance(result, Request):
-        return _failure_of_other(visit.lease, result, is_last=is_last)
+        return _failure_of_other(visit.lease, result, options, is_last=is_last)
     if visit.reading is None:
         return result
     page = visit.reading.answer
@@ -47,11 +52,13 @@ def delivery(
     return (isinstance(result, Response) and _failure_of_page(page, result)) or result
 
 
-def _failure_of_other(lease: Lease, other: Request, *, is_last: bool) -> BaseException | None:
+def _failure_of_other(
+    lease: Lease, other: Request, options: PageOptions, *, is_last: bool
+) -> BaseException | None:
     """Why a request that a middleware gave in the place of the lease's comes to nothing; None where it does not."""
     if is_same(lease, other):
         return failure(Outcome.FAILED, MIDDLEWARE) if is_last else None
-    reason = misplaced_redirect(lease, other)
+    reason = misplaced_redirect(lease, other, options)
     return IgnoreRequest(reason) if reason else None
 
 

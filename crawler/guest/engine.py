@@ -46,7 +46,6 @@ from crawler.guest.visit import (
     forbids_links,
     left_out,
     request_of,
-    without_loop,
 )
 from crawler.identity import read_by_guest
 from crawler.listed import is_sitemap
@@ -215,7 +214,7 @@ class GuestEngine(ExecutionEngine):
         yield deferred_from_coro(self._read(visit))
         came = result.value if isinstance(result, Trouble) else result
         assert came is not None
-        delivered = delivery(visit, came, request, self.spider)
+        delivered = delivery(visit, came, request, self.spider, self._steward.options)
         if isinstance(delivered, Response):
             delivered.request = request
             visit.method = _method_name(request.callback, "parse")
@@ -233,17 +232,16 @@ class GuestEngine(ExecutionEngine):
     async def _read(self, visit: Visit) -> None:
         if visit.fetched is None or visit.broken:
             return
-        # Its links are the spider's to choose: none is looked for.
+        # Its links are the spider's to choose: none is looked for, nor what a list would lead to.
         lease, steward = visit.lease, self._steward
-        blind = replace(lease, max_depth=lease.depth)
+        blind = replace(lease, max_depth=lease.depth, listed=False)
         try:
             name = read_by_guest(steward.crawl, steward.worker, lease.token)
-            reading = await steward.read(blind, visit.fetched, name)
+            visit.reading = await steward.read(blind, visit.fetched, name)
         except Exception as error:  # noqa: BLE001 - nobody else would hear of it
             visit.broken = True
             steward.stop(error)
             return
-        visit.reading = None if reading is None else without_loop(reading, lease)
 
     def _spider_idle(self) -> None:
         super()._spider_idle()
@@ -252,8 +250,8 @@ class GuestEngine(ExecutionEngine):
 
     def _discover(self, visit: Visit, request: Request) -> None:
         try:
-            reason = left_out(visit.lease, request) or self._off_site(request)
-            if not reason and forbids_links(visit, self._steward.obey):
+            reason = left_out(visit.lease, request, self._steward.options) or self._off_site(request)
+            if not reason and forbids_links(visit, self._steward.options):
                 reason = "nofollow"
             if reason:
                 self.crawler.stats.inc_value(f"thresher/left_out/{reason}")
@@ -281,7 +279,14 @@ class GuestEngine(ExecutionEngine):
         del self._visits[request]
         steward, lease = self._steward, visit.lease
         try:
-            finished = ended(visit, result, request, self.spider, known=steward.settler.known)
+            finished = ended(
+                visit,
+                result,
+                request,
+                self.spider,
+                known=steward.settler.known,
+                options=steward.options,
+            )
         except Exception as error:  # noqa: BLE001 - nobody else would hear of it
             steward.stop(error)
             return

@@ -104,12 +104,6 @@ def redirected(written: bytes, url: str, status: int) -> bytes:
         del steps[0]
 
 
-def redirect_chain(written: bytes, hops: int) -> list[str]:
-    """Return the addresses from which the last so many redirects led here, as far as they were kept."""
-    found = _listed(read(written).meta, URLS)
-    return [url for url in found[-hops:] if isinstance(url, str)] if hops else []
-
-
 def read(written: bytes) -> Errand:
     """What `errand` wrote; `CorruptData` where it is of another version."""
     said = _decoded(written)

@@ -25,10 +25,11 @@ from scrapy import Request, Spider
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
-from core import Capture, InputError
+from core import Capture, InputError, Url
 from crawler import note
 from crawler.answer import answer, seen
-from crawler.guest.errand import errand, read, redirect_chain, redirected
+from crawler.guest.errand import errand, read, redirected
+from crawler.options import PageOptions
 from crawler.outcome import REDIRECTS, Judgement
 from crawler.page import HOPS, forbids_following, settled
 from crawler.settle import Finished
@@ -41,7 +42,6 @@ SLOT = "frontier"
 """One download slot for all hosts: the frontier keeps them apart."""
 MIDDLEWARE = "middleware"
 IGNORED = "ignored"
-LOOP = "loop"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -95,11 +95,11 @@ def request_of(lease: Lease, spider: Spider) -> Request:
     )
 
 
-def left_out(lease: Lease, request: Request) -> str:
+def left_out(lease: Lease, request: Request, options: PageOptions) -> str:
     """Why a request found under a lease is none for the frontier; empty where it is one."""
     if lease.max_depth is not None and lease.depth >= lease.max_depth:
         return "too_deep"
-    return _misplaced(lease, request)
+    return _misplaced(lease, request, options)
 
 
 def discovery(lease: Lease, request: Request, spider: Spider, *, hops: int = 0) -> Discovery:
@@ -120,18 +120,6 @@ def discovery(lease: Lease, request: Request, spider: Spider, *, hops: int = 0) 
     )
 
 
-def without_loop(reading: Finished, lease: Lease) -> Finished:
-    """The same, but for a redirect to where its chain has been: that leads nowhere."""
-    page = reading.answer
-    assert isinstance(page, Settlement)
-    if page.outcome is not Outcome.REDIRECTED:
-        return reading
-    chain = {canonical(url).text for url in redirect_chain(note.decode(lease.note).errand, lease.hops)}
-    if not any(found.url.text in chain for found in page.discoveries):
-        return reading
-    return replace(reading, answer=replace(page, discoveries=(), reason=LOOP))
-
-
 def ended(
     visit: Visit,
     result: Response | Request | BaseException | None,
@@ -139,6 +127,7 @@ def ended(
     spider: Spider,
     *,
     known: Container[str],
+    options: PageOptions,
 ) -> Finished | None:
     """Return how the lease ends; None for one that is not settled. Raises `InputError` as `discovery` does.
 
@@ -147,11 +136,11 @@ def ended(
     lease = visit.lease
     if visit.is_open:
         return None
-    again = isinstance(result, Request) and _in_place(visit, result, spider)
+    again = isinstance(result, Request) and _in_place(visit, result, spider, options)
     told = tuple(found for url, found in visit.discoveries.items() if url not in known)
     if visit.reading is None:
         judgement = visit.refusal or _unasked(visit, result, again=again)
-        return Finished(lease=lease, answer=settled(lease, judgement, told))
+        return Finished(lease=lease, answer=replace(settled(lease, judgement, told), asked=False))
     page = visit.reading.answer
     assert isinstance(page, Settlement)
     followed: tuple[Discovery, ...] = ()
@@ -166,12 +155,12 @@ def ended(
     return replace(visit.reading, lease=lease, answer=_reasoned(settlement, visit, result, again=again))
 
 
-def forbids_links(visit: Visit, obey: Container[str]) -> bool:
+def forbids_links(visit: Visit, options: PageOptions) -> bool:
     """Whether the page asks that its links not be followed, and that is obeyed."""
     if visit.no_follow is None:
         visit.no_follow = False
         fetched = visit.fetched
-        if fetched is not None and isinstance(fetched.found, Capture) and "nofollow" in obey:
+        if fetched is not None and isinstance(fetched.found, Capture) and "nofollow" in options.obey:
             found = answer(fetched.found, digested=False)
             if fetched.rendered is not None:
                 found = seen(found, fetched.rendered.html, fetched.rendered.note)
@@ -206,12 +195,12 @@ def _reasoned(page: Settlement, visit: Visit, result: object, *, again: bool) ->
     return page
 
 
-def _in_place(visit: Visit, other: Request, spider: Spider) -> bool:
+def _in_place(visit: Visit, other: Request, spider: Spider, options: PageOptions) -> bool:
     """Take up a request that a middleware gave for the visit's own; whether it is for the same URL."""
     lease = visit.lease
     if is_same(lease, other):
         return True
-    if not misplaced_redirect(lease, other):
+    if not misplaced_redirect(lease, other, options):
         found = discovery(lease, other, spider, hops=lease.hops + 1)
         visit.discoveries[found.url.text] = found
     return False
@@ -225,20 +214,20 @@ def is_same(lease: Lease, other: Request) -> bool:
         return False
 
 
-def _misplaced(lease: Lease, request: Request) -> str:
+def _misplaced(lease: Lease, request: Request, options: PageOptions) -> str:
     """Why a URL is none for the frontier, however it was found."""
     try:
         url = canonical(request.url)
     except NotAUrl:
         return "no_url"
-    if pitfall(url):
+    if _is_trap(url, options):
         return "trap"
     return "" if lease.scope.admits(url) else "out_of_scope"
 
 
-def misplaced_redirect(lease: Lease, request: Request) -> str:
+def misplaced_redirect(lease: Lease, request: Request, options: PageOptions) -> str:
     """Why what a request leads to is none for the frontier; empty where it is one."""
-    return _misplaced(lease, request) or ("too_many_hops" if lease.hops >= HOPS else "")
+    return _misplaced(lease, request, options) or ("too_many_hops" if lease.hops >= HOPS else "")
 
 
 def _inherited(found: Discovery, visit: Visit) -> Discovery:
@@ -250,10 +239,14 @@ def _inherited(found: Discovery, visit: Visit) -> Discovery:
     return replace(
         found,
         max_depth=lease.max_depth,
-        priority=lease.priority,
-        note=note.encode(note.Note(errand=carried)),
+        listed=lease.listed,
+        note=note.encode(replace(note.decode(found.note), errand=carried)),
         notify=lease.notify,
     )
+
+
+def _is_trap(url: Url, options: PageOptions) -> bool:
+    return pitfall(url) is not None and options.traps.of(url.host)
 
 
 def wants_redirect(visit: Visit, request: Request, spider: Spider) -> bool:

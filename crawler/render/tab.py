@@ -35,6 +35,7 @@ from crawler.render import dom, rules
 from crawler.render.browser import Browser
 from crawler.render.init_script import INIT_SCRIPT, has_noticed
 from crawler.render.parts import Parts
+from crawler.render.world import call
 from crawler.render.world import world as make_world
 from crawler.rendered import Note, Problem, Rendered
 from storage.payload import content_decoded
@@ -47,6 +48,10 @@ MOST_ASKED = 300
 """Requests, refused ones included, after which a page is taken for one that never rests."""
 FRAMES_S = 0.1
 """Some frames: they come in real time."""
+LONGEST_FRAMES_S = 1.0
+TWO_FRAMES = (
+    "function () { return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))); }"
+)
 GRACE_S = 3.0
 """Beyond its deadline a tab has so long to give its DOM, and again so long to close."""
 MOST_WENT = 100
@@ -202,6 +207,9 @@ class _Tab:
                 return
             is_tall = True
             await page.set_viewport_size(TALL)
+            with suppress(TimeoutError):  # what is in view now is known with the next frames
+                async with asyncio.timeout(LONGEST_FRAMES_S):
+                    await call(session, world, TWO_FRAMES)
 
     async def _on_route(self, route: Route, request: Request) -> None:
         self._asked += 1

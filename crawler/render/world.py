@@ -23,6 +23,7 @@ async def call(session: CDPSession, context: int, function: str, *arguments: dic
             "executionContextId": context,
             "arguments": list(arguments),
             "returnByValue": True,
+            "awaitPromise": True,
         },
     )
     return found["result"].get("value")

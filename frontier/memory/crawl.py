@@ -12,11 +12,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from frontier.encoding import identity
+from frontier.encoding import number_of
+from frontier.identity import identity, name
 from frontier.lease import Added, Budget, Discovery, Fault, Kind, Outcome
 from frontier.memory.circuit import OWN, died_of, judge, judge_origin, scaled
 from frontier.memory.state import Domain, Host, Origin, Page, Promise
 from frontier.novelty import starving, trickles
+from frontier.policy import Policy
 from frontier.scope import Scope, registered_domain
 from frontier.template import template
 
@@ -34,8 +36,9 @@ class Crawl:
     """All that is known of a crawl."""
 
     budget: Budget
-    seen: set[tuple[int, str]] = field(default_factory=set)
-    """Generations and canonical texts."""
+    policy: Policy
+    seen: set[str] = field(default_factory=set)
+    """What is known (`frontier.identity.name`)."""
     hosts: dict[str, Host] = field(default_factory=dict)
     domains: dict[str, Domain] = field(default_factory=lambda: defaultdict(Domain))
     origins: dict[str, Origin] = field(default_factory=lambda: defaultdict(Origin))
@@ -56,6 +59,7 @@ class Crawl:
     tokens: int = 0
     notifies: bool = False
     """Whether any discovery ever did."""
+    requests: int = 0
 
     # URLs
 
@@ -67,14 +71,14 @@ class Crawl:
         added = known = 0
         discarded: Counter[str] = Counter()
         for found in (found for group in hosts.values() for found in group):
-            name = (found.generation, found.url.text)
-            if name in self.seen:
+            said = name(found, self.policy.query_order)
+            if said in self.seen:
                 known += 1
             elif reason := self.discards(found):
                 discarded[reason] += 1
             else:
                 added += 1
-                self.seen.add(name)
+                self.seen.add(said)
                 self.let_in(found, now)
         self.discarded += discarded
         return Added(added=added, known=known, discarded=dict(discarded))
@@ -101,12 +105,12 @@ class Crawl:
 
     def let_in(self, found: Discovery, now: int) -> None:
         """A discovery waits from now on."""
-        name = found.url.host
-        domain = self.domains[registered_domain(name)]
-        if name not in self.hosts:
-            self.hosts[name] = self.new_host(name)
+        host = found.url.host
+        domain = self.domains[registered_domain(host)]
+        if host not in self.hosts:
+            self.hosts[host] = self.new_host(host)
             domain.hosts += 1
-        self.hosts[name].added += 1
+        self.hosts[host].added += 1
         domain.urls += 1
         self.notifies |= found.notify
         self.wait(Page(found=found), now)
@@ -114,7 +118,8 @@ class Crawl:
     def unwanted(self, host: Host, page: Page) -> str:
         """Why a page is not wanted any more; empty where it is."""
         standings = host.template(template(page.found.url)), host.standing, self.domains[host.domain].standing
-        if starving(*standings) and not trickles(identity(page.found)[-1]):
+        number = number_of(page.found, identity(page.found, self.policy.query_order))
+        if starving(*standings) and not trickles(number) and self.policy.traps.of(host.name):
             return TRAP
         if any(bar.admits(page.found.url) for bar in self.bars):
             return DROPPED
@@ -193,25 +198,12 @@ class Crawl:
     def grant(self, host: Host, worker: str, lease_ms: int, min_delay: int, now: int) -> int | None:
         """Promise the next of a host whose turn it is, and return the token; None where it must wait after all."""
         pace = host.pace_for(min_delay)
-        if not host.dead:
-            if host.full(pace):
-                host.turn = None
-                return None
-            at = max(host.after_last(pace), host.held)
-            if at > now:
-                host.turn = at
-                return None
-        while host.waiting and (fate := self.fate(host, host.waiting[0])):
-            if failure := self._given_up(host, host.waiting[0], *fate):
-                return self._grant_failure(host, host.waiting[0], failure, worker, lease_ms, now)
-        if not host.waiting:
-            host.turn = None
+        if not (host.dead or host.has_turn(pace, now)):
             return None
-        page = self._awake(host, now)
+        page, failure = self._choose(host, now)
         if page is None:
             return None
-        if fate := self.fate(host, page):
-            failure = self._given_up(host, page, *fate)
+        if failure:
             return self._grant_failure(host, page, failure, worker, lease_ms, now)
         origin = page.found.url.origin
         fresh = now < self.origins[origin].expires
@@ -220,6 +212,7 @@ class Crawl:
             host.put_back(page)
             host.asking = True
         self.tokens += 1
+        self.requests += 1
         self.promises[self.tokens] = Promise(
             kind=Kind.PAGE if fresh else Kind.ROBOTS,
             host=host.name,
@@ -233,6 +226,19 @@ class Crawl:
         more = host.waiting and not host.asking and not host.full(pace)
         host.turn = now if more else None
         return self.tokens
+
+    def _choose(self, host: Host, now: int) -> tuple[Page | None, str]:
+        """The next page of a host and its failure, if it is given up; no page where there is none, or it has to wait."""
+        while host.waiting and (fate := self.fate(host, host.waiting[0])):
+            page = host.waiting[0]
+            if failure := self._given_up(host, page, *fate):
+                return page, failure
+        if not host.waiting:
+            host.turn = None
+            return None, ""
+        found = self._awake(host, now)
+        fate = None if found is None else self.fate(host, found)
+        return found, "" if found is None or fate is None else self._given_up(host, found, *fate)
 
     def fate(self, host: Host, page: Page) -> tuple[Outcome, str] | None:
         """Why a page is given up; None where it is to be fetched."""
@@ -294,6 +300,10 @@ class Crawl:
         if promise.kind is Kind.ROBOTS:
             host.asking = False
         return promise, host
+
+    def spare(self, promise: Promise) -> None:
+        """The exchange of a promise never took place."""
+        self.requests -= not promise.released
 
     def abandon(self, token: int, at: int, strike: int, now: int) -> None:
         """End a promise that nobody settled; `strike` is 1 where its deadline has passed."""

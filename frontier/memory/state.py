@@ -179,6 +179,16 @@ class Host:
         """Whether it has as many exchanges open as a pace allows; where the circuit was open, a single probe."""
         return self.open >= (1 if pace > 0 or self.trips > 0 else MAX_OPEN)
 
+    def has_turn(self, pace: int, now: int) -> bool:
+        """Whether it may be asked now. Where not, it is placed where it belongs."""
+        if self.full(pace):
+            self.turn = None
+            return False
+        at = max(self.after_last(pace), self.held)
+        if at > now:
+            self.turn = at
+        return at <= now
+
     def template(self, name: bytes) -> int:
         """Standing of one of its templates."""
         return self.templates.get(name, TEMPLATE.first)

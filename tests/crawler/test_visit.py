@@ -10,7 +10,8 @@ from scrapy.http import Response
 from core import Capture
 from crawler import note
 from crawler.guest.delivery import delivery
-from crawler.guest.visit import Visit, ended, forbids_links, left_out, without_loop
+from crawler.guest.visit import Visit, ended, forbids_links, left_out
+from crawler.options import USUAL, PageOptions
 from crawler.outcome import CRASHED, Judgement, of_failure
 from crawler.page import settled
 from crawler.screen import finished
@@ -42,13 +43,13 @@ def visited(found, **changes):
     elif isinstance(found, Failure):
         reading = Finished(lease=of, answer=settled(of, of_failure(found.reason)))
     fetched = None if found is None else Fetched(found=found)
-    return Visit(lease=of, fetched=fetched, reading=reading and without_loop(reading, of))
+    return Visit(lease=of, fetched=fetched, reading=reading)
 
 
 def end(found, result=RESPONSE, request=REQUEST, known=(), *, failed=False, **changes):
     visit = visited(found, **changes)
     visit.failed = failed
-    return ended(visit, result, request, SPIDER, known=known)
+    return ended(visit, result, request, SPIDER, known=known, options=USUAL)
 
 
 def test_the_next_visit_and_the_target_of_a_redirect_keep_the_errand():
@@ -99,14 +100,17 @@ def test_a_lease_that_is_given_back_is_not_settled():
 def test_what_our_own_handler_raises_is_no_fault_of_a_middleware():
     visit = visited(LOST)
     visit.raised = IgnoreRequest("truncated_length")
-    assert ended(visit, visit.raised, REQUEST, SPIDER, known=()).answer.reason == "truncated_length"
-    assert ended(visit, IgnoreRequest(), REQUEST, SPIDER, known=()).answer.reason == "ignored"
+    assert (
+        ended(visit, visit.raised, REQUEST, SPIDER, known=(), options=USUAL).answer.reason
+        == "truncated_length"
+    )
+    assert ended(visit, IgnoreRequest(), REQUEST, SPIDER, known=(), options=USUAL).answer.reason == "ignored"
 
 
 def test_a_page_that_is_not_asked_for_ends_as_it_was_refused_whatever_middlewares_make_of_it():
     visit = Visit(lease=lease(URL), refusal=Judgement(outcome=Outcome.REFUSED, reason="robots"))
     for result in (RESPONSE, IgnoreRequest(), scrapy.Request(f"{URL}x")):
-        made = ended(visit, result, REQUEST, SPIDER, known=())
+        made = ended(visit, result, REQUEST, SPIDER, known=(), options=USUAL)
         assert (made.answer.outcome, made.answer.reason) == (Outcome.REFUSED, "robots")
 
 
@@ -138,7 +142,7 @@ def moved(location, status=301):
 )
 def test_the_spider_gets_what_is_final_and_no_redirect_that_it_does_not_ask_for(found, attempt, meta, got):
     response = RESPONSE.replace(status=found.status) if isinstance(found, Capture) else RESPONSE
-    came = delivery(visited(found, attempt=attempt), response, scrapy.Request(URL, meta=meta), SPIDER)
+    came = delivery(visited(found, attempt=attempt), response, scrapy.Request(URL, meta=meta), SPIDER, USUAL)
     if isinstance(came, Exception):
         assert f"{type(came).__name__} {came}" == got
     else:
@@ -151,13 +155,13 @@ def test_the_spider_gets_what_is_final_and_no_redirect_that_it_does_not_ask_for(
 def test_the_spider_gets_an_exception_where_no_response_came(reason, attempt, is_told):
     error = ConnectionError()
     visit = visited(Failure(reason=reason, detail=""), attempt=attempt)
-    assert delivery(visit, error, REQUEST, SPIDER) is (error if is_told else None)
+    assert delivery(visit, error, REQUEST, SPIDER, USUAL) is (error if is_told else None)
 
 
 def test_a_page_that_kills_its_reader_is_a_failure():
     visit = visited(captured())
     visit.reading = replace(visit.reading, answer=settled(visit.lease, CRASHED))
-    assert str(delivery(visit, RESPONSE, REQUEST, SPIDER)) == "parser_crash"
+    assert str(delivery(visit, RESPONSE, REQUEST, SPIDER, USUAL)) == "parser_crash"
 
 
 @pytest.mark.parametrize(
@@ -171,29 +175,21 @@ def test_a_page_that_kills_its_reader_is_a_failure():
     ],
 )
 def test_the_spider_hears_where_the_request_of_a_middleware_leads_nowhere(url, attempt, got):
-    came = delivery(visited(captured(), attempt=attempt), scrapy.Request(url), REQUEST, SPIDER)
+    came = delivery(visited(captured(), attempt=attempt), scrapy.Request(url), REQUEST, SPIDER, USUAL)
     assert (came and repr(came)) == got
-    came = delivery(visited(captured(), hops=10), scrapy.Request(f"{URL}x"), REQUEST, SPIDER)
+    came = delivery(visited(captured(), hops=10), scrapy.Request(f"{URL}x"), REQUEST, SPIDER, USUAL)
     assert repr(came) == "IgnoreRequest('too_many_hops')"
-
-
-def test_a_chain_of_redirects_that_comes_back_is_a_loop_and_a_copy_of_its_meta_is_none():
-    chain = ["http://example.org/1", "http://example.org/2"]
-    carried = note.encode(
-        note.Note(errand=b'{"v":1,"m":{"redirect_urls":%s}}' % str(chain).replace("'", '"').encode())
-    )
-    for hops, reason in ((2, "loop"), (1, ""), (0, "")):
-        made = visited(moved("/1"), note=carried, hops=hops).reading.answer
-        assert (made.outcome, made.reason, len(made.discoveries)) == (Outcome.REDIRECTED, reason, not reason)
 
 
 def test_whether_links_are_followed_is_asked_once_and_only_of_pages():
     page = visited(captured(body=b'<meta name="robots" content="nofollow">'))
-    assert forbids_links(page, ("nofollow",))
+    assert forbids_links(page, USUAL)
     page.fetched = None
-    assert forbids_links(page, ("nofollow",))
-    assert not forbids_links(visited(captured(body=b'<meta name="robots" content="nofollow">')), ())
-    assert not forbids_links(visited(None), ("nofollow",))
+    assert forbids_links(page, USUAL)
+    assert not forbids_links(
+        visited(captured(body=b'<meta name="robots" content="nofollow">')), PageOptions(obey=())
+    )
+    assert not forbids_links(visited(None), USUAL)
 
 
 @pytest.mark.parametrize(
@@ -206,5 +202,5 @@ def test_whether_links_are_followed_is_asked_once_and_only_of_pages():
     ],
 )
 def test_requests_are_left_out_as_links_are(url, reason):
-    assert left_out(lease(URL), scrapy.Request(url)) == reason
-    assert left_out(lease(URL, depth=2, max_depth=2), scrapy.Request(url)) == "too_deep"
+    assert left_out(lease(URL), scrapy.Request(url), USUAL) == reason
+    assert left_out(lease(URL, depth=2, max_depth=2), scrapy.Request(url), USUAL) == "too_deep"
