@@ -24,7 +24,7 @@ from pipeline.garbage import collect, unsealed
 from pipeline.process import archive_outputs
 from pipeline.progress import Progress
 from pipeline.referred import Referred
-from storage import reseal, tables
+from storage import reseal, run, tables
 from storage.compression import stem
 from storage.inputs.origin import PASSED_OVER
 from storage.manifest import Manifest, Output, load, stored_digest
@@ -48,7 +48,7 @@ class Verified:
     redo: tuple[str, ...] = ()
     """Names of the Manifests of damaged parts that can be made again."""
     unreadable: tuple[str, ...] = ()
-    """Names of the other Manifests, and of lists, that cannot be read."""
+    """Names of the other Manifests, of runs and of lists that cannot be read."""
     indexes: tuple[Manifest, ...] = ()
     """Archive parts whose WARC file is whole and whose index is not."""
     archives: tuple[Manifest, ...] = ()
@@ -103,6 +103,12 @@ def verify_storage(store: Store, progress: Progress, *, is_deep: bool = False) -
     progress.done()
     damage.extend(cross.damage)
     damage.extend(f"{name} is archived, and no Manifest names it" for name in reseal.unsealed(store))
+    for name in store.list(run.RUNS):
+        try:
+            run.load(store, name)
+        except CorruptData as error:
+            damage.append(str(error))
+            unreadable.append(name)
     for name in store.list(LISTS):
         if not _is_list(store, name):
             damage.append(f"{name}: its bytes are not those that its name says")

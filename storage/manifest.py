@@ -71,7 +71,7 @@ class Manifest:
             "outputs": [asdict(each) for each in self.outputs],
             "counts": dict(self.counts),
         }
-        sealed = {**body, "digest": _digest(body)}
+        sealed = {**body, "digest": body_digest(body)}
         return (json.dumps(sealed, sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
 
 
@@ -129,7 +129,7 @@ def load(store: Store, name: str) -> Manifest:
     except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
         detail = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise CorruptData(f"{name} is no Manifest ({detail}); run `thresher verify --repair`") from error
-    if manifest.fingerprint != expected or digest_said != _digest(body):
+    if manifest.fingerprint != expected or digest_said != body_digest(body):
         raise CorruptData(f"{name} was changed after it was sealed; run `thresher verify --repair`")
     return manifest
 
@@ -167,7 +167,8 @@ def put_output(store: Store, name: str, rows: int, write: Callable[[Path], objec
         return Output(name=name, bytes=staged.path.stat().st_size, sha256=sha256, rows=rows)
 
 
-def _digest(body: Mapping[str, Any]) -> str:
+def body_digest(body: Mapping[str, Any]) -> str:
+    """SHA-256, in hexadecimal digits, of canonical JSON of a body: what a file of JSON says of itself."""
     text = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 

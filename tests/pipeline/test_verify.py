@@ -13,8 +13,10 @@ from pipeline.given import given
 from pipeline.ingest import ingest
 from pipeline.progress import LineProgress
 from pipeline.verify import accept_loss, repair, verify_storage
+from storage import run
 from storage.files import Files
 from storage.manifest import load
+from tests.storage.sealing import ran
 
 FILTERS = FiltersConfig(preset="none", languages=())
 
@@ -145,6 +147,16 @@ def test_a_list_of_addresses_that_is_damaged_is_named_and_put_anew(files, tmp_pa
     flip(files, name)
     repair(files, damage)
     assert not files.exists(name)
+
+
+def test_a_run_that_is_damaged_is_named_and_deleted(files):
+    run.put(files, ran(1))
+    flip(files, run.run_name(ran(1)))
+    damage = found(files)
+    (line,) = damage.damage
+    assert line.startswith(f"{run.run_name(ran(1))} is no run")
+    repair(files, damage)
+    assert found(files).damage == ()
 
 
 def test_one_damaged_record_is_one_line(files):
