@@ -4,7 +4,7 @@ An **entry** is what the frontier keeps of a URL until it is settled, beside the
 is the crawl's (`Frontier.open`):
 
     level     4  depth - priority + 2^31: of one host the lowest is granted first
-    attempt   1  `lua/` counts these two; 128 more for `Discovery.notify`, and 16 or 32 if a budget had no room for it
+    attempt   1  `lua/` counts these two; 128 more for `Discovery.notify`
     expiries  1  and 128 more once a worker died that held it
     number    1  of the URL's hash; 0 for a URL that was listed, and for no other
     template  4  `frontier.template`
@@ -39,7 +39,6 @@ _EXPIRIES = 5
 _NUMBER = 6
 _LISTED = 0
 _EXPLICIT = 4
-_EXCESS = 16
 _NOTIFY = 128
 
 
@@ -119,7 +118,7 @@ def _decode(host: str, entry: bytes) -> tuple[Discovery, int]:
         note=entry[at:begin],
         notify=attempt >= _NOTIFY,
     )
-    return discovery, attempt % _EXCESS
+    return discovery, attempt % _NOTIFY
 
 
 def _origin(url: Url) -> bytes:

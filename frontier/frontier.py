@@ -77,8 +77,8 @@ class Frontier:
         """Make unknown URLs wait; known ones, in whatever state, stay as they are.
 
         Not let in, and not remembered, is what the budget has no room for, what is barred (`drop`), and what leads
-        into a trap: `Added.discarded` says how many, by reason. A discovery that notifies is let in although the budget of its host
-        or domain is spent, or it leads into a trap: it is granted once as given up (`Lease.failure`).
+        into a trap: `Added.discarded` says how many, by reason. A discovery that notifies is let in although it leads into a trap
+        or its host is dead: it is granted once as given up (`Lease.failure`).
         """
         return added((await self._told(discoveries))[1])
 

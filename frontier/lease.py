@@ -148,8 +148,8 @@ class Lease:
     notify: bool = False
     """Of its discovery."""
     failure: str = ""
-    """Why the frontier gives the page up, as `outcome:reason`: its host is dead, it is in a trap, a budget is spent, or too many
-    workers died of it. Nothing is asked for such a lease; it ends with that outcome and reason, whatever its settlement says. Empty for every other."""
+    """Why the frontier gives the page up, as `outcome:reason`: its host is dead, it is in a trap, or too many workers died of
+    it. Nothing is asked for such a lease; it ends with that outcome and reason, whatever its settlement says. Empty for every other."""
     slot_ms: int = 0
     """Until when the host was held before; it may be its place in the line of its address (`Frontier.enter`)."""
 

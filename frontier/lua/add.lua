@@ -23,17 +23,15 @@ verb('add', function(keys, args)
         end
         local hears = notifies(entry)
         local reason = unwanted(c, h, entry)
+        if hears and reason == 'trap' then reason = nil end -- it is given up when its turn comes
         if fresh and d.hosts >= of_hosts then
           reason = 'domain_hosts'
         elseif has(h.flags, DEAD) and not hears then
           reason = death(h)
-        elseif not (hears and reason == 'dropped') then
-          local budget = of_host >= 0 and h.added >= of_host and 1 or of_domain >= 0 and d.urls >= of_domain and 2
-          reason = budget and BUDGETS[budget] or reason
-          if hears then -- it is given up when its turn comes
-            if budget then entry = in_excess(entry, budget) end
-            reason = nil
-          end
+        elseif of_host >= 0 and h.added >= of_host then
+          reason = 'host_budget'
+        elseif of_domain >= 0 and d.urls >= of_domain then
+          reason = 'domain_budget'
         end
         if reason then
           reasons[reason] = (reasons[reason] or 0) + 1

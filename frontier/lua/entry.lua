@@ -1,17 +1,9 @@
--- level (4 bytes), attempt (and EXCESS and NOTIFY), expiries, a byte of the URL's hash (0: it was listed), template (4 bytes), origin
+-- level (4 bytes), attempt (and NOTIFY), expiries, a byte of the URL's hash (0: it was listed), template (4 bytes), origin
 -- (s https, p http; upper case: the port follows in 2 bytes), how far the path is from here, what only the client reads, the path.
 
 local NOTIFY = 128 -- added to an entry's attempts: somebody wants to hear of it where it is given up
 
-local EXCESS = 16 -- added once or twice: the budget of this index had no room for it, and it notifies
-local BUDGETS = {'host_budget', 'domain_budget'}
-
 local function notifies(entry) return byte(entry, 5) >= NOTIFY end
-
-local function in_excess(entry, budget) return sub(entry, 1, 4) .. char(byte(entry, 5) + budget * EXCESS) .. sub(entry, 6) end
-
--- The budget that had no room for an entry; nil if none had.
-local function excess(entry) return BUDGETS[floor(byte(entry, 5) % NOTIFY / EXCESS)] end
 
 local function level_of(entry) return (unpack_('>I4', entry)) end
 

@@ -6,7 +6,6 @@ local PASSED_OVER = 64 -- entries that nobody wants any more, settled by one gra
 -- Why an entry is given up, as outcome and reason; nil where it is to be fetched.
 local function fate(c, h, entry)
   local reason = unwanted(c, h, entry)
-  reason = reason or excess(entry)
   if reason then return 'refused', reason end
   if has(h.flags, DEAD) then return 'failed', death(h) end
   if byte(entry, 6) % ORPHAN >= MAX_EXPIRIES then return 'failed', 'lease_expired' end

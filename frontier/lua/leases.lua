@@ -4,7 +4,6 @@ local UNREADABLE_MS = 86400000 -- RFC 9309, section 2.4: robots.txt is not kept 
 local SWEEP = 1000 -- expired leases, and due pages, taken up by one call
 
 local GIVEN_UP, GIVEN_UP_CODES = {'failed:lease_expired', 'refused:trap'}, {}
-for code = 1, #BUDGETS do GIVEN_UP[#GIVEN_UP + 1] = 'refused:' .. BUDGETS[code] end
 for code = 0, #DEATHS do GIVEN_UP[#GIVEN_UP + 1] = 'failed:' .. DEATHS[code] end
 for code = 1, #GIVEN_UP do GIVEN_UP_CODES[GIVEN_UP[code]] = code end
 

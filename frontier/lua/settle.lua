@@ -56,7 +56,7 @@ verb('settle', function(keys, args)
       local fault, rest = args[i + 5], tonumber(args[i + 4])
       if outcome == 'retry' then
         local before = byte(l.subject, 5)
-        local attempt = before % EXCESS
+        local attempt = before % NOTIFY
         if wait < 0 then wait = scaled(c, RETRY_MS * 2 ^ attempt) end
         attempt = attempt + 1
         if attempt >= MAX_ATTEMPTS then

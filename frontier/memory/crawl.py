@@ -91,19 +91,12 @@ class Crawl:
             return "domain_hosts"
         if host is not None and host.dead and not found.notify:
             return host.dead
-        reason = self.unwanted(host or self.new_host(found.url.host), Page(found=found))
-        if found.notify:  # it is given up when its turn comes
-            return reason if reason == DROPPED else ""
-        return self._excess(found) or reason
-
-    def _excess(self, found: Discovery) -> str:
-        """The budget that has no room for a URL."""
-        host, domain = self.hosts.get(found.url.host), self.domains[registered_domain(found.url.host)]
         if self.budget.host is not None and (host.added if host else 0) >= self.budget.host:
             return "host_budget"
         if self.budget.domain is not None and domain.urls >= self.budget.domain:
             return "domain_budget"
-        return ""
+        reason = self.unwanted(host or self.new_host(found.url.host), Page(found=found))
+        return "" if found.notify and reason == TRAP else reason  # it is given up when its turn comes
 
     def new_host(self, name: str) -> Host:
         """A host of which nothing is known yet."""
@@ -114,14 +107,13 @@ class Crawl:
         """A discovery waits from now on."""
         host = found.url.host
         domain = self.domains[registered_domain(host)]
-        excess = self._excess(found)
         if host not in self.hosts:
             self.hosts[host] = self.new_host(host)
             domain.hosts += 1
         self.hosts[host].added += 1
         domain.urls += 1
         self.notifies |= found.notify
-        self.wait(Page(found=found, excess=excess), now)
+        self.wait(Page(found=found), now)
 
     def unwanted(self, host: Host, page: Page) -> str:
         """Why a page is not wanted any more; empty where it is."""
@@ -250,7 +242,7 @@ class Crawl:
 
     def fate(self, host: Host, page: Page) -> tuple[Outcome, str] | None:
         """Why a page is given up; None where it is to be fetched."""
-        if reason := self.unwanted(host, page) or page.excess:
+        if reason := self.unwanted(host, page):
             return Outcome.REFUSED, reason
         if host.dead:
             return Outcome.FAILED, host.dead

@@ -26,8 +26,6 @@ class Page:
     """Times that its worker was not heard of by the deadline."""
     died: bool = False
     """Whether a worker died that held it."""
-    excess: str = ""
-    """The budget that had no room for it, if it notifies."""
 
     @property
     def level(self) -> int:

@@ -1104,26 +1104,6 @@ async def test_what_waits_in_a_trap_is_given_up_aloud(worker, found):
     assert (await worker.stats()).reasons == {"refused:trap": told}
 
 
-@pytest.mark.parametrize(
-    ("budget", "reason"), [(Budget(host=2), "host_budget"), (Budget(domain=2), "domain_budget")]
-)
-async def test_a_url_that_a_budget_has_no_room_for_is_granted_once_if_it_notifies(worker, found, reason):
-    urls = [f"http://a.test/{i}" for i in range(5)]
-    added = await worker.frontier.add([found(url, notify=True) for url in urls])
-    assert (added.added, added.discarded) == (5, {})
-    granted = await worker.pages()
-    while leases := await worker.take():
-        granted += leases
-    failed = [lease for lease in granted if lease.failure]
-    assert {lease.failure for lease in failed} == {f"refused:{reason}"}
-    assert [lease.url.text for lease in failed] == urls[2:]
-    await worker.settle(granted)
-    more = await worker.frontier.add([*map(found, ("http://a.test/x", "http://a.test/y")), found(urls[4])])
-    assert (more.added, more.known, more.discarded) == (0, 1, {reason: 2})
-    assert (await worker.stats()).reasons == {f"refused:{reason}": 3}
-    assert (await worker.stats()).drained
-
-
 async def test_a_page_that_its_workers_do_not_survive_is_given_up_aloud_and_then_for_good(worker, found):
     await worker.frontier.add([found("http://a.test/", notify=True)])
     await worker.pages(lease_ms=SECOND)
