@@ -13,6 +13,7 @@ NOUNS = (
     "clock",
     "batch",
     "entry",
+    "outbox",
     "domain",
     "host",
     "queue",
@@ -31,10 +32,13 @@ VERBS = (
     "settle_robots",
     "address",
     "operate",
+    "inspect",
     "tail",
     "crawl",
+    "log",
     # of the home
     "flow",
+    "home",
     "workers",
 )
 

@@ -64,7 +64,7 @@ class Verified:
 
 
 def verify_storage(store: Store, progress: Progress, *, is_deep: bool = False) -> Verified:
-    """Check every output of every Manifest."""
+    """Check every output of every Manifest. Raises `InputError` where there is nothing to be checked."""
     names = list(store.list("manifests/"))
     progress.start("verify", total=len(names))
     checked = size = 0
@@ -103,16 +103,14 @@ def verify_storage(store: Store, progress: Progress, *, is_deep: bool = False) -
     progress.done()
     damage.extend(cross.damage)
     damage.extend(f"{name} is archived, and no Manifest names it" for name in reseal.unsealed(store))
-    for name in store.list(run.RUNS):
-        try:
-            run.load(store, name)
-        except CorruptData as error:
-            damage.append(str(error))
-            unreadable.append(name)
-    for name in store.list(LISTS):
-        if not _is_list(store, name):
-            damage.append(f"{name}: its bytes are not those that its name says")
-            unreadable.append(name)
+    for name, fault in _unsealed_faults(store):
+        damage.append(fault)
+        unreadable.append(name)
+    if not names and not damage and not crawls(store):
+        raise InputError(
+            f"verify: nothing is sealed in the storage {store.uri}; run `thresher crawl` or `thresher ingest` first, or correct "
+            "project.storage"
+        )
     return Verified(
         files=checked,
         bytes=size,
@@ -225,6 +223,18 @@ def _change(store: Store, output: Output) -> str:
     if (size := store.size(output.name)) != output.bytes:
         return f"{output.name} has {size} bytes, sealed were {output.bytes}"
     return f"{output.name}: its bytes are not those that were sealed"
+
+
+def _unsealed_faults(store: Store) -> Iterator[tuple[str, str]]:
+    """Runs and lists that are damaged, and one line of each: no Manifest names these."""
+    for name in store.list(run.RUNS):
+        try:
+            run.load(store, name)
+        except CorruptData as error:
+            yield name, str(error)
+    for name in store.list(LISTS):
+        if not _is_list(store, name):
+            yield name, f"{name}: its bytes are not those that its name says"
 
 
 def _is_list(store: Store, name: str) -> bool:

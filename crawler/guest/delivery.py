@@ -18,8 +18,6 @@ from crawler.options import PageOptions
 from crawler.outcome import BLOCKED
 from frontier import Lease, Outcome, Settlement
 
-LAST_ATTEMPT = 2
-"""The frontier counts from 0, and gives up at the third."""
 _NO_REDIRECTS = frozenset({"no_location", "bad_location"})
 """Redirects that Scrapy's own middleware takes for none: the response is delivered, as of any status that is no success."""
 
@@ -37,7 +35,7 @@ def delivery(
     """
     if visit.is_open:
         return None
-    is_last = visit.lease.attempt >= LAST_ATTEMPT
+    is_last = visit.lease.is_last_attempt
     if isinstance(result, Request):
         return _failure_of_other(visit.lease, result, options, is_last=is_last)
     if visit.reading is None:

@@ -74,7 +74,7 @@ class GuestHandler:
             case Failure(reason=reason, detail=detail):
                 visit.raised = failure(of_failure(reason).outcome, reason, detail)
             case _:
-                visit.raised = IgnoreRequest("it is not the turn of its address")
+                visit.raised = IgnoreRequest("it was not asked for, and goes back to the frontier")
         raise visit.raised
 
     def _warn_unrendered(self, request: Request) -> None:

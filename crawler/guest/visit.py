@@ -113,6 +113,7 @@ def discovery(lease: Lease, request: Request, spider: Spider, *, hops: int = 0) 
         depth=lease.depth if hops else lease.depth + 1,
         max_depth=lease.max_depth,
         hops=hops,
+        referrer=lease.url.wire,
         priority=request.priority,
         interval_s=lease.interval_s,
         note=note.encode(note.Note(errand=errand(request, spider))),

@@ -13,9 +13,9 @@ local function fate(c, h, entry)
 end
 
 -- Settles an entry that is given up, or returns its failure where somebody wants to hear of it.
-local function give_up(c, entry, outcome, reason)
+local function give_up(c, h, entry, outcome, reason)
   if notifies(entry) and reason ~= 'dropped' then return outcome .. ':' .. reason end
-  conclude(c, outcome, reason, 1)
+  settle_here(c, outcome, reason, h.name, entry)
   return nil
 end
 
@@ -29,7 +29,7 @@ local function take(c, h)
     promote(c, h)
     watch_head(c, h)
     local outcome, reason = fate(c, h, entry)
-    local failure = outcome and give_up(c, entry, outcome, reason)
+    local failure = outcome and give_up(c, h, entry, outcome, reason)
     if failure or not outcome then return entry, failure end
   end
   return nil
@@ -37,7 +37,7 @@ end
 
 -- What may be granted of a host that is ready: its pace and its next entry. A host whose turn has not come, or that has
 -- nothing to be granted, is placed where it belongs.
-local function candidate(c, name, min_delay)
+local function candidate(c, name)
   local h = read_host(c, name)
   if has(h.flags, DEAD) then
     local entry, failure = take(c, h)
@@ -45,7 +45,7 @@ local function candidate(c, name, min_delay)
     write_host(c, h)
     return entry and {h = h, entry = entry, failure = failure, origin = origin_of(name, entry)}
   end
-  local pace = max(min_delay, h.delay)
+  local pace = max(c.delay, h.delay)
   if pace > 0 then pace = max(pace, min(FACTOR * h.smooth, SLOWEST_MS)) end
   local when = max(after_last(c, h, pace), h.held)
   local entry, failure
@@ -79,7 +79,7 @@ local function instead(c, found)
       bump(c, 'waiting', -1)
       watch_head(c, h)
       local outcome, reason = fate(c, h, entry)
-      local failure = outcome and give_up(c, entry, outcome, reason)
+      local failure = outcome and give_up(c, h, entry, outcome, reason)
       if failure or not outcome then
         found.entry, found.origin, found.failure = entry, origin, failure
         return found, r
@@ -131,27 +131,14 @@ local function grant(c, found, r, token, worker, lease_ms)
   return {token, KINDS[l.kind], c.now + lease_ms, r.version, r.attempt, h.held > h.last and h.held or 0, h.name, l.subject, ''}
 end
 
--- How many hosts and pages have their turn now, or may have it.
-verb('due', function(keys)
-  local c = open(keys)
-  local due = call('ZCOUNT', c.deadlines, '-inf', c.now) + call('ZCOUNT', c.later, '-inf', c.now)
-    + call('ZCOUNT', c.prefix .. 'visits', '-inf', c.wall)
-  for rank = 0, RANKS - 1 do due = due + call('ZCOUNT', c.ready .. rank, '-inf', c.now) end
-  return due
-end, FREES)
+verb('due', function(keys) return soonest(open(keys)) end, FREES)
 
--- args: n, worker, lease_ms, min_delay_ms, pages and requests at most (negative: any number), where traps are looked for,
--- partitions, partition
+-- args: n, worker, lease_ms, pages and requests at most (negative: any number), partitions, partition ;
+-- the leases, and when there may be more (see `soonest`)
 verb('lease', function(keys, args)
   local c = open(keys)
-  local n, limit, min_delay = tonumber(args[1]), tonumber(args[5]), min(tonumber(args[4]), LONGEST_DELAY)
-  local most_requests = tonumber(args[6])
-  local partitions, partition = tonumber(args[8]), tonumber(args[9])
-  c.traps = args[7]
-  if min_delay ~= c.delay then
-    c.delay = min_delay
-    call('HSET', keys[1], 'delay', min_delay)
-  end
+  local n, limit, most_requests = tonumber(args[1]), tonumber(args[4]), tonumber(args[5])
+  local partitions, partition = tonumber(args[6]), tonumber(args[7])
   expire(c)
   wake(c, c.later, c.now, 'later')
   wake(c, c.prefix .. 'visits', c.wall, 'scheduled')
@@ -175,7 +162,7 @@ verb('lease', function(keys, args)
       read_hosts(c, names)
       local candidates, origins = {}, {}
       for _, name in ipairs(names) do
-        local found = candidate(c, name, min_delay)
+        local found = candidate(c, name)
         if found then
           candidates[#candidates + 1] = found
           origins[#origins + 1] = found.origin
@@ -195,5 +182,5 @@ verb('lease', function(keys, args)
   end
   bump(c, 'token', counter - first)
   close(c)
-  return granted
+  return {granted, #granted < n and soonest(c) or 0}
 end)

@@ -4,7 +4,7 @@ local UNREADABLE_MS = 86400000 -- RFC 9309, section 2.4: robots.txt is not kept 
 local SWEEP = 1000 -- expired leases, and due pages, taken up by one call
 
 local GIVEN_UP, GIVEN_UP_CODES = {'failed:lease_expired', 'refused:trap'}, {}
-for code = 0, #DEATHS do GIVEN_UP[#GIVEN_UP + 1] = 'failed:' .. DEATHS[code] end
+for code = 0, KINDS_END do GIVEN_UP[#GIVEN_UP + 1] = 'failed:' .. death_in_words(code) end
 for code = 1, #GIVEN_UP do GIVEN_UP_CODES[GIVEN_UP[code]] = code end
 
 local LEASE = '>BBBBI6' -- kind; 0, 1 where its exchange is over, from 2 on what it is given up for; lengths; granted
@@ -81,9 +81,9 @@ local function abandon(c, token, l, when, expired, died)
     local expiries = before % ORPHAN + strike
     local most = notifies(l.subject) and 2 * MAX_EXPIRIES or MAX_EXPIRIES -- who is told of a killer may be killed by it
     if expiries >= most then
-      conclude(c, 'failed', 'lease_expired', 1)
+      settle_here(c, 'failed', 'lease_expired', l.host, l.subject)
     elseif has(h.flags, DEAD) and not notifies(l.subject) then
-      conclude(c, 'failed', death(h), 1)
+      settle_here(c, 'failed', death(h), l.host, l.subject)
     else
       put_back(c, h, sub(l.subject, 1, 5) .. char((died or before >= ORPHAN) and expiries + ORPHAN or expiries) .. sub(l.subject, 7))
     end
@@ -118,7 +118,7 @@ local function wake(c, key, now, counter)
     local cut = find(member, '\0', 1, true)
     local h = read_host(c, sub(member, 1, cut - 1))
     if has(h.flags, DEAD) and not notifies(sub(member, cut + 1)) then
-      conclude(c, 'failed', death(h), 1)
+      settle_here(c, 'failed', death(h), h.name, sub(member, cut + 1))
     else
       enqueue(c, h, sub(member, cut + 1))
       settle_host(c, h)
@@ -130,4 +130,18 @@ end
 local function tell(c, token, l, deadline, slot)
   local r = read_robots(c, l.kind == PAGE and origin_of(l.host, l.subject) or l.subject)
   return {token, KINDS[l.kind], deadline, r.version, r.attempt, slot, l.host, l.subject, l.failure or ''}
+end
+
+-- In how many ms a host, a page or a lease may have its turn or end: 0 where one does now, -1 where nothing has a time.
+local function soonest(c)
+  local found
+  local function look_at(key, now)
+    local first = call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
+    if first then found = min(found or FOREVER, max(first - now, 0)) end
+  end
+  for rank = 0, RANKS - 1 do look_at(c.ready .. rank, c.now) end
+  look_at(c.later, c.now)
+  look_at(c.deadlines, c.now)
+  look_at(c.prefix .. 'visits', c.wall)
+  return found or -1
 end

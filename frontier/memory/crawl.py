@@ -12,20 +12,22 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from core import Url
 from frontier.encoding import number_of
-from frontier.identity import identity, name
-from frontier.lease import Added, Budget, Discovery, Fault, Kind, Outcome
-from frontier.memory.circuit import OWN, died_of, judge, judge_origin, scaled
+from frontier.identity import identity, name, page_key
+from frontier.lease import Added, Conclusion, Discovery, Fault, Kind, Outcome, Restored
+from frontier.memory.circuit import OWN, judge, judge_origin, rest_reason, scaled
 from frontier.memory.state import Domain, Host, Origin, Page, Promise
 from frontier.novelty import starving, trickles
 from frontier.policy import Policy
 from frontier.scope import Scope, registered_domain
+from frontier.settings import Settings
 from frontier.template import template
 
 MAX_EXPIRIES = 5
 """A page that kills five workers is the killer."""
 EXPIRED, TRAP, DROPPED = "lease_expired", "trap", "dropped"
-_HEAD = 64
+HEAD = 64
 """How far a page may be from the first and go before it."""
 UNREADABLE_MS = 86_400_000
 """RFC 9309, section 2.4: robots.txt is not kept for longer than a day"""
@@ -35,10 +37,9 @@ UNREADABLE_MS = 86_400_000
 class Crawl:
     """All that is known of a crawl."""
 
-    budget: Budget
-    policy: Policy
+    settings: Settings
     seen: set[str] = field(default_factory=set)
-    """What is known (`frontier.identity.name`)."""
+    """What is known (`frontier.identity.name`), and the pages of all of it (`page_key`)."""
     hosts: dict[str, Host] = field(default_factory=dict)
     domains: dict[str, Domain] = field(default_factory=lambda: defaultdict(Domain))
     origins: dict[str, Origin] = field(default_factory=lambda: defaultdict(Origin))
@@ -54,16 +55,28 @@ class Crawl:
     discarded: Counter[str] = field(default_factory=Counter)
     addresses: dict[str, tuple[int, int]] = field(default_factory=dict)
     """When an IP address was entered last, and the end of the line of those who wait."""
-    delay: int = 1_000
-    """Between two exchanges with a host, as whoever leased last has it."""
+    unlogged: list[Conclusion] = field(default_factory=list)
+    """What was settled here, with no worker, and is in no log yet."""
+    logged: int = 0
+    """How many were, and are."""
     tokens: int = 0
     notifies: bool = False
     """Whether any discovery ever did."""
     requests: int = 0
 
+    @property
+    def delay(self) -> int:
+        """Between two exchanges with a host."""
+        return self.settings.min_delay_ms
+
+    @property
+    def policy(self) -> Policy:
+        """What is one page, and where traps are looked for."""
+        return self.settings.policy
+
     # URLs
 
-    def admit(self, discoveries: Iterable[Discovery], now: int) -> Added:
+    def admit(self, discoveries: Iterable[Discovery], now: int, *, revive: bool = False) -> Added:
         """Make unknown URLs wait, host by host."""
         hosts: defaultdict[str, list[Discovery]] = defaultdict(list)
         for found in discoveries:
@@ -71,30 +84,34 @@ class Crawl:
         added = known = 0
         discarded: Counter[str] = Counter()
         for found in (found for group in hosts.values() for found in group):
-            said = name(found, self.policy.query_order)
-            if said in self.seen:
+            if name(found, self.policy.query_order) in self.seen:
                 known += 1
-            elif reason := self.discards(found):
+                continue
+            if revive:
+                self.ask_again(found, now)
+            if reason := self.discards(found):
                 discarded[reason] += 1
             else:
                 added += 1
-                self.seen.add(said)
-                self.let_in(found, now)
+                self.let_in(found)
+                self.notifies |= found.notify
+                self.wait(Page(found=found), now)
         self.discarded += discarded
         return Added(added=added, known=known, discarded=dict(discarded))
 
     def discards(self, found: Discovery) -> str:
         """Why a discovery is not let in; empty where it is."""
-        domain = self.domains[registered_domain(found.url.host)]
+        domain, budget = self.domains[registered_domain(found.url.host)], self.settings.budget
         host = self.hosts.get(found.url.host)
-        if host is None and domain.hosts >= self.budget.hosts:
+        if host is None and domain.hosts >= budget.hosts:
             return "domain_hosts"
         if host is not None and host.dead and not found.notify:
             return host.dead
-        if self.budget.host is not None and (host.added if host else 0) >= self.budget.host:
-            return "host_budget"
-        if self.budget.domain is not None and domain.urls >= self.budget.domain:
-            return "domain_budget"
+        if not self.knows(found.url):  # a page that was let in before counts once
+            if budget.host is not None and (host.added if host else 0) >= budget.host:
+                return "host_budget"
+            if budget.domain is not None and domain.urls >= budget.domain:
+                return "domain_budget"
         reason = self.unwanted(host or self.new_host(found.url.host), Page(found=found))
         return "" if found.notify and reason == TRAP else reason  # it is given up when its turn comes
 
@@ -103,17 +120,48 @@ class Crawl:
         domain = registered_domain(name)
         return Host(name=name, domain=domain, rank=self.domains[domain].rank)
 
-    def let_in(self, found: Discovery, now: int) -> None:
-        """A discovery waits from now on."""
+    def ask_again(self, found: Discovery, now: int) -> None:
+        """Its host and its origin are asked once more, if they were given up."""
+        host, origin = self.hosts.get(found.url.host), self.origins[found.url.origin]
+        if host is None:
+            return
+        if host.dead:
+            host.revive()
+            host.held = 0
+        if origin.given_up:
+            origin.expires = origin.attempt = origin.rest = 0
+        host.place(now)
+
+    def let_in(self, found: Discovery) -> None:
+        """A discovery is known from now on."""
         host = found.url.host
         domain = self.domains[registered_domain(host)]
         if host not in self.hosts:
             self.hosts[host] = self.new_host(host)
             domain.hosts += 1
-        self.hosts[host].added += 1
-        domain.urls += 1
-        self.notifies |= found.notify
-        self.wait(Page(found=found), now)
+        if not self.knows(found.url):
+            self.hosts[host].added += 1
+            domain.urls += 1
+        self.seen |= {name(found, self.policy.query_order), self.page(found.url)}
+
+    def knows(self, url: Url) -> bool:
+        """Whether the page of a URL was let in before."""
+        return self.page(url) in self.seen
+
+    def page(self, url: Url) -> str:
+        """What stands for the page of a URL."""
+        return page_key(url.text, url.host, self.policy.query_order)
+
+    def restore(self, restored: Restored, now: int) -> bool:
+        """An unknown page is settled as it was; False where it is known."""
+        if name(restored.discovery, self.policy.query_order) in self.seen:
+            return False
+        self.let_in(restored.discovery)
+        self.conclude(restored.outcome, restored.reason)
+        if restored.next_visit is not None:
+            self.notifies |= restored.next_visit.notify
+            self.visits.append((now + max(restored.due_in_ms, 0), Page(found=restored.next_visit)))
+        return True
 
     def unwanted(self, host: Host, page: Page) -> str:
         """Why a page is not wanted any more; empty where it is."""
@@ -129,18 +177,25 @@ class Crawl:
         """Put a page into its host's queue, behind those of its level."""
         host = self.hosts[page.found.url.host]
         if host.dead and not page.found.notify:
-            self.conclude(Outcome.FAILED, host.dead)
+            self.settle_here(page, Outcome.FAILED, host.dead, now)
         else:
             host.enqueue(page)
         host.place(now)
 
-    def put_back(self, page: Page) -> None:
+    def put_back(self, page: Page, now: int) -> None:
         """Put a page that was granted back to where it came from. The caller places the host."""
         host = self.hosts[page.found.url.host]
         if host.dead and not page.found.notify:
-            self.conclude(Outcome.FAILED, host.dead)
+            self.settle_here(page, Outcome.FAILED, host.dead, now)
         else:
             host.put_back(page)
+
+    def settle_here(self, page: Page, outcome: Outcome, reason: str, now: int) -> None:
+        """A page is settled that no worker holds, or that none is to hold."""
+        self.conclude(outcome, reason)
+        self.unlogged.append(
+            Conclusion(discovery=page.found, attempt=page.attempt, outcome=outcome, reason=reason, at_ms=now)
+        )
 
     def conclude(self, outcome: Outcome, reason: str) -> None:
         """A page is settled."""
@@ -148,11 +203,11 @@ class Crawl:
         if reason:
             self.reasons[f"{outcome}:{reason}"] += 1
 
-    def bury(self, host: Host, outcome: Outcome, reason: str) -> int:
+    def bury(self, host: Host, outcome: Outcome, reason: str, now: int) -> int:
         """Everything of a host that waits comes to an end; returns how many pages."""
         buried = len(host.waiting)
-        for _ in host.waiting:
-            self.conclude(outcome, reason)
+        for page in host.waiting:
+            self.settle_here(page, outcome, reason, now)
         host.waiting.clear()
         return buried
 
@@ -161,9 +216,9 @@ class Crawl:
     ) -> None:
         """An exchange that was granted then said this of its host. The caller places the host."""
         if died := judge(host, fault, hold, granted, self.delay, now, reason=reason):
-            # Where discoveries notify, what waits is given up one by one, when its turn comes (`_next`).
+            # Where discoveries notify, what waits is given up one by one, when its turn comes (`_choose`).
             if not self.notifies:
-                self.bury(host, Outcome.FAILED, died)
+                self.bury(host, Outcome.FAILED, died, now)
             host.dead = died
 
     def judge_page(
@@ -172,8 +227,8 @@ class Crawl:
         """As `judge`, of a page: where its host has several origins, it may be one's own fault."""
         origin = self.origins[page.found.url.origin]
         if host.several and fault in OWN:
-            judge_origin(origin, fault, granted, self.delay, now, died_of(fault, reason))
-            host.hold(hold, now)
+            judge_origin(origin, fault, granted, self.delay, now, reason=reason)
+            host.hold(hold, now, rest_reason(reason, fault))
             return
         if host.several and fault is None:
             origin.attempt = origin.rest = 0
@@ -195,9 +250,16 @@ class Crawl:
         ready.sort(key=lambda entry: entry[:3])
         return [host for rank, *_, host in ready if rank == ready[0][0]]
 
-    def grant(self, host: Host, worker: str, lease_ms: int, min_delay: int, now: int) -> int | None:
+    def soonest(self, now: int) -> int | None:
+        """In how many milliseconds a host, a page or a lease may have its turn or end; None where nothing has a time."""
+        times = [host.turn for host in self.hosts.values() if host.turn is not None]
+        times += [at for at, _ in (*self.later, *self.visits)]
+        times += [promise.deadline for promise in self.promises.values()]
+        return max(min(times) - now, 0) if times else None
+
+    def grant(self, host: Host, worker: str, lease_ms: int, now: int) -> int | None:
         """Promise the next of a host whose turn it is, and return the token; None where it must wait after all."""
-        pace = host.pace_for(min_delay)
+        pace = host.pace_for(self.delay)
         if not (host.dead or host.has_turn(pace, now)):
             return None
         page, failure = self._choose(host, now)
@@ -231,14 +293,14 @@ class Crawl:
         """The next page of a host and its failure, if it is given up; no page where there is none, or it has to wait."""
         while host.waiting and (fate := self.fate(host, host.waiting[0])):
             page = host.waiting[0]
-            if failure := self._given_up(host, page, *fate):
+            if failure := self._given_up(host, page, *fate, now):
                 return page, failure
         if not host.waiting:
             host.turn = None
             return None, ""
         found = self._awake(host, now)
         fate = None if found is None else self.fate(host, found)
-        return found, "" if found is None or fate is None else self._given_up(host, found, *fate)
+        return found, "" if found is None or fate is None else self._given_up(host, found, *fate, now)
 
     def fate(self, host: Host, page: Page) -> tuple[Outcome, str] | None:
         """Why a page is given up; None where it is to be fetched."""
@@ -250,12 +312,12 @@ class Crawl:
             return Outcome.FAILED, EXPIRED
         return None
 
-    def _given_up(self, host: Host, page: Page, outcome: Outcome, reason: str) -> str:
+    def _given_up(self, host: Host, page: Page, outcome: Outcome, reason: str, now: int) -> str:
         """The failure of a page that somebody wants to hear of; any other is settled."""
         if page.found.notify and reason != DROPPED:
             return f"{outcome}:{reason}"
         host.waiting.remove(page)
-        self.conclude(outcome, reason)
+        self.settle_here(page, outcome, reason, now)
         return ""
 
     def _grant_failure(
@@ -282,13 +344,13 @@ class Crawl:
         """The next page of a host whose origin does not rest, or that somebody wants to hear of though it is given up;
         None where the host must wait for one.
         """
-        for page in host.waiting[:_HEAD]:
+        for page in host.waiting[:HEAD]:
             if self.origins[page.found.url.origin].rest > now:
                 continue
             fate = self.fate(host, page)
-            if fate is None or self._given_up(host, page, *fate):
+            if fate is None or self._given_up(host, page, *fate, now):
                 return page
-        host.turn = min(self.origins[page.found.url.origin].rest for page in host.waiting[:_HEAD])
+        host.turn = min(self.origins[page.found.url.origin].rest for page in host.waiting[:HEAD])
         return None
 
     def finish(self, token: int, at: int) -> tuple[Promise, Host]:
@@ -312,9 +374,9 @@ class Crawl:
             promise.page.expiries += strike
             # Who is told of a killer may be killed by it.
             if promise.page.expiries >= MAX_EXPIRIES * (1 + promise.page.found.notify):
-                self.conclude(Outcome.FAILED, EXPIRED)
+                self.settle_here(promise.page, Outcome.FAILED, EXPIRED, now)
             else:
-                self.put_back(promise.page)
+                self.put_back(promise.page, now)
         else:
             origin = self.origins[promise.origin]
             origin.expiries += strike

@@ -20,9 +20,10 @@ from crawler.robots import (
 )
 from crawler.rules import LONGEST, parse
 from crawler.wire import Client, Wait, networks
-from frontier import Fault, Kind, RobotsRecord
+from frontier import Fault, Kind, RobotsRecord, Settings
 from tests.crawler.leases import lease
 from tests.crawler.server import Server, page, redirect
+from tests.crawler.test_page import capture
 
 NOW = 1_700_000_000_000
 
@@ -34,12 +35,20 @@ def rules(text, *headers):
 class Doorman:
     """A frontier that tells those who want to ask an address how long to wait, one after the other."""
 
-    def __init__(self, *waits):
+    def __init__(self, *waits, ip_delay_ms=250, delay_ms=0):
         self.waits, self.asked = list(waits), []
+        self.settings = Settings(min_ip_delay_ms=ip_delay_ms, min_delay_ms=delay_ms)
 
-    async def enter_all(self, asked, delay_ms):
+    async def enter_all(self, asked):
         self.asked += [(address, lease.slot_ms) for lease, address in asked]
-        return [self.waits.pop(0) if self.waits else 0 for _ in asked]
+        return [self._wait() for _ in asked]
+
+    async def enter_host(self, host):
+        self.asked.append(host)
+        return self._wait()
+
+    def _wait(self):
+        return self.waits.pop(0) if self.waits else 0
 
 
 async def event(answers, attempt=0, allow=("127.0.0.0/8",), doorman=None):
@@ -47,7 +56,7 @@ async def event(answers, attempt=0, allow=("127.0.0.0/8",), doorman=None):
         client = Client(user_agent="t", max_body=1_000_000, timeout_s=0.5, allow=networks(allow))
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS, attempt=attempt)
-            return await ask(client, under, Entrance(doorman, 250 if doorman else 0)), server
+            return await ask(client, under, Entrance(doorman or Doorman(ip_delay_ms=0))), server
         finally:
             await client.close()
 
@@ -140,7 +149,7 @@ async def test_a_hop_to_another_host_holds_it_and_waits_for_its_delay():
         async def hold(self, host, ms):
             holds.append((host, ms))
 
-    keeper = Keeper(10)
+    keeper = Keeper(10, ip_delay_ms=0, delay_ms=30)
     async with (
         Server({"/r": rules("")}, address="127.0.0.2").serve() as other,
         Server({"/robots.txt": redirect(f"{other.url}/r")}).serve() as server,
@@ -148,11 +157,11 @@ async def test_a_hop_to_another_host_holds_it_and_waits_for_its_delay():
         client = Client(user_agent="t", max_body=1_000_000, timeout_s=2, allow=networks(("127.0.0.0/8",)))
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
-            found = await ask(client, under, Entrance(keeper, 0, 30))
+            found = await ask(client, under, Entrance(keeper))
         finally:
             await client.close()
     assert (found.answer.rule, len(found.captures)) == ("rules", 2)
-    assert keeper.asked == [("host 127.0.0.2", 0)]
+    assert keeper.asked == ["127.0.0.2"]
     assert holds == [("127.0.0.2", 70), ("127.0.0.2", 30)]
 
 
@@ -161,6 +170,28 @@ async def test_a_hop_whose_turn_is_far_away_is_left_for_another_time():
     found, server = await event(hops, doorman=Doorman(0, 90_000))
     assert found.answer == AskAgain(after_ms=90_000, failed=False)
     assert len(server.requests) == len(found.captures) == 1
+
+
+async def test_a_hop_that_our_own_side_has_lost_is_left_for_another_time_and_its_host_has_a_delay():
+    holds = []
+
+    class Keeper(Doorman):
+        async def hold(self, host, ms):
+            holds.append((host, ms))
+
+    class Lost:
+        """A client whose second request comes to nothing."""
+
+        async def get(self, url, *_, **__):
+            if url.host == "b.test":
+                return Wait(ms=1_000, asked=True)
+            return capture(b"", ("Location", "http://b.test/robots.txt"), status=301, url=url.text)
+
+    under = lease("http://a.test/robots.txt", kind=Kind.ROBOTS)
+    found = await ask(Lost(), under, Entrance(Keeper(ip_delay_ms=0, delay_ms=10)))
+    assert found.answer == AskAgain(after_ms=1_000, failed=False)
+    assert len(found.captures) == 1
+    assert holds == [("b.test", 20), ("b.test", 10)]
 
 
 async def test_a_host_that_the_guard_blocks_is_disallowed_at_once():
@@ -199,7 +230,9 @@ async def test_redirects_elsewhere_are_followed_however_long_the_delay_of_hosts_
         )
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
-            found = await ask(client, under, Entrance(Far(delay_ms, delay_ms), 0, delay_ms))
+            found = await ask(
+                client, under, Entrance(Far(delay_ms, delay_ms, ip_delay_ms=0, delay_ms=delay_ms))
+            )
         finally:
             await client.close()
     assert found.answer.rule == "rules"
