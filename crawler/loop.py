@@ -5,7 +5,8 @@
 2. A lease is granted only where there is room to fetch it at once, and released as soon as its exchange is over; one
    whose exchange went wrong is not, for its settlement says what that means for the host.
 3. A lease whose address is not to be asked yet goes back: it is told to the frontier like the end of an exchange.
-4. A page that its robots record forbids is settled without being asked for, and costs its host no delay.
+4. A page that its robots record forbids, or that the frontier gives up, comes with its judgement: it is to be settled without
+   being asked for, and costs its host no delay.
 5. The sitemaps that its robots record names are added before it is asked for, where they are to be read (`listed`).
 6. The frontier is asked when something may be granted: at the time that it named itself, and when a lease has ended here.
    What happens elsewhere (a URL is added, another worker's lease ends) is seen a second later at the latest. Who asks
@@ -19,15 +20,14 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import replace
 
 from crawler.gate import ASK_S, Gate
 from crawler.listed import is_sitemap, leads_on, named
-from crawler.page import settled
+from crawler.outcome import Judgement
 from crawler.poll import Poll
 from crawler.pulse import Pulse
 from crawler.robots import Rulebook
-from crawler.settle import Finished, Settler
+from crawler.settle import Settler
 from crawler.uplink import Uplink
 from frontier import Exchange, Frontier, Kind, Lease, Outcome
 
@@ -85,6 +85,10 @@ class Loop:
         """Its host is free, and was not asked: that costs no delay."""
         self._over(lease, Exchange(lease=lease, asked=False))
 
+    async def renew(self, leases: Sequence[Lease]) -> None:
+        """Move the deadlines of leases whose settlement takes longer than usual."""
+        await self._frontier.renew(leases, self._lease_ms())
+
     def postponed(self, lease: Lease, wait_ms: int, *, asked: bool) -> None:
         """No answer came, and that is not the host's fault: the lease goes back, and its host waits for so long. `asked` says
         whether a request may have come to the host.
@@ -102,26 +106,34 @@ class Loop:
         self._poll.at_once()
         self._changed.set()
 
-    async def leases(self, settler: Settler) -> AsyncIterator[Lease]:
-        """Yield every lease that is to be fetched, as soon as it is granted."""
+    async def leases(self, settler: Settler) -> AsyncIterator[tuple[Lease, Judgement | None]]:
+        """Yield every lease as soon as it is granted, and why it is not to be fetched; None where it is."""
         while not self._is_over():
             await self._release()
             granted = await self._take()
             for lease in granted:
                 if self._is_over():
                     return
-                if lease.kind is Kind.PAGE:
-                    await self._list(lease, settler)
-                if lease.kind is Kind.PAGE and (refused := await self._rulebook.refusal(lease)):
-                    self.spared(lease)
-                    settler.add(Finished(lease=lease, answer=replace(settled(lease, refused), asked=False)))
-                else:
+                refusal = await self._refusal(lease, settler)
+                if refusal is None:
                     self._fetching.add(lease.token)
-                    yield lease
+                yield lease, refusal
             if not granted and not self._open and await self._nothing_left():
                 return
             await self._pause()
         await self._release()
+
+    async def _refusal(self, lease: Lease, settler: Settler) -> Judgement | None:
+        if lease.kind is not Kind.PAGE:
+            return None
+        if lease.failure:
+            outcome, _, reason = lease.failure.partition(":")
+            return Judgement(outcome=Outcome(outcome), reason=reason)
+        await self._list(lease, settler)
+        refused = await self._rulebook.refusal(lease)
+        if refused is not None:
+            self.spared(lease)
+        return refused
 
     async def _list(self, lease: Lease, settler: Settler) -> None:
         if not self._sitemaps or not leads_on(lease) or is_sitemap(lease):

@@ -23,7 +23,7 @@ from crawler.identity import record_id
 from crawler.loop import Loop
 from crawler.note import EMPTY, decode
 from crawler.options import USUAL, PageOptions
-from crawler.outcome import fault_of, of_failure
+from crawler.outcome import Judgement, fault_of, of_failure
 from crawler.page import settled
 from crawler.rendered import Rendered
 from crawler.robots import AskAgain, Event, ask
@@ -75,11 +75,19 @@ class Steward:
         """How answers are read now: the crawl's settings may change."""
         return self._options()
 
+    @property
+    def renders(self) -> bool:
+        """Whether there is a browser for pages that need one."""
+        return self._renderer is not None
+
     async def run(self) -> None:
         """Work on what is leased until there is no more to be had; what went wrong is in `error`."""
         begun: set[asyncio.Task[None]] = set()
         try:
-            async for lease in self.loop.leases(self.settler):
+            async for lease, refusal in self.loop.leases(self.settler):
+                if refusal is not None:
+                    self.refuse(lease, refusal)
+                    continue
                 task = asyncio.create_task(self.exchange(lease))
                 begun.add(task)
                 task.add_done_callback(begun.discard)
@@ -90,12 +98,16 @@ class Steward:
     async def exchange(self, lease: Lease) -> None:
         """Fetch what a lease is for, and hand what came to the settler. Never raises."""
         try:
-            finished = await self._made(lease, await self.fetch(lease))
+            finished = await self.read(lease, await self.fetch(lease))
         except Exception as error:  # noqa: BLE001 - the same
             self.stop(error)
         else:
             if finished is not None:
                 self.settler.add(finished)
+
+    def refuse(self, lease: Lease, refusal: Judgement) -> None:
+        """End a lease without asking for its page."""
+        self.settler.add(Finished(lease=lease, answer=replace(settled(lease, refusal), asked=False)))
 
     async def fetch(self, lease: Lease, asked: Sequence[tuple[str, str]] = ()) -> Fetched:
         """Fetch what a lease is for, and let its host go; `asked` are the headers that a user's spider wants sent."""
@@ -127,8 +139,10 @@ class Steward:
         """End the process that pages are read in."""
         self._aside.close()
 
-    async def _made(self, lease: Lease, fetched: Fetched) -> Finished | None:
-        """How a lease ends; None for one that the loop has given back."""
+    async def read(self, lease: Lease, fetched: Fetched, name: UUID | None = None) -> Finished | None:
+        """How a lease ends; None for one that the loop has given back. `name` is the id of a page's record, where it is not
+        the usual one.
+        """
         found, rendered = fetched.found, fetched.rendered
         match found:
             case Wait():
@@ -138,7 +152,7 @@ class Steward:
                 return Finished(lease=lease, records=records, answer=found.answer)
             case Failure(reason=reason):
                 return Finished(lease=lease, answer=settled(lease, of_failure(reason)))
-        name = self._name(lease)
+        name = name or self._name(lease)
         digested = bool(lease.interval_s or (lease.note and decode(lease.note).date_ms))
         said = answer_of(lease, found, name, digested=digested)
         # A DOM is Chromium's own writing, and within its limit.

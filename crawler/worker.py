@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from crawler.entrance import Entrance
 from crawler.gate import Gate
 from crawler.guest import Guest
+from crawler.guest.blocking import LONGEST_S
 from crawler.guest.feeds import Feeds
 from crawler.identity import user_agent
 from crawler.loop import Loop
@@ -102,7 +103,8 @@ class WorkerConfig:
     browser: str = ""
     """Path of Chromium; looked for where empty."""
     ttl_s: float = 30.0
-    """How long the worker is taken for living after it was heard of; it beats three times as often."""
+    """How long the worker is taken for living after it was heard of; it beats three times as often. With a spider it is longer
+    by as much as that may hold up the event loop (`crawler.guest.blocking`)."""
 
 
 class Named(Protocol):
@@ -141,6 +143,7 @@ async def _run(config: WorkerConfig) -> bool:
         )
         named: list[Named] = [archive]
 
+        ttl_s = config.ttl_s + _blocked_s(config)
         entrance = Entrance(frontier)
         client = Client(
             user_agent=name,
@@ -167,10 +170,10 @@ async def _run(config: WorkerConfig) -> bool:
                 each.user_agent = _user_agent(config, frontier)
             since = config.store.waiting_since_ms()
             stalled_ms = None if since is None else max(0, time.time_ns() // 1_000_000 - since)
-            ttl_ms = round(config.ttl_s * 1000)
+            ttl_ms = round(ttl_s * 1000)
             await frontier.beat(config.worker, ttl_ms, stalled_ms=stalled_ms, outage=uplink.outage)
 
-        pulse = Pulse(beat, worker=config.worker, ttl_s=config.ttl_s)
+        pulse = Pulse(beat, worker=config.worker, ttl_s=ttl_s, period_s=config.ttl_s / 3)
         await pulse.begin()
         beating = asyncio.create_task(pulse.run())
         try:
@@ -201,7 +204,10 @@ async def _crawl(
 ) -> bool:
     gate = Gate(frontier.flow)
     lease_ms = (
-        round(config.timeout_s * 1000) * (TOTAL * HOPS + _renderings(config)) + PATIENCE_MS + SETTLING_MS
+        round(config.timeout_s * 1000) * (TOTAL * HOPS + _renderings(config))
+        + PATIENCE_MS
+        + SETTLING_MS
+        + round(_blocked_s(config) * 1000)
     )
     loop = Loop(
         frontier,
@@ -255,6 +261,11 @@ async def _crawl(
     if steward.error is not None:
         raise steward.error
     return enough
+
+
+def _blocked_s(config: WorkerConfig) -> float:
+    """For how long the event loop may be held up, so that nobody is heard of: by a user's spider."""
+    return 0.0 if config.guest is None else LONGEST_S
 
 
 def _user_agent(config: WorkerConfig, frontier: Frontier) -> str:

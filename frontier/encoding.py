@@ -4,7 +4,7 @@ An **entry** is what the frontier keeps of a URL until it is settled, beside the
 is the crawl's (`Frontier.open`):
 
     level     4  depth - priority + 2^31: of one host the lowest is granted first
-    attempt   1  `lua/` counts these two
+    attempt   1  `lua/` counts these two; 128 more for `Discovery.notify`
     expiries  1  and 128 more once a worker died that held it
     number    1  of the URL's hash; 0 for a URL that was listed, and for no other
     template  4  `frontier.template`
@@ -42,6 +42,7 @@ _EXPIRIES = 5
 _NUMBER = 6
 _LISTED = 0
 _EXPLICIT = 4
+_NOTIFY = 128
 
 
 def number_of(discovery: Discovery, name: bytes) -> int:
@@ -63,7 +64,7 @@ def encode(discovery: Discovery, number: int) -> bytes:
         path += b"\0" + url.wire.encode()
     level = discovery.depth - discovery.priority + ZERO
     return (
-        pack(">IBBB", level, 0, 0, number)
+        pack(">IBBB", level, _NOTIFY if discovery.notify else 0, 0, number)
         + template(url)
         + _origin(url)
         + (len(meta) + 2).to_bytes(2, "big")
@@ -120,8 +121,9 @@ def _decode(host: str, entry: bytes) -> tuple[Discovery, int]:
         listed=entry[_NUMBER] == _LISTED,
         again=again,
         note=entry[at:begin],
+        notify=attempt >= _NOTIFY,
     )
-    return discovery, attempt
+    return discovery, attempt % _NOTIFY
 
 
 def _origin(url: Url) -> bytes:

@@ -57,7 +57,8 @@ class Frontier(Inspection):
 
         Not let in, and not remembered, is what the budget has no room for, what is barred (`drop`), and what leads
         into a trap: `Added.discarded` says how many, by reason. With `revive` the hosts and origins that were given up are
-        asked once more.
+        asked once more. A discovery that notifies is let in although it leads into a trap or its host is dead: it is granted
+        once as given up (`Lease.failure`).
         """
         return added((await self._told(discoveries, revive=revive))[1])
 

@@ -99,6 +99,8 @@ class Discovery:
     """Token of a lease whose answer redirected back to it. A known URL waits once more for each such token; 0 for none."""
     note: bytes = b""
     """What whoever fetches it wants to be told then; at most `LONGEST_NOTE` bytes, which mean nothing to the frontier."""
+    notify: bool = False
+    """Whether a lease is granted for it also when the frontier gives it up (`Lease.failure`), so that a worker hears of it."""
 
     def __post_init__(self) -> None:
         if min(self.hops, self.generation, self.interval_s, self.max_depth or 0) < 0:
@@ -149,6 +151,11 @@ class Lease:
     """Version of the robots record that is valid for the page; of the one to replace, for robots (0: none)."""
     orphan: bool = False
     """Whether a worker was not heard of again that held it: perhaps it is what killed that one."""
+    notify: bool = False
+    """Of its discovery."""
+    failure: str = ""
+    """Why the frontier gives the page up, as `outcome:reason`: its host is dead, it is in a trap, or too many workers died of
+    it. Nothing is asked for such a lease; it ends with that outcome and reason, whatever its settlement says. Empty for every other."""
     slot_ms: int = 0
     """Until when the host was held before; it may be its place in the line of its address (`Frontier.enter`)."""
 

@@ -15,7 +15,7 @@ _CONCLUSION = 9  # bytes before its texts (lua/outbox.lua)
 
 def lease(row: Sequence[Any], worker: str) -> Lease:
     """One row of `lease` and `leases`."""
-    token, kind, deadline_ms, robots_version, attempt, slot_ms, host, subject = row
+    token, kind, deadline_ms, robots_version, attempt, slot_ms, host, subject, failure = row
     orphan = False
     if Kind(kind.decode()) is Kind.ROBOTS:
         found = Discovery(url=canonical("/robots.txt", subject.decode()), scope=Scope(kind="any", anchor=""))
@@ -43,6 +43,8 @@ def lease(row: Sequence[Any], worker: str) -> Lease:
         robots_version=robots_version,
         slot_ms=slot_ms,
         orphan=orphan,
+        notify=found.notify,
+        failure=failure.decode(),
     )
 
 

@@ -3,7 +3,7 @@
 1. WARC files that are gzip go in as they are. Others are compressed anew, a gzip member a record: readers of WACZ know
    no Zstandard. What was damaged in an ingested file stays out then.
 2. Each HTML page that was answered with 200 is in the list of pages, with its title and when it was fetched; one that
-   was a revisit without its title.
+   was a revisit without its title. What a page fetched while it was rendered is not.
 3. Each byte of a bucket is read once: one WARC file at a time is copied to the directory of the WACZ, read there, and deleted.
    The SHA-256 of each WARC file is compared with its seal.
 4. The same storage gives the same bytes. Memory is bounded by the largest record and by the index of one WARC file.
@@ -43,6 +43,8 @@ LARGEST_RECORD = 1 << 30
 """Bytes of a record that is compressed anew: it is held in memory."""
 PAGES = frozenset({HTML, XHTML, REVISIT_MIME})
 """Types in an index of what may be a page: of a revisit only its head can tell."""
+OF_PAGES = frozenset({"", "document"})
+"""What WARC-Resource-Type says of a page; with any other a page asked for the record while it was rendered."""
 OPEN_AT_MOST = 64
 """Index files merged at a time."""
 LOOKED_AT = 256 << 10
@@ -223,7 +225,7 @@ def _page(file: BinaryIO, row: cdxj.Row) -> str:
     if row.status != 200 or row.mime not in PAGES:
         return ""
     record = next(read(file, row.offset, row.offset + 1, name=row.filename, limit=LOOKED_AT))
-    if record.mime not in {HTML, XHTML}:
+    if record.mime not in {HTML, XHTML} or record.resource_type.lower() not in OF_PAGES:
         return ""
     return page(row.url, _iso(row.timestamp), _title(record))
 

@@ -23,6 +23,7 @@ from crawler.wire.limits import Limits
 from crawler.wire.pool import Connection
 from crawler.wire.proxy import Proxy, ProxyError, proxy_failure, tunnel
 from crawler.wire.request import Target
+from crawler.wire.timeout import at_most
 from crawler.wire.tls import Trust, failure, of_connection, verdict
 
 HEAD_START_S = 0.25
@@ -121,7 +122,7 @@ class Dial:
         if proxy.resolves and target.scheme == "http":
             return replace(found, address=address)
         try:
-            async with asyncio.timeout(self._limits.connect_s):
+            async with at_most(self._limits.connect_s):
                 await tunnel(proxy, found.socket, target.host if proxy.resolves else address, target.port)
         except (OSError, ProxyError) as error:
             found.socket.close()
@@ -140,7 +141,7 @@ class Dial:
         try:
             opened = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
             opened.setblocking(False)
-            async with asyncio.timeout(self._limits.connect_s):
+            async with at_most(self._limits.connect_s):
                 await asyncio.get_running_loop().sock_connect(opened, (address, port))
         except BaseException as error:
             if opened is not None:
@@ -186,7 +187,7 @@ class Dial:
         loop, begun = asyncio.get_running_loop(), time.monotonic()
         chooser = _Chooser(loop)
         try:
-            async with asyncio.timeout(self._limits.tls_s):
+            async with at_most(self._limits.tls_s):
                 await loop.create_connection(
                     lambda: chooser, sock=found.socket, ssl=context, server_hostname=target.host
                 )

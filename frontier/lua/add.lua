@@ -22,6 +22,13 @@ local function let_in(c, h, d, hash, plain)
   end
 end
 
+-- From the first entry on that notifies, what waits at a dead host is given up one by one (see `judge`).
+local function expect_notice(c, entry)
+  if not notifies(entry) or c.notifies then return end
+  c.notifies = '1'
+  call('HSET', c.count, 'notifies', 1)
+end
+
 local function count_host(c, d)
   d.hosts = d.hosts + 1
   bump(c, 'hosts', 1)
@@ -66,14 +73,16 @@ verb('add', function(keys, args)
           fresh = not h
           h = h or new_host(name, d.name, d.rank)
         end
+        local hears = notifies(entry)
         if revives and not fresh then
           ask_again(c, h, entry)
           changed = true
         end
         local reason = unwanted(c, h, entry)
+        if hears and reason == 'trap' then reason = nil end -- it is given up when its turn comes
         if fresh and d.hosts >= of_hosts then
           reason = 'domain_hosts'
-        elseif has(h.flags, DEAD) then
+        elseif has(h.flags, DEAD) and not hears then
           reason = death(h)
         elseif plain then -- a URL that was let in before counts once
         elseif of_host >= 0 and h.added - h.again >= of_host then
@@ -92,6 +101,7 @@ verb('add', function(keys, args)
             fresh = false
             count_host(c, d)
           end
+          expect_notice(c, entry)
           enqueue(c, h, entry)
         end
       end
@@ -136,6 +146,7 @@ verb('restore', function(keys, args)
         numbers[name] = h.added
         conclude(c, args[j + 1], args[j + 2], 1)
         if args[j + 3] ~= '' then
+          expect_notice(c, args[j + 3])
           call('ZADD', c.prefix .. 'visits', c.wall + args[j + 4], name .. '\0' .. args[j + 3])
           bump(c, 'scheduled', 1)
         end

@@ -4,7 +4,7 @@
 A crawl is some partitions, and a home for what concerns all of it. A function is given one key, `<prefix>count`; the
 others of the same prefix, which all carry the same hash tag, are made from it:
 
-  count      hash  counters, what holds for the crawl (see `configure`), and the clock (see `open`)
+  count      hash  counters, what holds for the crawl (see `configure`), the clock (see `open`), and whether any entry ever notified
   hosts      hash  host -> state (see HOST)
   q:<host>   list  its waiting entries: the head, in the order in which they are granted; behind it the back, as added
   r:<host>   list  its runs: entries that lie in storage (see RUN)
@@ -35,11 +35,11 @@ others of the same prefix, which all carry the same hash tag, are made from it:
 
 Rules:
   1. A URL that was let in is in exactly one place: a list, a run, later, one lease, or it is settled.
-  2. A host is in `ready` exactly when its head has an entry, no robots.txt of it is being fetched, it is not dead, and it
+  2. A host is in `ready` exactly when its head has an entry and it is dead, or no robots.txt of it is being fetched and it
      has fewer open exchanges than its pace allows. Only `place` writes `ready`.
   3. A host with a delay has at most one exchange open, and the next begins no sooner than the delay after the end of
      the last: its release, or the deadline of the lease that was never released.
-  4. A page is granted only under a fresh robots record of its origin.
+  4. A page is granted only under a fresh robots record of its origin, or as given up: then nothing is asked for it.
   5. A token that is not in `leases` changes nothing.
   6. What is settled without a worker goes through `settle_here` or `bury`, so that the log has it.
   7. Every function may be carried out twice: the second time it finds its work done.

@@ -134,11 +134,16 @@ local function hold(c, h, ms, why)
   if ms > 0 and till > h.held then h.held, h.why = till, why end
 end
 
--- The one place that decides whether a host may be asked, and when. One that waits already keeps its turn; where it waits
+-- The one place that decides whether a host may be asked, and when. What waits at a dead one is given up at once. One that waits already keeps its turn; where it waits
 -- for an origin that rests, another may have come.
 local function place(c, h)
   local pace = max(h.delay, h.open > 0 and h.pace or 0)
-  if h.head == 0 or h.open >= capacity(h, pace) or has(h.flags, ASKING) or has(h.flags, DEAD) then return unready(c, h) end
+  if has(h.flags, DEAD) and h.head > 0 then
+    score(c, c.ready .. h.rank, h.name, c.now)
+    h.due = c.now
+    return
+  end
+  if h.head == 0 or h.open >= capacity(h, pace) or has(h.flags, ASKING) then return unready(c, h) end
   local when = max(h.held, after_last(c, h, max(h.delay, h.pace)), c.now)
   local sooner = h.due > c.now and when < h.due and has(h.flags, SEVERAL)
   if h.due == 0 or (when > c.now and when > h.due) or sooner then

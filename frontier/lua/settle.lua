@@ -46,19 +46,25 @@ verb('settle', function(keys, args)
     local l = read_lease(c, token)
     if not l or l.kind ~= PAGE then
       accepted[#accepted + 1] = 0
+    elseif l.failure then -- nothing was asked: the settlement says nothing of the host
+      local cut = find(l.failure, ':', 1, true)
+      conclude(c, sub(l.failure, 1, cut - 1), sub(l.failure, cut + 1), 1)
+      settle_host(c, finish(c, token, l, c.soon))
+      accepted[#accepted + 1] = 1
     else
       local asked = args[i + 6] == '1'
       if not asked then spare(c, l) end
       local h = finish(c, token, l, asked and c.soon or 0)
       local fault, rest = args[i + 5], tonumber(args[i + 4])
       if outcome == 'retry' then
-        local attempt = byte(l.subject, 5)
+        local before = byte(l.subject, 5)
+        local attempt = before % NOTIFY
         if wait < 0 then wait = scaled(c, RETRY_MS * 2 ^ attempt) end
         attempt = attempt + 1
         if attempt >= MAX_ATTEMPTS then
           conclude(c, 'failed', reason, 1)
         else
-          local entry = sub(l.subject, 1, 4) .. char(attempt) .. sub(l.subject, 6)
+          local entry = sub(l.subject, 1, 4) .. char(before + 1) .. sub(l.subject, 6)
           call('ZADD', c.later, c.now + wait, l.host .. '\0' .. entry)
           bump(c, 'later', 1)
         end
@@ -93,7 +99,7 @@ verb('postpone', function(keys, args)
   local h = finish(c, args[1], l, asked and c.soon or 0)
   hold(c, h, tonumber(args[2]), REST_CODES.address)
   if l.kind == PAGE then
-    if has(h.flags, DEAD) then
+    if has(h.flags, DEAD) and not notifies(l.subject) then
       settle_here(c, 'failed', death(h), l.host, l.subject)
     else
       put_back(c, h, l.subject)

@@ -1,11 +1,11 @@
 """`Crawl`: where every URL of the model stands, and the steps between the places.
 
 1. A URL that was let in is in exactly one place: its host's queue, later, one promise, or it is settled.
-2. A host has a turn exactly when something of it waits, no robots.txt of it is being fetched, it is not dead, and it
-   has fewer exchanges open than its pace allows.
+2. A host has a turn exactly when something of it waits and it is dead, or no robots.txt of it is being fetched and it has
+   fewer exchanges open than its pace allows.
 3. A host with a delay has at most one exchange open, and the next begins no sooner than the delay after the end
    of the last: its release, or the deadline of the lease that was never released.
-4. A page is granted only under a fresh robots record of its origin.
+4. A page is granted only under a fresh robots record of its origin, or as given up: then nothing is asked for it.
 """
 
 from collections import Counter, defaultdict
@@ -26,6 +26,7 @@ from frontier.template import template
 
 MAX_EXPIRIES = 5
 """A page that kills five workers is the killer."""
+EXPIRED, TRAP, DROPPED = "lease_expired", "trap", "dropped"
 HEAD = 64
 """How far a page may be from the first and go before it."""
 UNREADABLE_MS = 86_400_000
@@ -59,6 +60,8 @@ class Crawl:
     logged: int = 0
     """How many were, and are."""
     tokens: int = 0
+    notifies: bool = False
+    """Whether any discovery ever did."""
     requests: int = 0
 
     @property
@@ -91,6 +94,7 @@ class Crawl:
             else:
                 added += 1
                 self.let_in(found)
+                self.notifies |= found.notify
                 self.wait(Page(found=found), now)
         self.discarded += discarded
         return Added(added=added, known=known, discarded=dict(discarded))
@@ -101,14 +105,15 @@ class Crawl:
         host = self.hosts.get(found.url.host)
         if host is None and domain.hosts >= budget.hosts:
             return "domain_hosts"
-        if host is not None and host.dead:
+        if host is not None and host.dead and not found.notify:
             return host.dead
         if not self.knows(found.url):  # a page that was let in before counts once
             if budget.host is not None and (host.added if host else 0) >= budget.host:
                 return "host_budget"
             if budget.domain is not None and domain.urls >= budget.domain:
                 return "domain_budget"
-        return self.unwanted(host or self.new_host(found.url.host), Page(found=found))
+        reason = self.unwanted(host or self.new_host(found.url.host), Page(found=found))
+        return "" if found.notify and reason == TRAP else reason  # it is given up when its turn comes
 
     def new_host(self, name: str) -> Host:
         """A host of which nothing is known yet."""
@@ -154,6 +159,7 @@ class Crawl:
         self.let_in(restored.discovery)
         self.conclude(restored.outcome, restored.reason)
         if restored.next_visit is not None:
+            self.notifies |= restored.next_visit.notify
             self.visits.append((now + max(restored.due_in_ms, 0), Page(found=restored.next_visit)))
         return True
 
@@ -162,15 +168,15 @@ class Crawl:
         standings = host.template(template(page.found.url)), host.standing, self.domains[host.domain].standing
         number = number_of(page.found, identity(page.found, self.policy.query_order))
         if starving(*standings) and not trickles(number) and self.policy.traps.of(host.name):
-            return "trap"
+            return TRAP
         if any(bar.admits(page.found.url) for bar in self.bars):
-            return "dropped"
+            return DROPPED
         return ""
 
     def wait(self, page: Page, now: int) -> None:
         """Put a page into its host's queue, behind those of its level."""
         host = self.hosts[page.found.url.host]
-        if host.dead:
+        if host.dead and not page.found.notify:
             self.settle_here(page, Outcome.FAILED, host.dead, now)
         else:
             host.enqueue(page)
@@ -179,7 +185,7 @@ class Crawl:
     def put_back(self, page: Page, now: int) -> None:
         """Put a page that was granted back to where it came from. The caller places the host."""
         host = self.hosts[page.found.url.host]
-        if host.dead:
+        if host.dead and not page.found.notify:
             self.settle_here(page, Outcome.FAILED, host.dead, now)
         else:
             host.put_back(page)
@@ -210,7 +216,9 @@ class Crawl:
     ) -> None:
         """An exchange that was granted then said this of its host. The caller places the host."""
         if died := judge(host, fault, hold, granted, self.delay, now, reason=reason):
-            self.bury(host, Outcome.FAILED, died, now)
+            # Where discoveries notify, what waits is given up one by one, when its turn comes (`_choose`).
+            if not self.notifies:
+                self.bury(host, Outcome.FAILED, died, now)
             host.dead = died
 
     def judge_page(
@@ -252,21 +260,13 @@ class Crawl:
     def grant(self, host: Host, worker: str, lease_ms: int, now: int) -> int | None:
         """Promise the next of a host whose turn it is, and return the token; None where it must wait after all."""
         pace = host.pace_for(self.delay)
-        if host.full(pace):
-            host.turn = None
+        if not (host.dead or host.has_turn(pace, now)):
             return None
-        at = max(host.after_last(pace), host.held)
-        if at > now:
-            host.turn = at
-            return None
-        while host.waiting and (reason := self.unwanted(host, host.waiting[0])):
-            self.settle_here(host.waiting.pop(0), Outcome.REFUSED, reason, now)
-        if not host.waiting:
-            host.turn = None
-            return None
-        page = self._awake(host, now)
+        page, failure = self._choose(host, now)
         if page is None:
             return None
+        if failure:
+            return self._grant_failure(host, page, failure, worker, lease_ms, now)
         origin = page.found.url.origin
         fresh = now < self.origins[origin].expires
         host.waiting.remove(page)
@@ -289,15 +289,67 @@ class Crawl:
         host.turn = now if more else None
         return self.tokens
 
+    def _choose(self, host: Host, now: int) -> tuple[Page | None, str]:
+        """The next page of a host and its failure, if it is given up; no page where there is none, or it has to wait."""
+        while host.waiting and (fate := self.fate(host, host.waiting[0])):
+            page = host.waiting[0]
+            if failure := self._given_up(host, page, *fate, now):
+                return page, failure
+        if not host.waiting:
+            host.turn = None
+            return None, ""
+        found = self._awake(host, now)
+        fate = None if found is None else self.fate(host, found)
+        return found, "" if found is None or fate is None else self._given_up(host, found, *fate, now)
+
+    def fate(self, host: Host, page: Page) -> tuple[Outcome, str] | None:
+        """Why a page is given up; None where it is to be fetched."""
+        if reason := self.unwanted(host, page):
+            return Outcome.REFUSED, reason
+        if host.dead:
+            return Outcome.FAILED, host.dead
+        if page.expiries >= MAX_EXPIRIES:
+            return Outcome.FAILED, EXPIRED
+        return None
+
+    def _given_up(self, host: Host, page: Page, outcome: Outcome, reason: str, now: int) -> str:
+        """The failure of a page that somebody wants to hear of; any other is settled."""
+        if page.found.notify and reason != DROPPED:
+            return f"{outcome}:{reason}"
+        host.waiting.remove(page)
+        self.settle_here(page, outcome, reason, now)
+        return ""
+
+    def _grant_failure(
+        self, host: Host, page: Page, failure: str, worker: str, lease_ms: int, now: int
+    ) -> int:
+        """Promise a page that is given up: nothing is asked for it, so neither pace nor robots rules matter."""
+        host.waiting.remove(page)
+        self.tokens += 1
+        self.promises[self.tokens] = Promise(
+            kind=Kind.PAGE,
+            host=host.name,
+            origin=page.found.url.origin,
+            page=page,
+            worker=worker,
+            granted=now,
+            deadline=now + lease_ms,
+            released=True,
+            failure=failure,
+        )
+        host.place(now)
+        return self.tokens
+
     def _awake(self, host: Host, now: int) -> Page | None:
-        """The next page of a host whose origin does not rest; None where the host must wait for one."""
+        """The next page of a host whose origin does not rest, or that somebody wants to hear of though it is given up;
+        None where the host must wait for one.
+        """
         for page in host.waiting[:HEAD]:
             if self.origins[page.found.url.origin].rest > now:
                 continue
-            if not (reason := self.unwanted(host, page)):
+            fate = self.fate(host, page)
+            if fate is None or self._given_up(host, page, *fate, now):
                 return page
-            host.waiting.remove(page)
-            self.settle_here(page, Outcome.REFUSED, reason, now)
         host.turn = min(self.origins[page.found.url.origin].rest for page in host.waiting[:HEAD])
         return None
 
@@ -320,8 +372,9 @@ class Crawl:
         promise, host = self.finish(token, at)
         if promise.page is not None:
             promise.page.expiries += strike
-            if promise.page.expiries >= MAX_EXPIRIES:
-                self.settle_here(promise.page, Outcome.FAILED, "lease_expired", now)
+            # Who is told of a killer may be killed by it.
+            if promise.page.expiries >= MAX_EXPIRIES * (1 + promise.page.found.notify):
+                self.settle_here(promise.page, Outcome.FAILED, EXPIRED, now)
             else:
                 self.put_back(promise.page, now)
         else:

@@ -23,7 +23,7 @@ from frontier.lease import (
     Unlogged,
 )
 from frontier.memory.circuit import LONGEST_HOLD_MS, OWN, RETRY_MS, rest, rest_reason
-from frontier.memory.crawl import Crawl
+from frontier.memory.crawl import DROPPED, Crawl
 from frontier.memory.gate import Gate
 from frontier.memory.inspection import find, hosts
 from frontier.memory.line import asked, enter
@@ -340,7 +340,7 @@ class MemoryFrontier:
             if scope.kind == "any" or scope.anchor == {"host": host.name, "domain": host.domain}.get(
                 scope.kind
             ):
-                dropped += self._crawl.bury(host, Outcome.REFUSED, "dropped", self._clock())
+                dropped += self._crawl.bury(host, Outcome.REFUSED, DROPPED, self._clock())
                 host.place(self._clock())
         return dropped
 
@@ -462,5 +462,7 @@ class MemoryFrontier:
             attempt=attempt,
             robots_version=origin.version,
             slot_ms=slot,
+            notify=found.notify,
+            failure=promise.failure,
             orphan=promise.page is not None and (promise.page.died or promise.page.expiries > 0),
         )

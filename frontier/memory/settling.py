@@ -22,6 +22,11 @@ def settle(crawl: Crawl, settlement: Settlement, now: int) -> bool:
     if not settlement.asked:
         crawl.spare(held)
     _, host = crawl.finish(token, now + 1 if settlement.asked else 0)
+    if held.failure:  # nothing was asked: the settlement says nothing of the host
+        outcome, _, reason = held.failure.partition(":")
+        crawl.conclude(Outcome(outcome), reason)
+        host.place(now)
+        return True
     if settlement.outcome is Outcome.RETRY:
         _try_again(crawl, held.page, settlement, now)
     else:

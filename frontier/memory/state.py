@@ -74,6 +74,8 @@ class Promise:
     granted: int
     deadline: int
     released: bool = False
+    failure: str = ""
+    """Why the page is given up, as `outcome:reason`."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -186,16 +188,29 @@ class Host:
         """Whether it has as many exchanges open as a pace allows; where the circuit was open, a single probe."""
         return self.open >= (1 if pace > 0 or self.trips > 0 else MAX_OPEN)
 
+    def has_turn(self, pace: int, now: int) -> bool:
+        """Whether it may be asked now. Where not, it is placed where it belongs."""
+        if self.full(pace):
+            self.turn = None
+            return False
+        at = max(self.after_last(pace), self.held)
+        if at > now:
+            self.turn = at
+        return at <= now
+
     def template(self, name: bytes) -> int:
         """Standing of one of its templates."""
         return self.templates.get(name, TEMPLATE.first)
 
     def place(self, now: int) -> None:
         """Decide whether it may be asked, and when. A host that waits already keeps its turn; where it waits for an origin
-        that rests, another may have come.
+        that rests, another may have come. What waits at a dead host is given up at once.
         """
+        if self.dead and self.waiting:
+            self.turn = now
+            return
         pace = max(self.delay, self.pace if self.open else 0)
-        if self.dead or self.asking or not self.waiting or self.full(pace):
+        if self.asking or not self.waiting or self.full(pace):
             self.turn = None
             return
         at = max(self.held, self.after_last(max(self.delay, self.pace)), now)

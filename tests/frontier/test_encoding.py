@@ -35,6 +35,7 @@ DISCOVERIES = st.builds(
     listed=st.booleans(),
     again=st.just(0) | st.integers(0, 1 << 53),
     note=st.binary(max_size=40),
+    notify=st.booleans(),
 )
 
 

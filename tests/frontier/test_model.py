@@ -48,7 +48,7 @@ DOMAINS = ("a.test", "b.test")
 SCOPES = ("host:a.test", "domain:b.test", "prefix:http://b.test:81/x", "host:unknown.test")
 
 
-def page(origin, path, depth, priority, generation, interval_s, listed, again):
+def page(origin, path, depth, priority, generation, interval_s, listed, again, notify):
     url = canonical(f"{origin}/{path}")
     return Discovery(
         url=url,
@@ -60,6 +60,7 @@ def page(origin, path, depth, priority, generation, interval_s, listed, again):
         listed=listed,
         again=again,
         note=path.encode() * depth,
+        notify=notify,
     )
 
 
@@ -75,6 +76,7 @@ pages = st.lists(
         st.sampled_from([0, 0, 10_000]),
         st.booleans(),
         rarely,
+        st.sampled_from([False, False, True]),
     ),
     max_size=8,
 )

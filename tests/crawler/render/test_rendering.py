@@ -92,9 +92,35 @@ def test_text_is_taken_from_the_dom_and_parts_are_no_documents(crawl, site):
     assert {name: count for name, count in fates.items() if name.endswith(".documents")} == {
         "keep.documents": 2,
         "early/status.documents": 1,  # robots.txt
-        "early/page_part.documents": 3,
+        "early/page_part.documents": site.paths["/app.js"]
+        + site.paths["/data.json"],  # two tabs may both ask for a script
         "early/conversion.documents": 2,
     }
+
+
+def test_a_page_of_web_components_is_crawled_and_its_text_is_had(crawl, site):
+    told = " ".join(["What is in a shadow root is text of the page like any other."] * 10)
+    code = f"""
+      customElements.define('x-app', class extends HTMLElement {{
+        connectedCallback() {{
+          history.replaceState({{}}, '', '/en/home');
+          this.attachShadow({{mode: 'closed'}}).innerHTML = '<article><p>{told}</p><a href=next>x</a></article>';
+        }}
+      }});"""
+    site.answers |= {"/": shell(code, "<x-app></x-app>"), "/en/next": page("<p>next")}
+    crawl.seed(f"{site.url}/")
+    run_worker(crawl.config("w", render="auto", timeout_s=30))
+    assert site.paths == Counter({"/robots.txt": 1, "/": 1, "/en/next": 1})
+    assert any(told in row["text"] for row in processed(crawl))
+
+
+def processed(crawl):
+    """The documents that are made of what was archived."""
+    store, filters = Files(crawl.root), FiltersConfig(preset="none", languages=())
+    for part in parts(store, crawl.name, filters):
+        for output in work(store, step(filters), part, Watch(lambda _: None)).outputs:
+            if output.name.startswith("documents/"):
+                yield from documents(store, output.name)
 
 
 def documents(store, name):
@@ -208,10 +234,11 @@ def unsealed(crawl):
 @pytest.mark.slow
 def test_old_browsers_are_replaced(crawl, site, monkeypatch):
     monkeypatch.setattr("crawler.render.renderer.PAGES_A_BROWSER", 2)
+    others = _children(os.getpid(), b"--remote-debugging-pipe")  # of other tests
     site.fallback = lambda path: shell(f"document.body.append('{path}')") if path[1:].isdigit() else None
     crawl.seed(*(f"{site.url}/{number}" for number in range(5)))
     run_worker(crawl.config("w", render="always", timeout_s=30))
     doms = [record.payload for record in records(crawl) if record.type == "conversion"]
     assert len(doms) == 5
     # One that did not end by itself was killed, and may take its time to go.
-    assert _until(lambda: not _children(os.getpid(), b"--remote-debugging-pipe"))
+    assert _until(lambda: _children(os.getpid(), b"--remote-debugging-pipe") == others)
