@@ -33,6 +33,7 @@ VERBS = (
     "settle_robots",
     "address",
     "operate",
+    "inspect",
     "tail",
     "crawl",
     "log",

@@ -172,15 +172,25 @@ SECTIONS: Mapping[str, type] = {
 
 
 def load(directory: Path) -> Config:
-    """Read `thresher.toml` of a project directory; a missing file is a project of defaults."""
+    """Read `thresher.toml` of a project directory. Raise InputError if there is none, or if it is wrong."""
     path = directory / FILE
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        text = ""
+        raise InputError(
+            f"{directory}: no project here, for there is no {FILE}; {_remedy(directory)}"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     return parse(text, directory)
+
+
+def _remedy(directory: Path) -> str:
+    """What helps where a directory is no project."""
+    above = next((parent for parent in directory.parents if (parent / FILE).is_file()), None)
+    if above is not None:
+        return f"the project is in {above}: add --project {above}"
+    return f"make one with `thresher init {directory}`, or name one with --project DIR"
 
 
 def parse(text: str, directory: Path) -> Config:

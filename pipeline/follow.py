@@ -64,11 +64,15 @@ class Backlog:
         """A round begins."""
         self._progress.start(title, total)
 
-    def advance(self, note: str = "", by: int = 1) -> None:
+    def advance(self, note: str = "", by: int = 1, total: int | None = None) -> None:
         """A part, named by the note, has been made."""
         with self._lock:
             self._bytes.pop(note, None)
-        self._progress.advance(note, by)
+        self._progress.advance(note, by, total)
+
+    def tell(self, line: str) -> None:
+        """Pass it on."""
+        self._progress.tell(line)
 
     def done(self) -> None:
         """A round has ended."""

@@ -1,6 +1,7 @@
 """What the verify command does and says: a line a finding on stderr, and what came of it at the end."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import typer
 
@@ -23,8 +24,10 @@ class Options:
     deep: bool
 
 
-def inspect(project: Project, options: Options, as_json: bool) -> None:
-    """Verify the storage and the catalog, or datasets. Ends the command with exit code 1 where anything is damaged."""
+def inspect(directory: Path, options: Options, as_json: bool) -> None:
+    """Verify the storage and the catalog of a project, or datasets: these need no project. End the command with exit code 1 if
+    anything is damaged.
+    """
     progress = stderr_progress()
     if options.datasets:
         if options.deep or options.accept_loss:
@@ -32,7 +35,7 @@ def inspect(project: Project, options: Options, as_json: bool) -> None:
         found = [_dataset(uri, options, progress) for uri in options.datasets]
         damage = [line for checked in found for line in checked.damage]
     else:
-        checked, in_catalog = _storage(project, options, progress)
+        checked, in_catalog = _storage(Project.at(directory), options, progress)
         found, damage = [checked], [*checked.damage, *in_catalog]
     _say(found, damage, options, as_json)
     if damage:

@@ -14,16 +14,18 @@ import socket
 import sys
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from core import InputError, ThresherError
+from core import InputError, ThresherError, Unavailable
 from pipeline.berth import Left, LocalBerth
 from pipeline.cell import Cell
 from pipeline.work import Ended, Raised
+
+E = TypeVar("E", bound=Exception)
 
 PACKAGES = ("core", "crawler", "extract", "filters", "frontier", "pipeline", "shards", "storage")
 DECIDING = (
@@ -101,9 +103,10 @@ class Hand:
     def make(self, task: bytes) -> Ended:
         """Have one part made, told by a pickled `Task`. It is unpickled in the cell alone."""
         try:
-            return self._cell.make(task)
+            ended = self._cell.make(task)
         except ThresherError as error:
-            return Raised(error=error, detail="")
+            ended = Raised(error=error, detail="")
+        return replace(ended, error=of_this_node(ended.error)) if isinstance(ended, Raised) else ended
 
 
 class Seat:
@@ -125,7 +128,8 @@ class Seat:
             if unmet or self._told:
                 return Left(exitcode=0, said=InputError(f"project.engine: {unmet}") if unmet else None)
             self._berth = LocalBerth(told)
-        return self._berth.wait()
+        left = self._berth.wait()
+        return left if left.said is None else replace(left, said=of_this_node(left.said))
 
     def signal(self, signum: int) -> None:
         """Pass a signal on to the worker; one that has not begun never does."""
@@ -144,6 +148,15 @@ def build() -> Build:
         if path.suffix in {".py", ".lua"}:
             code.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
     return Build(code=code.hexdigest(), versions={name: _version(name) for name in DECIDING})
+
+
+def of_this_node(error: E) -> E:
+    """The same error, which says that the node lacks something, and not the machine that reads it. Errors that are true of every
+    machine (damaged data, another recipe) stay as they are.
+    """
+    if not isinstance(error, InputError | Unavailable):
+        return error
+    return type(error)(f"on the Ray node {socket.gethostname()}: {error}")
 
 
 def machine() -> str:

@@ -3,7 +3,8 @@
 Rules
 1. With --json, stdout carries exactly one JSON object, at the end. Everything else goes to stderr.
 2. Exit code 0: done. 1: failed. 2: the input or the configuration is wrong, or something it names cannot be
-   had; then one line says what, where, and what to do. 130: interrupted.
+   had; then one line says what, where, and what to do. 3: a crawl has drained, and some of its pages failed. 130: interrupted
+   by SIGINT or SIGTERM; what was begun is whole.
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ from core import Conflict, InputError, Interrupted, ThresherError, Unavailable
 
 if TYPE_CHECKING:
     from pipeline.seeds import Refused
+    from pipeline.summary import Crawled
 
+INCOMPLETE = 3
+"""Exit code where everything was done and some of it failed, as restic's for files that it could not read."""
+INTERRUPTED = 130
+"""Exit code after SIGINT or SIGTERM: what a shell says of a command that SIGINT ended."""
 REFUSED_SHOWN = 10
 PIPED_WIDTH = 120
 
@@ -42,7 +48,7 @@ def run_command(command: Callable[[], object]) -> NoReturn:
     except (InputError, Unavailable, Conflict) as error:
         _fail(str(error), 2)
     except Interrupted as error:
-        _fail(str(error), 130)
+        _fail(str(error), INTERRUPTED)
     except ThresherError as error:
         _fail(str(error), 1)
     except BrokenPipeError:  # whoever read our output has seen enough
@@ -54,7 +60,7 @@ def run_command(command: Callable[[], object]) -> NoReturn:
         where = error.filename or "standard output or the storage"
         _fail(f"{where}: {error.strerror}; mend that and run the same command again", 2)
     except _Signalled:
-        _fail("interrupted; run the same command again to go on", 130)
+        _fail("interrupted; run the same command again to go on", INTERRUPTED)
     sys.exit(0)
 
 
@@ -64,6 +70,14 @@ def say(as_json: bool, body: Mapping[str, Any], line: str) -> None:
         print_json(body)
     else:
         typer.echo(line)
+
+
+def end_crawl(crawled: Crawled) -> None:
+    """End the command with the exit code that says how a crawl ended (rule 2). Return if that is 0."""
+    if crawled.interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if crawled.stats.drained and crawled.failed:
+        raise typer.Exit(INCOMPLETE)
 
 
 def print_json(body: Mapping[str, Any]) -> None:

@@ -111,7 +111,8 @@ def verify_storage(store: Store, progress: Progress, *, is_deep: bool = False) -
     damage.extend(_caught(_identity_faults(store)))
     if not names and not damage and not crawls(store):
         raise InputError(
-            f"verify: nothing is sealed in the storage {store.uri}; see that project.storage is right"
+            f"verify: nothing is sealed in the storage {store.uri}; run `thresher crawl` or `thresher ingest` first, or correct "
+            "project.storage"
         )
     return Verified(
         files=checked,

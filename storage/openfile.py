@@ -91,6 +91,16 @@ def look(store: Files, folder: str, name: str) -> Iterator[Path | None]:
     yield path if path.exists() else None
 
 
+def read_on(store: Files, folder: str, name: str, at: int) -> bytes | None:
+    """The bytes of the file from a place on, whoever writes to it; None where it is no longer there."""
+    try:
+        with (_directory(store, folder) / name).open("rb") as file:
+            file.seek(at)
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
 @contextmanager
 def take(store: Files, folder: str, name: str) -> Iterator[LeftFile | None]:
     """The file, locked; None where its writer lives, or another has recovered it."""

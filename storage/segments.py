@@ -100,6 +100,24 @@ def look(store: Store, folder: str, name: str) -> Iterator[Path | None]:
         yield staged.path if _together(store, names, staged.path) else None
 
 
+def read_on(store: Store, folder: str, name: str, at: int) -> bytes | None:
+    """The bytes of the segments from one that begins at a place on; None where there are none any more."""
+    names = list(store.list(f"{OPEN}/{folder}/{name}/"))
+    if not names:
+        return None
+    found = bytearray()
+    for segment in names:
+        if int(segment.rpartition("/")[2]) != at + len(found):
+            continue
+        try:
+            found += store.read(segment)
+        except CorruptData:
+            if store.exists(segment):
+                raise
+            return None
+    return bytes(found)
+
+
 @contextmanager
 def take(store: Store, folder: str, name: str) -> Iterator[LeftSegments | None]:
     """The segments put together; None where there are none any more. Whether their writer lives is not known here."""

@@ -110,6 +110,13 @@ def look(store: Store, folder: str, name: str) -> AbstractContextManager[Path | 
     return segments.look(store, folder, name)
 
 
+def read_on(store: Store, folder: str, name: str, at: int) -> bytes | None:
+    """What was synced to an open file behind byte `at`, where an earlier call has ended; None where the file is no longer there."""
+    if isinstance(store, Files):
+        return openfile.read_on(store, folder, name, at)
+    return segments.read_on(store, folder, name, at)
+
+
 def take(store: Store, folder: str, name: str) -> AbstractContextManager[Left | None]:
     """What is left of an open file whose writer is dead; None where it lives after all, or another was first."""
     if isinstance(store, Files):

@@ -16,7 +16,7 @@ from core import Url
 from frontier.encoding import number_of
 from frontier.identity import identity, name, page_key
 from frontier.lease import Added, Conclusion, Discovery, Fault, Kind, Outcome, Restored
-from frontier.memory.circuit import OWN, died_of, judge, judge_origin, scaled
+from frontier.memory.circuit import OWN, judge, judge_origin, rest_reason, scaled
 from frontier.memory.state import Domain, Host, Origin, Page, Promise
 from frontier.novelty import starving, trickles
 from frontier.policy import Policy
@@ -26,7 +26,7 @@ from frontier.template import template
 
 MAX_EXPIRIES = 5
 """A page that kills five workers is the killer."""
-_HEAD = 64
+HEAD = 64
 """How far a page may be from the first and go before it."""
 UNREADABLE_MS = 86_400_000
 """RFC 9309, section 2.4: robots.txt is not kept for longer than a day"""
@@ -137,13 +137,14 @@ class Crawl:
         if not self.knows(found.url):
             self.hosts[host].added += 1
             domain.urls += 1
-        self.seen |= {name(found, self.policy.query_order), self._page(found.url)}
+        self.seen |= {name(found, self.policy.query_order), self.page(found.url)}
 
     def knows(self, url: Url) -> bool:
         """Whether the page of a URL was let in before."""
-        return self._page(url) in self.seen
+        return self.page(url) in self.seen
 
-    def _page(self, url: Url) -> str:
+    def page(self, url: Url) -> str:
+        """What stands for the page of a URL."""
         return page_key(url.text, url.host, self.policy.query_order)
 
     def restore(self, restored: Restored, now: int) -> bool:
@@ -218,8 +219,8 @@ class Crawl:
         """As `judge`, of a page: where its host has several origins, it may be one's own fault."""
         origin = self.origins[page.found.url.origin]
         if host.several and fault in OWN:
-            judge_origin(origin, fault, granted, self.delay, now, died_of(fault, reason))
-            host.hold(hold, now)
+            judge_origin(origin, fault, granted, self.delay, now, reason=reason)
+            host.hold(hold, now, rest_reason(reason, fault))
             return
         if host.several and fault is None:
             origin.attempt = origin.rest = 0
@@ -240,6 +241,13 @@ class Crawl:
         ]
         ready.sort(key=lambda entry: entry[:3])
         return [host for rank, *_, host in ready if rank == ready[0][0]]
+
+    def soonest(self, now: int) -> int | None:
+        """In how many milliseconds a host, a page or a lease may have its turn or end; None where nothing has a time."""
+        times = [host.turn for host in self.hosts.values() if host.turn is not None]
+        times += [at for at, _ in (*self.later, *self.visits)]
+        times += [promise.deadline for promise in self.promises.values()]
+        return max(min(times) - now, 0) if times else None
 
     def grant(self, host: Host, worker: str, lease_ms: int, now: int) -> int | None:
         """Promise the next of a host whose turn it is, and return the token; None where it must wait after all."""
@@ -283,14 +291,14 @@ class Crawl:
 
     def _awake(self, host: Host, now: int) -> Page | None:
         """The next page of a host whose origin does not rest; None where the host must wait for one."""
-        for page in host.waiting[:_HEAD]:
+        for page in host.waiting[:HEAD]:
             if self.origins[page.found.url.origin].rest > now:
                 continue
             if not (reason := self.unwanted(host, page)):
                 return page
             host.waiting.remove(page)
             self.settle_here(page, Outcome.REFUSED, reason, now)
-        host.turn = min(self.origins[page.found.url.origin].rest for page in host.waiting[:_HEAD])
+        host.turn = min(self.origins[page.found.url.origin].rest for page in host.waiting[:HEAD])
         return None
 
     def finish(self, token: int, at: int) -> tuple[Promise, Host]:

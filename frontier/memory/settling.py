@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from frontier.lease import ATTEMPTS, Outcome, Settlement
-from frontier.memory.circuit import RETRY_MS
+from frontier.memory.circuit import RETRY_MS, rest_reason
 from frontier.memory.crawl import Crawl
 from frontier.memory.state import Host, Page
 from frontier.novelty import heard, said
@@ -32,7 +32,7 @@ def settle(crawl: Crawl, settlement: Settlement, now: int) -> bool:
             host, held.page, settlement.fault, settlement.hold_ms, held.granted, now, reason=settlement.reason
         )
     else:
-        host.hold(settlement.hold_ms, now)
+        host.hold(settlement.hold_ms, now, rest_reason(settlement.reason, settlement.fault))
     if settlement.sketch is not None and crawl.policy.traps.of(host.name):
         _hear(crawl, host, held.page, settlement.sketch, leads_on=bool(settlement.discoveries))
     host.place(now)

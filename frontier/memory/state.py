@@ -47,6 +47,8 @@ class Origin:
     """Times in a row that its worker was not heard of again."""
     rest: int = 0
     """The origin is asked nothing before."""
+    why: str = ""
+    """Reason code of that."""
 
     @property
     def given_up(self) -> bool:
@@ -110,6 +112,8 @@ class Host:
     """When the last exchange ended; 0 before the first."""
     held: int = 0
     """Nothing is asked before."""
+    why: str = ""
+    """Reason code of that."""
     open: int = 0
     """Exchanges under way, that of a robots.txt included."""
     asking: bool = False
@@ -154,10 +158,10 @@ class Host:
         self.dead = ""
         self.faults = self.trips = 0
 
-    def hold(self, ms: int, now: int) -> None:
-        """Nothing is asked for so long."""
-        if ms > 0:
-            self.held = max(self.held, now + 1 + ms)
+    def hold(self, ms: int, now: int, reason: str) -> None:
+        """Nothing is asked for so long, because of that."""
+        if ms > 0 and now + 1 + ms > self.held:
+            self.held, self.why = now + 1 + ms, reason
 
     def after_last(self, pace: int) -> int:
         """When it may be asked again, at a pace."""

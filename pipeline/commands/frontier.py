@@ -123,7 +123,9 @@ def rebuild_command(
 def hold_command(
     name: CrawlName,
     host: HostName,
-    how_long: Annotated[str, typer.Option("--for", help="A time such as 90s, 15m, 1h or 2d.")] = "1h",
+    how_long: Annotated[
+        str, typer.Option("--for", help="How long: a time such as 90s, 15m, 1h or 2d.")
+    ] = "1h",
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
@@ -144,7 +146,7 @@ def hold_command(
 def resume_command(
     name: CrawlName, host: HostName, project: ProjectOption = HERE, as_json: JsonOption = False
 ) -> None:
-    """Let a host go on, whatever held it; one that was given up lives again.
+    """Ask a host again at once, whatever held it; also one that was given up.
 
     \b
     Example:
@@ -164,7 +166,9 @@ def drop_command(
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """Bar a part of the web from a crawl: what waits of it is refused, what is found of it not let in.
+    """Bar a domain, a host or a URL prefix from a crawl.
+
+    Its pages that wait are refused, and links to it that are found later are not let in.
 
     \b
     Example:
@@ -189,7 +193,7 @@ def drop_command(
 def prefer_command(
     name: CrawlName,
     domains: Annotated[
-        list[str] | None, typer.Argument(help="Registered domains, all hosts of which are meant.")
+        list[str] | None, typer.Argument(help="Registered domains; all of their hosts are meant.")
     ] = None,
     rank: Annotated[RankName, typer.Option("--rank", help="first, rich, usual or last.")] = "first",
     from_report: Annotated[

@@ -14,8 +14,10 @@ from core import InputError
 ScopeKind = Literal["any", "domain", "host", "prefix"]
 HERE = Path()
 
+PROJECT_VARIABLE = "THRESHER_PROJECT"
+
 ProjectOption = Annotated[
-    Path, typer.Option("--project", envvar="THRESHER_PROJECT", help="Directory that holds thresher.toml.")
+    Path, typer.Option("--project", envvar=PROJECT_VARIABLE, help="Directory that holds thresher.toml.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 CoresOption = Annotated[
@@ -26,7 +28,7 @@ ScopeOption = Annotated[
     typer.Option("--scope", help="How far links are followed from a seed: any, domain, host or prefix."),
 ]
 DepthOption = Annotated[
-    int | None, typer.Option("--depth", min=0, help="Links to follow from a seed at most.")
+    int | None, typer.Option("--depth", min=0, help="Follow links at most N steps away from a seed.")
 ]
 UpdateOption = Annotated[
     bool,

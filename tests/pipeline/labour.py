@@ -7,7 +7,7 @@ import resource
 import signal
 import time
 
-from core import CorruptData, Unavailable
+from core import CorruptData, InputError, Unavailable
 from pipeline.step import Part, Step
 from pipeline.work import Made
 from storage.files import Files
@@ -123,6 +123,10 @@ def wait_for_sigterm(ready, complaint):
 
 def complain(complaint):
     complaint.send(Unavailable("the disk is full"))
+
+
+def want_chromium(complaint):
+    complaint.send(InputError("crawler.render needs Chromium and none is found"))
 
 
 def exit_with_7(complaint):

@@ -43,8 +43,20 @@ def test_the_size_of_a_signature_is_the_filters():
     assert config.PERMUTATIONS == signature.PERMUTATIONS
 
 
-def test_a_missing_file_is_a_project_of_defaults(tmp_path):
+def test_an_empty_file_is_a_project_of_defaults(tmp_path):
+    (tmp_path / config.FILE).write_text("")
     assert config.load(tmp_path) == config.parse("", tmp_path)
+
+
+def test_a_directory_without_the_file_is_no_project(tmp_path):
+    with pytest.raises(InputError, match=rf"{tmp_path}: no project here.*thresher init {tmp_path}"):
+        config.load(tmp_path)
+
+
+def test_inside_a_project_its_directory_is_named(tmp_path):
+    (tmp_path / config.FILE).write_text("")
+    with pytest.raises(InputError, match=rf"add --project {tmp_path}$"):
+        config.load(tmp_path / "notes" / "today")
 
 
 @pytest.mark.parametrize(
