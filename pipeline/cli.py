@@ -749,7 +749,7 @@ def verify_command(
         bool,
         typer.Option(
             "--accept-loss",
-            help="Seal damaged archive files anew as they are, without the records that cannot be read.",
+            help="Seal damaged archive files anew as they are, without the records that cannot be read; delete damaged crawl logs.",
         ),
     ] = False,
     deep: Annotated[

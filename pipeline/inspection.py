@@ -58,6 +58,8 @@ def _storage(project: Project, options: Options, progress: Progress) -> tuple[Ve
             catalog.rebuild(project)
     for name in verify.accept_loss(project.store, found) if options.accept_loss else ():
         echo(f"{name} is sealed anew as it is; run `thresher process` again", err=True)
+    for name in verify.give_up_logs(project.store, found) if options.accept_loss else ():
+        echo(f"{name} is given up: nothing can be asked again by its lines", err=True)
     return found, in_catalog
 
 
@@ -73,6 +75,8 @@ def _say(found: list[Verified], damage: list[str], options: Options, as_json: bo
             "damaged archive files: copy them back from a backup, or give up their damaged records with --accept-loss",
             err=True,
         )
+    if not options.accept_loss and any(checked.logs for checked in found):
+        echo("damaged crawl logs: copy them back from a backup, or give them up with --accept-loss", err=True)
     body = {
         "files": count,
         "bytes": size,

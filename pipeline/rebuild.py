@@ -36,7 +36,7 @@ from pipeline.progress import Progress
 from pipeline.project import Project
 from storage.compression import compression_of
 from storage.identity import identity
-from storage.logwriter import ARCHIVES, STEP_NAME, VISITS
+from storage.logwriter import ARCHIVES, STEP_NAME, VISITS, seal_lost
 from storage.manifest import manifests
 from storage.store import Store
 from storage.unfinished import INDEX_SUFFIX, WARC
@@ -114,6 +114,7 @@ async def _rebuild(
         frontier = await crawls.open_crawl(project, link, crawl, update=update, rebuild=True)
         done = await frontier.rebuild()
         await take_up(project, frontier, crawl)
+        seal_lost(store, crawl)
         logs = _Logs.of(store, crawl)
         job = _Job(store=store, redis=address, options=project.page_options, plan=plan, logs=logs.of_archive)
         begin = partial(_all, frontier, place, job, workers, progress, done)

@@ -120,7 +120,10 @@ def read(store: Store, name: str) -> Iterator[Line]:
                 number += 1
     except (ValueError, KeyError, TypeError, zstandard.ZstdError) as error:
         detail = " ".join(str(error).split())
-        raise CorruptData(f"{name} is no crawl log behind its line {number} ({detail})") from error
+        raise CorruptData(
+            f"{name} is no crawl log behind its line {number} ({detail}); copy it back, or give it up with"
+            " `thresher verify --accept-loss`"
+        ) from error
 
 
 def lines(store: Store, crawl: str) -> Iterator[Line]:

@@ -21,10 +21,13 @@ def identity(store: Store) -> str | None:
     try:
         body = json.loads(store.read(NAME))
         form, found = body["format"], str(body["id"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise CorruptData(f"{NAME} of the storage at {store.uri} is no id of a storage ({error})") from error
+    except (ValueError, KeyError, TypeError):
+        form = found = ""
     if form != FORMAT:
-        raise CorruptData(f"{NAME} of the storage at {store.uri} has the format {form!r}, not {FORMAT!r}")
+        raise CorruptData(
+            f"{NAME} of the storage at {store.uri} is not the id of a storage in the format {FORMAT}; copy it back, or delete it"
+            " and make the frontier of each crawl anew (`thresher frontier rebuild NAME --anew`)"
+        )
     return found
 
 

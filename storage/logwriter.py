@@ -17,8 +17,17 @@ import zstandard
 
 from core import InputError
 from storage.archive import NAME
-from storage.crawllog import FOLDER, SEALED, SUFFIX, Line, encode, pieces, whole_lines
-from storage.manifest import JSON, Manifest, fingerprint, manifest_name, put_output, seal
+from storage.crawllog import FOLDER, SEALED, SUFFIX, Line, encode, files, pieces, read, whole_lines
+from storage.manifest import (
+    JSON,
+    Manifest,
+    Output,
+    fingerprint,
+    manifest_name,
+    put_output,
+    seal,
+    stored_digest,
+)
 from storage.store import Store
 from storage.unfinished import Unfinished, begin, open_files, take, writer_and_serial
 
@@ -145,7 +154,28 @@ def _publish(store: Store, crawl: str, stem: str, texts: Iterable[bytes], tally:
                 packed.write(text)
 
     part = f"{crawl}/{stem}"
-    output = put_output(store, f"{FOLDER}/{part}{SEALED}", 0, write)
+    return _seal(store, part, put_output(store, f"{FOLDER}/{part}{SEALED}", 0, write), tally)
+
+
+def seal_lost(store: Store, crawl: str) -> int:
+    """Seal the files of a crawl's log that have lost their Manifest, as they are; returns how many. Raise `CorruptData` for a
+    file that cannot be read.
+    """
+    lost = 0
+    for name in files(store, crawl):
+        part = name.removeprefix(f"{FOLDER}/").removesuffix(SEALED)
+        if store.exists(manifest_name(STEP_NAME, part)):
+            continue
+        tally = Tally()
+        for line in read(store, name):
+            tally.counted(line)
+        output = Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=0)
+        _seal(store, part, output, tally)
+        lost += 1
+    return lost
+
+
+def _seal(store: Store, part: str, output: Output, tally: Tally) -> Manifest:
     recipe: dict[str, JSON] = {
         "format": "JSON lines",
         ARCHIVES: sorted(tally.archives),

@@ -34,7 +34,7 @@ def test_a_tokenizer_is_trained_from_the_documents_of_a_project(user):
     user.types("dedup")
     user.types("export", "--out", "out", "--tokenizer", "tokenizer.json")
     tokenizer = Tokenizer.from_file(str(user.directory / "tokenizer.json"))
-    rows = pq.read_table(user.directory / "out" / "shard-00000.parquet").to_pylist()
+    rows = pq.read_table(user.directory / "out" / "data" / "shard-00000.parquet").to_pylist()
     assert rows
     for row in rows:
         assert tokenizer.decode(row["input_ids"]) == row["text"]

@@ -18,6 +18,7 @@ from pipeline.progress import LineProgress
 from pipeline.rebuild import Plan, rebuild
 from pipeline.retry import Plan as Retry
 from pipeline.retry import retry
+from pipeline.verify import give_up_logs, repair, verify_storage
 from tests.crawler.server import Server, links, page, redirect
 from tests.crawler.test_gates import gated
 from tests.pipeline.crawling import ask, crawled, project_at, seeded, worked
@@ -117,6 +118,51 @@ def test_a_page_that_sent_back_with_a_cookie_is_asked_once_more_and_no_more_than
     assert made(project).stats.drained
     assert settled(worked(project)) == {"redirected": 1, "fetched": 3}
     assert pages(site) == {"/": 2, "/one": 1, "/two": 1}
+
+
+def test_what_a_log_without_its_manifest_says_is_settled_as_it_says(site, redis, project):
+    seeded(project, f"{site.url}/", max_depth=2)
+    before = worked(project, max_pages=4)
+    for name in list(project.store.list("manifests/log/")):
+        project.store.delete(name)
+    lost(redis)
+    after = made(project).stats
+    assert (settled(after), after.reasons) == (settled(before), before.reasons)
+    assert verify_storage(project.store, LineProgress()).damage == ()
+
+
+def test_a_log_that_is_damaged_is_an_error_until_it_is_copied_back_or_given_up(site, redis, project):
+    seeded(project, f"{site.url}/", max_depth=2)
+    before = worked(project, max_pages=4)
+    (name,) = project.store.list("log/")
+    whole = project.store.read(name)
+    project.store.delete(name)
+    project.store.put(name, whole[:-9] + bytes((whole[-9] ^ 1,)) + whole[-8:])
+    lost(redis)
+    for command in (made, lambda _: retry(project, Retry(crawl="main"))):
+        with pytest.raises((CorruptData, InputError)):
+            command(project)
+    with pytest.raises(CorruptData, match=f"{name} is no crawl log.*verify --accept-loss"):
+        made(project)
+    found = verify_storage(project.store, LineProgress())
+    assert [line for line in found.damage if name in line] == list(found.damage) != []
+    repair(project.store, found)
+    assert project.store.exists(name)
+    assert give_up_logs(project.store, found) == [name]
+    assert verify_storage(project.store, LineProgress()).damage == ()
+    after = made(project)
+    assert after.unlogged == sum(settled(before).values())
+    assert after.stats.outcomes["fetched"] == before.outcomes["fetched"]
+
+
+def test_an_id_of_the_storage_that_cannot_be_read_is_damage(site, project):
+    seeded(project, f"{site.url}/a")
+    worked(project)
+    assert verify_storage(project.store, LineProgress()).damage == ()
+    project.store.delete("storage.json")
+    project.store.put("storage.json", b"{}")
+    (line,) = verify_storage(project.store, LineProgress()).damage
+    assert line.startswith("storage.json of the storage at file:")
 
 
 def test_links_that_had_no_room_wait_once_there_is_some(site, redis, tmp_path):
