@@ -24,6 +24,7 @@ check: $(VENV)/test.stamp           ## format, lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
+	! git grep -nE '^(<<<<<<<|>>>>>>>) '
 
 docs: $(VENV)/test.stamp            ## the generated pages of docs/reference, and the demo's output in README
 	$(BIN)/python docs/generate.py

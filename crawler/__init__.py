@@ -3,7 +3,8 @@
 **The life of an exchange.** The frontier grants a *lease* (`loop`), because a download slot is free. If the
 origin's robots rules forbid the page (`robots`), the lease is settled without a word to the server. Otherwise it
 goes to the wire (`steward`, `wire`): the host's name is looked up, and its address *entered* (`entrance`); where it is not
-the address's turn the lease goes back.
+the address's turn the lease goes back. So it does if no answer came and that is not the server's fault, but our own side's
+(`uplink`, `blame`).
 Every address is checked when it is connected to, every byte is taken down in both directions, and the response is what
 the bytes say: `wire` tells its own story. The lease is *released*: its host's delay begins.
 

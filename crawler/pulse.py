@@ -49,6 +49,11 @@ class Pulse:
             except Unavailable:
                 continue
 
+    async def hasten(self) -> None:
+        """Beat now, out of turn, unless the worker may have been given up. Raises `Unavailable` where it cannot be told."""
+        if not self._is_given_up():
+            await self.begin()
+
     def check(self) -> None:
         """Raises `GivenUp` where the last beat that was heard counts no more."""
         if self._is_given_up():

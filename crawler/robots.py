@@ -32,7 +32,8 @@ from crawler.outcome import (
     wait_ms,
 )
 from crawler.rules import LONGEST, Rules, parse, target, whole_lines
-from crawler.wire import Client, Failure, Wait, field
+from crawler.uplink import Getter
+from crawler.wire import Failure, Wait, field
 from frontier import Fault, Lease, NotAUrl, Outcome, RobotsRecord, canonical
 from storage.payload import content_decoded
 
@@ -92,24 +93,25 @@ class Event:
     answer: Ruling | AskAgain
 
 
-async def ask(client: Client, lease: Lease, entrance: Entrance) -> Event | Wait:
-    """Fetch the robots.txt of a lease, redirects included; `Wait` where nothing was asked yet."""
+async def ask(client: Getter, lease: Lease, entrance: Entrance) -> Event | Wait:
+    """Fetch the robots.txt of a lease, redirects included; `Wait` if no answer came and the lease goes back."""
     captures: list[Capture] = []
     # A turn elsewhere takes two delays where nobody else waits for it: those are never too many.
     url, patience_ms = lease.url, PATIENCE_MS + 2 * HOPS * entrance.host_delay_ms
     while True:
         found = await client.get(url, entrance.of(lease), max_body=LONGEST)
+        asked = not isinstance(found, Wait) or found.asked
+        if asked and url.host != lease.url.host:
+            await entrance.left(url.host)
         if isinstance(found, Wait):
             if not captures:
                 return found
-            if found.ms > patience_ms:
+            if found.asked or found.ms > patience_ms:
                 return Event(captures=tuple(captures), answer=AskAgain(after_ms=found.ms, failed=False))
             patience_ms -= found.ms
             await asyncio.sleep(found.ms / 1000)
             lease = replace(lease, slot_ms=max(lease.slot_ms, 1))  # it has a place in the line now
             continue
-        if url.host != lease.url.host:
-            await entrance.left(url.host)
         if isinstance(found, Failure):
             return Event(captures=tuple(captures), answer=of_failure(found, lease))
         captures.append(found)

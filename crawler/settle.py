@@ -215,5 +215,7 @@ async def _end_robots(frontier: Frontier, finished: Finished) -> None:
                 reason=answer.reason,
                 hold_ms=answer.hold_ms,
             )
+        case AskAgain(failed=False, after_ms=after_ms):
+            await frontier.postpone(lease, after_ms or 0, asked=True)
         case AskAgain(after_ms=after_ms, fault=fault, reason=reason):
             await frontier.retry_robots(lease, after_ms=after_ms, fault=fault, reason=reason)

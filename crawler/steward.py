@@ -2,10 +2,11 @@
 
 1. Whatever a server does is an answer, and so is that it does not: nothing of it is raised. What is raised is a fault of
    ours; the first is kept, and no more is leased.
-2. The host of an exchange is free again as soon as that is over. But where it went wrong, or the host complained, its
+2. What the client gives no answer for goes back: it was not the turn of an address, or our own side failed (`crawler.uplink`).
+3. The host of an exchange is free again as soon as that is over. But where it went wrong, or the host complained, its
    settlement ends it: nobody is to ask before the frontier knows of the trouble.
-3. Where a page is rendered its host is held until then: what the page wants is asked of it too.
-4. A page that may take long to read, or that may have killed who read it, is read in a process of its own (`aside`).
+4. Where a page is rendered its host is held until then: what the page wants is asked of it too.
+5. A page that may take long to read, or that may have killed who read it, is read in a process of its own (`aside`).
 """
 
 import asyncio
@@ -29,7 +30,8 @@ from crawler.robots import AskAgain, Event, ask
 from crawler.screen import Screen, ends, finished, untold
 from crawler.seedlist import answer_of
 from crawler.settle import Finished, Settler
-from crawler.wire import Client, Failure, Wait
+from crawler.uplink import Uplink
+from crawler.wire import Failure, Wait
 from frontier import Kind, Lease, Settlement
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class Steward:
         *,
         crawl: str,
         worker: str,
-        client: Client,
+        client: Uplink,
         entrance: Entrance,
         loop: Loop,
         settler: Settler,
@@ -110,7 +112,7 @@ class Steward:
         if self._renderer is not None and isinstance(found, Capture):
             rendered = await self._renderer.rendered(lease, found)
         if isinstance(found, Wait):
-            self.loop.postponed(lease, found.ms)
+            self.loop.postponed(lease, found.ms, asked=found.asked)
         elif not _is_trouble(found):
             # A robots.txt lies in every cache: how long it took says nothing of pages.
             self.loop.ended(lease, found.elapsed_ms if isinstance(found, Capture) else None)

@@ -32,6 +32,7 @@ from crawler.rotation import Rotation
 from crawler.screen import Screen
 from crawler.settle import Settler
 from crawler.steward import Steward
+from crawler.uplink import Uplink
 from crawler.wire import Client, networks
 from crawler.wire.limits import TOTAL
 from frontier import Frontier
@@ -140,16 +141,6 @@ async def _run(config: WorkerConfig) -> bool:
         )
         named: list[Named] = [archive]
 
-        async def beat() -> None:
-            for each in named:
-                each.user_agent = _user_agent(config, frontier)
-            since = config.store.waiting_since_ms()
-            stalled_ms = None if since is None else max(0, time.time_ns() // 1_000_000 - since)
-            await frontier.beat(config.worker, round(config.ttl_s * 1000), stalled_ms=stalled_ms)
-
-        pulse = Pulse(beat, worker=config.worker, ttl_s=config.ttl_s)
-        await pulse.begin()
-        beating = asyncio.create_task(pulse.run())
         entrance = Entrance(frontier)
         client = Client(
             user_agent=name,
@@ -165,10 +156,28 @@ async def _run(config: WorkerConfig) -> bool:
         )
         renderer = _renderer(config, frontier, client, entrance)
         named += [client, *([renderer] if renderer else [])]
+
+        async def report() -> None:
+            await pulse.hasten()
+
+        uplink = Uplink(client, frontier.responsive, report)
+
+        async def beat() -> None:
+            for each in named:
+                each.user_agent = _user_agent(config, frontier)
+            since = config.store.waiting_since_ms()
+            stalled_ms = None if since is None else max(0, time.time_ns() // 1_000_000 - since)
+            ttl_ms = round(config.ttl_s * 1000)
+            await frontier.beat(config.worker, ttl_ms, stalled_ms=stalled_ms, outage=uplink.outage)
+
+        pulse = Pulse(beat, worker=config.worker, ttl_s=config.ttl_s)
+        await pulse.begin()
+        beating = asyncio.create_task(pulse.run())
         try:
-            enough = await _crawl(config, frontier, archive, log, client, entrance, pulse, renderer)
+            enough = await _crawl(config, frontier, archive, log, uplink, entrance, pulse, renderer)
         finally:
             beating.cancel()
+            await uplink.close()
             if renderer is not None:
                 await renderer.close()
             await client.close()
@@ -185,7 +194,7 @@ async def _crawl(
     frontier: Frontier,
     archive: Archive,
     log: CrawlLog,
-    client: Client,
+    uplink: Uplink,
     entrance: Entrance,
     pulse: Pulse,
     renderer: "Renderer | None",
@@ -198,6 +207,7 @@ async def _crawl(
         frontier,
         gate=gate,
         pulse=pulse,
+        uplink=uplink,
         worker=config.worker,
         concurrency=config.concurrency,
         lease_ms=lambda: lease_ms + frontier.settings.min_delay_ms * 2 * HOPS,
@@ -224,7 +234,7 @@ async def _crawl(
     steward = Steward(
         crawl=config.crawl,
         worker=config.worker,
-        client=client,
+        client=uplink,
         entrance=entrance,
         loop=loop,
         settler=settler,

@@ -32,7 +32,8 @@ again (`Flow`).
 
 **The life of a worker.** It says that it lives (`beat`) before its first lease and several times as often as it must;
 who was not heard of for a time is not `alive`, and another may take up what it left. Should it live after all, its
-tokens are worth nothing any more.
+tokens are worth nothing any more. One that is kept from the web by a fault on its own side says so with its heartbeat
+(`Outage`): it leases nothing and gives back what it has, and the others go on.
 
 **The life of a crawl.** It is made by whoever opens it first, with the settings and the storage that hold for all who come later
 (`frontier.settings`). A frontier that was lost is made again by telling it what was settled (`restore`) and what was found; until
@@ -57,6 +58,7 @@ from frontier.lease import (
     Fault,
     Kind,
     Lease,
+    Leases,
     Outcome,
     Rank,
     Restored,
@@ -64,6 +66,7 @@ from frontier.lease import (
     Stats,
     Unlogged,
 )
+from frontier.outage import Outage
 from frontier.policy import Policy, Switch
 from frontier.robots import RobotsRecord
 from frontier.scope import Scope
@@ -81,7 +84,9 @@ __all__ = [
     "HostState",
     "Kind",
     "Lease",
+    "Leases",
     "NotAUrl",
+    "Outage",
     "Outcome",
     "Place",
     "Policy",

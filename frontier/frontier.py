@@ -21,6 +21,7 @@ from frontier.lease import (
     Exchange,
     Fault,
     Lease,
+    Leases,
     Outcome,
     Rank,
     Restored,
@@ -29,7 +30,7 @@ from frontier.lease import (
     Unlogged,
 )
 from frontier.link import Arg, Call, Link
-from frontier.reply import added, conclusion, lease, stats
+from frontier.reply import added, conclusion, lease, soonest_ms, stats
 from frontier.request import additions, batches, questions, released, restorations, settled
 from frontier.robots import RobotsRecord, Rule
 from frontier.scope import Scope, registered_domain
@@ -103,10 +104,10 @@ class Frontier(Inspection):
         lease_ms: int,
         limit: int | None = None,
         most_requests: int | None = None,
-    ) -> list[Lease]:
+    ) -> Leases:
         """Take up to `n` leases: of a partition's hosts of the highest rank those that have waited longest, and of one
         host the lowest level first, as far as its head goes: behind some 32 URLs that are in order the others wait as they came.
-        There may be more to be had where fewer come, but not where none comes.
+        There may be more to be had where fewer come, but not where none comes. `Leases.soonest_ms` says when to ask again.
 
         Nothing is granted that would come to a host sooner than its delay: the crawl's (`Settings.min_delay_ms`), or what its
         robots rules ask for, or twice the time it takes to answer, whichever is longest. Once `limit` pages are fetched or
@@ -120,24 +121,27 @@ class Frontier(Inspection):
         if len(worker.encode()) > _LONGEST_NAME:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
         if not await self._admitted():
-            return []
+            return Leases(soonest_ms=None)
         number = self._partitions.number
         most = [-1 if each is None or number > 1 else each for each in (limit, most_requests)]
-        shares = {0: n}
+        shares, waits = {0: n}, []
         if number > 1:
             if limit is not None or most_requests is not None:
                 now = await self.stats()
                 pages = n if limit is None else limit - now.leased - now.outcomes[Outcome.FETCHED]
                 n = max(0, min(n, pages, n if most_requests is None else most_requests - now.requests))
             due = await self._link.call(self._partitions.calls("due"))
-            ready = [p for p in self._in_turn() if due[p]]
+            ready = [p for p in self._in_turn() if not due[p]]
             share, more = divmod(n, max(len(ready), 1))
             # None of what the limit leaves: but what the dead hold counts towards it, until it goes back.
             shares = {p: share + (i < more) for i, p in enumerate(ready) if share + (i < more) or not n}
+            waits = [due[p] for p in range(number) if p not in shares]
         told: tuple[Arg, ...] = (worker, lease_ms, *most, number)
         calls = [self._partitions.call(p, "lease", want, *told, p) for p, want in shares.items()]
-        rows = await self._link.call(calls)
-        return [lease(row, worker) for row in chain.from_iterable(rows)]
+        replies = await self._link.call(calls)
+        rows = chain.from_iterable(leased for leased, _ in replies)
+        waits += [wait for _, wait in replies]
+        return Leases((lease(row, worker) for row in rows), soonest_ms=soonest_ms(waits))
 
     async def enter(self, lease: Lease, address: str) -> int:
         """Ask whether an IP address may be asked for a lease now: 0, or how many milliseconds until its turn.
@@ -173,14 +177,19 @@ class Frontier(Inspection):
             [parts.call(parts.of_address(address), "asked", address) for address in addresses]
         )
 
-    async def postpone(self, lease: Lease, wait_ms: int) -> bool:
-        """Give a lease back whose host was not asked: its page goes first in the queue again, and the host waits."""
-        (done,) = await self.postpone_all([(lease, wait_ms)])
+    async def postpone(self, lease: Lease, wait_ms: int, *, asked: bool = False) -> bool:
+        """Give a lease back: its page goes first in the queue again, and the host waits. With `asked` a request may have come to
+        the host: it counts, and the host's delay begins now.
+        """
+        (done,) = await self.postpone_all([(Exchange(lease=lease, asked=asked), wait_ms)])
         return done
 
-    async def postpone_all(self, waits: Sequence[tuple[Lease, int]]) -> list[bool]:
+    async def postpone_all(self, waits: Sequence[tuple[Exchange, int]]) -> list[bool]:
         """`postpone` for several, each for its own time."""
-        calls = [self._of(lease, "postpone", lease.token, wait_ms) for lease, wait_ms in waits]
+        calls = [
+            self._of(back.lease, "postpone", back.lease.token, wait_ms, int(back.asked))
+            for back, wait_ms in waits
+        ]
         return [bool(done) for done in await self._link.call(calls)]
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
@@ -190,12 +199,15 @@ class Frontier(Inspection):
             [self._partitions.call(p, "renew", lease_ms, *(t.token for t in held)) for p, held in parts]
         )
 
-    async def release(self, exchanges: Sequence[Exchange]) -> None:
-        """Say that exchanges are over: the delays of hosts that were asked begin now. The leases go on until settled."""
+    async def release(self, exchanges: Sequence[Exchange]) -> int | None:
+        """Say that exchanges are over: the delays of hosts that were asked begin now. The leases go on until settled.
+
+        Returns in how many milliseconds something of the partitions concerned may be leased; None where nothing has a time.
+        """
         calls = []
         for p, ended in self._by_partition(exchanges, lambda ended: ended.lease.token):
             calls.append(self._partitions.call(p, "release", *chain.from_iterable(map(released, ended))))
-        await self._link.call(calls)
+        return soonest_ms(await self._link.call(calls))
 
     async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0) -> int:
         """End page leases; what they found is added before. Returns how many were accepted.
@@ -284,6 +296,13 @@ class Frontier(Inspection):
             rule=cast("Rule", rule.decode()),
             body=body[1:] if body[:1] in {b"", b"\0"} else zlib.decompress(body),
         )
+
+    async def responsive(self, n: int) -> list[str]:
+        """Return some origins, any of them and about `n` at most, that have answered and are not given up. Those whose hosts
+        do not rest come first.
+        """
+        rows = await self._link.call(self._partitions.calls("responsive", -(-n // self._partitions.number)))
+        return [origin.decode() for kind in (0, 1) for row in rows for origin in row[kind]]
 
     async def hold(self, host: str, ms: int) -> bool:
         """Ask a host nothing for so long, or longer if it was held already; False where the host is unknown."""

@@ -9,6 +9,7 @@ from frontier.agreement import Agreement, after_gate, agree, copies, read_agreem
 from frontier.flow import Flow
 from frontier.library import code
 from frontier.link import Arg, Link
+from frontier.outage import Outage
 from frontier.partition import MOST, ON_A_CLUSTER, Partitions, home
 from frontier.reply import flow
 from frontier.settings import Settings, StorageId
@@ -126,15 +127,29 @@ class Home:
 
     # Workers
 
-    async def beat(self, worker: str, ttl_ms: int = 30_000, *, stalled_ms: int | None = None) -> None:
+    async def beat(
+        self,
+        worker: str,
+        ttl_ms: int = 30_000,
+        *,
+        stalled_ms: int | None = None,
+        outage: Outage | None = None,
+    ) -> None:
         """Say that a worker lives: it is taken for living for `ttl_ms` from now. `stalled_ms` says for how long it
-        has waited for its storage to answer, if it does.
+        has waited for its storage to answer, `outage` what keeps it from the web, if anything does.
         """
-        await self._home("beat", worker, ttl_ms, -1 if stalled_ms is None else stalled_ms)
+        stalled = -1 if stalled_ms is None else stalled_ms
+        kept = (-1, "") if outage is None else (outage.ms, outage.why)
+        await self._home("beat", worker, ttl_ms, stalled, *kept)
 
     async def stalls(self) -> list[int]:
         """Return for how long each living worker that waits for its storage has done so, in milliseconds."""
         return [int(waited) for waited in await self._home("stalls")]
+
+    async def outages(self) -> dict[str, Outage]:
+        """Return what keeps which living workers from the web."""
+        rows = await self._home("outages")
+        return {worker.decode(): Outage(why=why.decode(), ms=int(ms)) for worker, ms, why in rows}
 
     async def leave(self, worker: str) -> None:
         """Say that a worker has come to its end, all of its leases over."""

@@ -4,7 +4,7 @@ A `Discovery` goes in. A `Lease` comes out: one URL promised to one worker until
 ends the lease with an `Outcome`; `Exchange` says, mostly earlier, that the host is free again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import IntEnum, StrEnum
 
@@ -161,6 +161,17 @@ class Lease:
     def is_last_attempt(self) -> bool:
         """Whether a page that is to be asked for again after this has failed (`ATTEMPTS`)."""
         return self.attempt + 1 >= ATTEMPTS
+
+
+class Leases(list[Lease]):
+    """What one call has leased, and when to ask for more."""
+
+    def __init__(self, leases: Iterable[Lease] = (), *, soonest_ms: int | None) -> None:
+        super().__init__(leases)
+        self.soonest_ms = soonest_ms
+        """Milliseconds until something may be leased, as far as the frontier knows now: 0 if something may be at once;
+        None if only an event brings more: a URL that is added, a lease that ends, a gate that opens.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,6 +60,11 @@ def conclusion(item: bytes) -> Conclusion:
     )
 
 
+def soonest_ms(waits: Sequence[int]) -> int | None:
+    """The shortest of some waits, each negative where there is none to name."""
+    return min((wait for wait in waits if wait >= 0), default=None)
+
+
 def added(rows: Sequence[Sequence[Any]]) -> Added:
     """What `add` answers, of all partitions."""
     discarded: Counter[str] = Counter()

@@ -4,9 +4,11 @@ request, each line of its log.
 
 import asyncio
 import time
+from collections.abc import Mapping
 
-from frontier import Flow, Frontier, Stats
+from frontier import Flow, Frontier, Outage, Stats
 from pipeline.logtext import text
+from pipeline.outages import line as outage_line
 from pipeline.pace import Pace, duration
 from pipeline.progress import Progress
 from storage.logreading import Follower
@@ -52,7 +54,9 @@ class CrawlProgress:
         by, self._settled = settled - self._settled, settled
         left = remaining(stats, max_pages=self._max_pages, max_requests=self._max_requests)
         self._progress.advance(
-            note(stats, flow, self._pace, left), by=by, total=settled - self._before + left
+            note(stats, flow, self._pace, left, await self._frontier.outages()),
+            by=by,
+            total=settled - self._before + left,
         )
         if time.monotonic() - self._logged_s >= LOG_EVERY_S:
             await self.log()
@@ -82,7 +86,9 @@ def remaining(stats: Stats, *, max_pages: int | None = None, max_requests: int |
     return min(left)
 
 
-def note(stats: Stats, flow: Flow | None, pace: Pace, left: int) -> str:
+def note(
+    stats: Stats, flow: Flow | None, pace: Pace, left: int, outages: Mapping[str, Outage] | None = None
+) -> str:
     """One line, what matters most first: a terminal may cut its end off.
 
     The estimate is of the pages that are known; what they lead to takes longer.
@@ -90,6 +96,8 @@ def note(stats: Stats, flow: Flow | None, pace: Pace, left: int) -> str:
     held = stats.held - stats.dead  # a host that was given up is counted in both
     hosts = f"{stats.hosts:,} {'host' if stats.hosts == 1 else 'hosts'}"
     said = [f"{pace.per_second:.1f} pages/s", hosts + (f" ({held:,} held)" if held > 0 else "")]
+    if outages:
+        return f"waits: {outage_line(outages)}; {', '.join(said)}"
     remaining_s = pace.remaining_s(left)
     if left and remaining_s is not None and remaining_s >= LEAST_S:
         said.append(f"~{duration(remaining_s)} left")

@@ -69,7 +69,7 @@ WORDS: Mapping[str, str] = {
     "server": "server errors",
     "forbidden": "it refuses every page",
     "operator": "held with `thresher frontier hold`",
-    "address": "waits for the turn of its IP address",
+    "address": "waits for the turn of its IP address, or until we reach the web again",
 }
 DEAD = "dead_"
 STATUS = "status_"

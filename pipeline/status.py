@@ -8,8 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from frontier import Flow, Frontier, Stats
+from frontier import Flow, Frontier, Outage, Stats
 from frontier.connect import connect
+from pipeline.outages import line as outage_line
 from pipeline.project import Project
 from pipeline.quarantine import DIRECTORY
 from pipeline.said import counted
@@ -80,9 +81,10 @@ def hosts(frontier: Mapping[str, Any]) -> str:
     return "; ".join(said)
 
 
-async def _frontiers(
-    project: Project, address: str
-) -> tuple[dict[str, tuple[Stats, Flow | None, list[int]]], dict[str, str]]:
+_Standing = tuple[Stats, Flow | None, list[int], dict[str, Outage]]
+
+
+async def _frontiers(project: Project, address: str) -> tuple[dict[str, _Standing], dict[str, str]]:
     """How the crawls of the project's storage stand; and where the others of the server have their archives."""
     here = identity(project.store)
     link = await connect(address)
@@ -92,15 +94,20 @@ async def _frontiers(
             frontier = await Frontier(link, name).open()
             if frontier.storage is not None and frontier.storage.id != here:
                 elsewhere[name] = frontier.storage.uri
-            else:
-                found[name] = await frontier.stats(), await frontier.flow(), await frontier.stalls()
+                continue
+            flow, stalls = await frontier.flow(), await frontier.stalls()
+            found[name] = await frontier.stats(), flow, stalls, await frontier.outages()
         return found, elsewhere
     finally:
         await link.aclose()
 
 
-def waits(stats: Stats, flow: Flow | None, stalls: list[int]) -> str:
-    """Who waits for whom among storage, a crawl, its hosts and its follower; empty where nobody does."""
+def waits(stats: Stats, flow: Flow | None, stalls: list[int], kept: str = "") -> str:
+    """Who waits for whom among storage, a crawl, its hosts and its follower; empty where nobody does. `kept` says what keeps
+    workers from the web.
+    """
+    if kept:
+        return f"crawl for the web ({kept})"
     if stalls:
         return f"crawl for storage ({len(stalls)} workers, {max(stalls) / 1000:,.0f} s)"
     if flow is not None and flow.shut:
@@ -116,12 +123,10 @@ def _mebi(size: int) -> str:
     return f"{size / 2**20:,.1f}"
 
 
-def _source(
-    project: Project, name: str, frontiers: dict[str, tuple[Stats, Flow | None, list[int]]]
-) -> dict[str, Any]:
+def _source(project: Project, name: str, frontiers: dict[str, _Standing]) -> dict[str, Any]:
     archived = project.catalog.totals("archive", name)
     processed = project.catalog.totals("process", name)
-    stats, flow, stalls = frontiers.get(name, (None, None, []))
+    stats, flow, stalls, outages = frontiers.get(name, (None, None, [], {}))
     return {
         "name": name,
         "files": len(project.catalog.parts("archive", name)),
@@ -131,5 +136,6 @@ def _source(
         "quarantined": sum(1 for _ in project.store.list(f"{DIRECTORY}/process/{name}/")),
         "frontier": None if stats is None else {**asdict(stats), "drained": stats.drained},
         "flow": None if flow is None else asdict(flow),
-        "waits": "" if stats is None else waits(stats, flow, stalls),
+        "outages": {worker: asdict(outage) for worker, outage in outages.items()},
+        "waits": "" if stats is None else waits(stats, flow, stalls, outage_line(outages)),
     }

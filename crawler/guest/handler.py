@@ -74,7 +74,7 @@ class GuestHandler:
             case Failure() as failure:
                 raise trouble(failure)
             case _:
-                raise IgnoreRequest("it is not the turn of its address")
+                raise IgnoreRequest("it was not asked for, and goes back to the frontier")
 
     async def close(self) -> None:
         """Leave the client to the worker, who made it."""

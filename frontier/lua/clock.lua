@@ -54,6 +54,8 @@ local function look(keys)
   return at(sub(keys[1], 1, -6), now, wall, tonumber(f[3]) or 0)
 end
 
+local function integer(number) return string.format('%.0f', number) end
+
 local function bump(c, counter, by) c.n[counter] = (c.n[counter] or 0) + by end
 
 local function tally(c, hash, field, by)

@@ -96,16 +96,10 @@ local function grant(c, found, r, token, worker, lease_ms)
   return {token, KINDS[l.kind], c.now + lease_ms, r.version, r.attempt, h.held > h.last and h.held or 0, h.name, l.subject}
 end
 
--- How many hosts and pages have their turn now, or may have it.
-verb('due', function(keys)
-  local c = open(keys)
-  local due = call('ZCOUNT', c.deadlines, '-inf', c.now) + call('ZCOUNT', c.later, '-inf', c.now)
-    + call('ZCOUNT', c.prefix .. 'visits', '-inf', c.wall)
-  for rank = 0, RANKS - 1 do due = due + call('ZCOUNT', c.ready .. rank, '-inf', c.now) end
-  return due
-end, FREES)
+verb('due', function(keys) return soonest(open(keys)) end, FREES)
 
--- args: n, worker, lease_ms, pages and requests at most (negative: any number), partitions, partition
+-- args: n, worker, lease_ms, pages and requests at most (negative: any number), partitions, partition ;
+-- the leases, and when there may be more (see `soonest`)
 verb('lease', function(keys, args)
   local c = open(keys)
   local n, limit, most_requests = tonumber(args[1]), tonumber(args[4]), tonumber(args[5])
@@ -152,5 +146,5 @@ verb('lease', function(keys, args)
   end
   bump(c, 'token', counter - first)
   close(c)
-  return granted
+  return {granted, #granted < n and soonest(c) or 0}
 end)

@@ -31,7 +31,7 @@ others of the same prefix, which all carry the same hash tag, are made from it:
   closed     hash  number -> host of which everything that waited was settled at once, when, and as what
   closed:<n>, closedruns:<n>  list  its queue and its runs, until they are in the log
   ips        hash  address -> when it was entered last, and the end of the line of those who wait
-  flow, stalls, beats, meta, rebuilt   of the home only
+  flow, stalls, outages, beats, meta, rebuilt   of the home only
 
 Rules:
   1. A URL that was let in is in exactly one place: a list, a run, later, one lease, or it is settled.

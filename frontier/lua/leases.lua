@@ -125,3 +125,17 @@ local function tell(c, token, l, deadline, slot)
   local r = read_robots(c, l.kind == PAGE and origin_of(l.host, l.subject) or l.subject)
   return {token, KINDS[l.kind], deadline, r.version, r.attempt, slot, l.host, l.subject}
 end
+
+-- In how many ms a host, a page or a lease may have its turn or end: 0 where one does now, -1 where nothing has a time.
+local function soonest(c)
+  local found
+  local function look_at(key, now)
+    local first = call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
+    if first then found = min(found or FOREVER, max(first - now, 0)) end
+  end
+  for rank = 0, RANKS - 1 do look_at(c.ready .. rank, c.now) end
+  look_at(c.later, c.now)
+  look_at(c.deadlines, c.now)
+  look_at(c.prefix .. 'visits', c.wall)
+  return found or -1
+end

@@ -8,7 +8,8 @@ verb('renew', function(keys, args)
   for i = 2, #args do call('ZADD', c.deadlines, 'XX', c.now + args[1], args[i]) end
 end, FREES)
 
--- args: for each exchange: token, how long the host took to answer (-1: it did not; -2: it was not asked)
+-- args: for each exchange: token, how long the host took to answer (-1: it did not; -2: it was not asked) ; when there may
+-- be something to lease (see `soonest`)
 verb('release', function(keys, args)
   local c = open(keys)
   read_leases(c, every(args, 1, 2))
@@ -28,6 +29,7 @@ verb('release', function(keys, args)
     end
   end
   close(c)
+  return soonest(c)
 end, FREES)
 
 -- args: the nonce of the library when it was told what the pages led to ('': nothing, or another partition was); then for
@@ -81,13 +83,14 @@ verb('settle', function(keys, args)
   return accepted
 end, FREES)
 
--- args: token, wait_ms: no exchange took place, and the host waits so long
+-- args: token, wait_ms, 1 where a request may have come to the host: no exchange is to count, and the host waits so long
 verb('postpone', function(keys, args)
   local c = open(keys)
   local l = read_lease(c, args[1])
   if not l or l.released then return 0 end
-  spare(c, l)
-  local h = finish(c, args[1], l, 0)
+  local asked = args[3] == '1'
+  if not asked then spare(c, l) end
+  local h = finish(c, args[1], l, asked and c.soon or 0)
   hold(c, h, tonumber(args[2]), REST_CODES.address)
   if l.kind == PAGE then
     if has(h.flags, DEAD) then

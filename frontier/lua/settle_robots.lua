@@ -37,6 +37,21 @@ verb('retry_robots', function(keys, args)
   close(c)
 end, FREES)
 
+-- args: n ; some origins that have answered and are not given up: those whose hosts do not rest, and those whose hosts do
+verb('responsive', function(keys, args)
+  local c, found, resting = look(keys), {}, {}
+  local picked = call('HRANDFIELD', c.robots, args[1], 'WITHVALUES')
+  for i = 1, #picked, 2 do
+    local r, place = parse_robots(picked[i + 1]), string.match(picked[i], '^%a+://(.*)$')
+    local h = read_host(c, place) or read_host(c, (string.gsub(place, ':%d+$', '')))
+    if r.version > 0 and not given_up(r) and h and not has(h.flags, DEAD) then
+      local list = h.trips > 0 and resting or found
+      list[#list + 1] = picked[i]
+    end
+  end
+  return {found, resting}
+end, READS)
+
 -- args: origin ; version, rule, body
 verb('robots', function(keys, args)
   local prefix = sub(keys[1], 1, -7)

@@ -242,6 +242,13 @@ class Crawl:
         ready.sort(key=lambda entry: entry[:3])
         return [host for rank, *_, host in ready if rank == ready[0][0]]
 
+    def soonest(self, now: int) -> int | None:
+        """In how many milliseconds a host, a page or a lease may have its turn or end; None where nothing has a time."""
+        times = [host.turn for host in self.hosts.values() if host.turn is not None]
+        times += [at for at, _ in (*self.later, *self.visits)]
+        times += [promise.deadline for promise in self.promises.values()]
+        return max(min(times) - now, 0) if times else None
+
     def grant(self, host: Host, worker: str, lease_ms: int, now: int) -> int | None:
         """Promise the next of a host whose turn it is, and return the token; None where it must wait after all."""
         pace = host.pace_for(self.delay)

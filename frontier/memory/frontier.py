@@ -14,6 +14,7 @@ from frontier.lease import (
     Fault,
     Kind,
     Lease,
+    Leases,
     Outcome,
     Rank,
     Restored,
@@ -28,6 +29,7 @@ from frontier.memory.inspection import find, hosts
 from frontier.memory.line import asked, enter
 from frontier.memory.living import Living
 from frontier.memory.settling import settle
+from frontier.outage import Outage
 from frontier.robots import RobotsRecord, Rule
 from frontier.scope import Scope
 from frontier.settings import Settings, StorageId, check_settings, check_storage, merged
@@ -141,14 +143,14 @@ class MemoryFrontier:
         lease_ms: int,
         limit: int | None = None,
         most_requests: int | None = None,
-    ) -> list[Lease]:
+    ) -> Leases:
         """As `Frontier.lease`."""
         if len(worker.encode()) > _LONGEST_NAME:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
         crawl, now = self._crawl, self._clock()
         granted: list[Lease] = []
         if self.rebuilding or ((flow := self._gate.flow(now)) and flow.shut):
-            return granted
+            return Leases(soonest_ms=None)
         crawl.catch_up(now)
         if limit is not None:
             n = min(n, limit - self._leased() - crawl.outcomes[Outcome.FETCHED])
@@ -160,7 +162,7 @@ class MemoryFrontier:
                 token = crawl.grant(host, worker, lease_ms, now)
                 if token is not None:
                     granted.append(self._told(token, slot))
-        return granted
+        return Leases(granted, soonest_ms=crawl.soonest(now) if len(granted) < n else 0)
 
     async def enter(self, lease: Lease, address: str) -> int:
         """As `Frontier.enter`."""
@@ -180,23 +182,24 @@ class MemoryFrontier:
         for address in addresses:
             asked(self._crawl.addresses, address, self._clock())
 
-    async def postpone(self, lease: Lease, wait_ms: int) -> bool:
+    async def postpone(self, lease: Lease, wait_ms: int, *, asked: bool = False) -> bool:
         """As `Frontier.postpone`."""
         now = self._clock()
         promise = self._crawl.promises.get(lease.token)
         if promise is None or promise.released:
             return False
-        self._crawl.spare(promise)
-        _, host = self._crawl.finish(lease.token, 0)
+        if not asked:
+            self._crawl.spare(promise)
+        _, host = self._crawl.finish(lease.token, now + 1 if asked else 0)
         host.hold(wait_ms, now, "address")
         if promise.page is not None:
             self._crawl.put_back(promise.page, now)
         host.place(now)
         return True
 
-    async def postpone_all(self, waits: Sequence[tuple[Lease, int]]) -> list[bool]:
+    async def postpone_all(self, waits: Sequence[tuple[Exchange, int]]) -> list[bool]:
         """As `Frontier.postpone_all`."""
-        return [await self.postpone(lease, wait_ms) for lease, wait_ms in waits]
+        return [await self.postpone(back.lease, wait_ms, asked=back.asked) for back, wait_ms in waits]
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """As `Frontier.renew`."""
@@ -204,7 +207,7 @@ class MemoryFrontier:
             if promise := self._crawl.promises.get(lease.token):
                 promise.deadline = self._clock() + lease_ms
 
-    async def release(self, exchanges: Sequence[Exchange]) -> None:
+    async def release(self, exchanges: Sequence[Exchange]) -> int | None:
         """As `Frontier.release`."""
         now = self._clock()
         for exchange in exchanges:
@@ -218,6 +221,7 @@ class MemoryFrontier:
                 if exchange.asked and exchange.elapsed_ms is not None:
                     host.hear_elapsed(max(exchange.elapsed_ms, 0))
                 host.place(now)
+        return self._crawl.soonest(now) if exchanges else None
 
     async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0) -> int:
         """As `Frontier.settle`."""
@@ -282,6 +286,14 @@ class MemoryFrontier:
             return None
         return RobotsRecord(origin=origin, version=known.version, rule=known.rule, body=known.body)
 
+    async def responsive(self, n: int) -> list[str]:
+        """As `Frontier.responsive`."""
+        known = self._crawl.origins.items()
+        answered = [text for text, origin in known if origin.version and not origin.given_up]
+        hosts = {text: self._crawl.hosts[canonical("/", text).host] for text in answered}
+        living = [text for text, host in hosts.items() if not host.dead]
+        return sorted(living, key=lambda text: hosts[text].trips > 0)[:n]
+
     async def hold(self, host: str, ms: int) -> bool:
         """As `Frontier.hold`."""
         known, now = self._crawl.hosts.get(host), self._clock()
@@ -344,13 +356,24 @@ class MemoryFrontier:
         """As `Frontier.flow`."""
         return self._gate.flow(self._clock())
 
-    async def beat(self, worker: str, ttl_ms: int = 30_000, *, stalled_ms: int | None = None) -> None:
+    async def beat(
+        self,
+        worker: str,
+        ttl_ms: int = 30_000,
+        *,
+        stalled_ms: int | None = None,
+        outage: Outage | None = None,
+    ) -> None:
         """As `Frontier.beat`."""
-        self._living.beat(worker, ttl_ms, stalled_ms, self._clock())
+        self._living.beat(worker, ttl_ms, stalled_ms, outage, self._clock())
 
     async def stalls(self) -> list[int]:
         """As `Frontier.stalls`."""
         return self._living.stalls(self._clock())
+
+    async def outages(self) -> dict[str, Outage]:
+        """As `Frontier.outages`."""
+        return self._living.outages(self._clock())
 
     async def leave(self, worker: str) -> None:
         """As `Frontier.leave`."""

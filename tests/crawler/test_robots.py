@@ -23,6 +23,7 @@ from crawler.wire import Client, Wait, networks
 from frontier import Fault, Kind, RobotsRecord, Settings
 from tests.crawler.leases import lease
 from tests.crawler.server import Server, page, redirect
+from tests.crawler.test_page import capture
 
 NOW = 1_700_000_000_000
 
@@ -169,6 +170,28 @@ async def test_a_hop_whose_turn_is_far_away_is_left_for_another_time():
     found, server = await event(hops, doorman=Doorman(0, 90_000))
     assert found.answer == AskAgain(after_ms=90_000, failed=False)
     assert len(server.requests) == len(found.captures) == 1
+
+
+async def test_a_hop_that_our_own_side_has_lost_is_left_for_another_time_and_its_host_has_a_delay():
+    holds = []
+
+    class Keeper(Doorman):
+        async def hold(self, host, ms):
+            holds.append((host, ms))
+
+    class Lost:
+        """A client whose second request comes to nothing."""
+
+        async def get(self, url, *_, **__):
+            if url.host == "b.test":
+                return Wait(ms=1_000, asked=True)
+            return capture(b"", ("Location", "http://b.test/robots.txt"), status=301, url=url.text)
+
+    under = lease("http://a.test/robots.txt", kind=Kind.ROBOTS)
+    found = await ask(Lost(), under, Entrance(Keeper(ip_delay_ms=0, delay_ms=10)))
+    assert found.answer == AskAgain(after_ms=1_000, failed=False)
+    assert len(found.captures) == 1
+    assert holds == [("b.test", 20), ("b.test", 10)]
 
 
 async def test_a_host_that_the_guard_blocks_is_disallowed_at_once():

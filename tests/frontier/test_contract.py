@@ -14,6 +14,7 @@ from frontier import (
     Fault,
     Frontier,
     Kind,
+    Outage,
     Outcome,
     Policy,
     Rank,
@@ -58,6 +59,43 @@ async def test_an_unknown_url_waits_and_a_known_one_changes_nothing(crawl, found
     assert (again.added, again.known) == (1, 1)
     stats = await crawl.frontier.stats()
     assert (stats.seen, stats.waiting, stats.hosts) == (2, 2, 1)
+
+
+async def test_a_lease_names_the_time_of_the_next(crawl, worker, found):
+    assert (await worker.take()).soonest_ms is None
+    await worker.frontier.add(numbered(found, "a.test", 2))
+    (robots,) = await worker.take(delay=SECOND, lease_ms=MINUTE)
+    assert (await worker.take(delay=SECOND)).soonest_ms == MINUTE
+    await worker.allow(robots)
+    assert (await worker.take(delay=SECOND)).soonest_ms == SECOND + 1
+    await crawl.skip(SECOND + 1)
+    (page,) = await worker.take(1, delay=SECOND)
+    assert await worker.frontier.release([Exchange(lease=page)]) == SECOND + 1
+    await crawl.skip(400)
+    none = await worker.take(delay=SECOND)
+    assert (none, none.soonest_ms) == ([], SECOND - 399)
+    await crawl.skip(SECOND - 399)
+    assert len(await worker.take(delay=SECOND)) == 1
+
+
+async def test_what_is_tried_again_has_a_time_and_what_is_full_may_have_more(crawl, worker, found):
+    await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
+    granted = await worker.take(2)
+    assert granted.soonest_ms == 0
+    pages = await worker.pages()
+    for lease in granted:
+        await worker.allow(lease)
+    pages += await worker.pages()
+    await worker.settle(pages, Outcome.RETRY, retry_after_ms=7 * SECOND)
+    assert (await worker.take()).soonest_ms == 7 * SECOND
+    await crawl.skip(7 * SECOND)
+    assert len(await worker.take()) == 3
+
+
+async def test_behind_a_shut_gate_nothing_has_a_time(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 2))
+    await worker.frontier.follow(follower="p", backlog=2, limit=1)
+    assert (await worker.take()).soonest_ms is None
 
 
 async def test_one_page_under_three_spellings_is_asked_once_as_it_was_found_first(worker, found):
@@ -340,6 +378,24 @@ async def test_a_postponed_page_is_the_first_of_its_host_again_and_was_not_tried
     again = await worker.take()
     assert texts(again) == [f"http://a.test/{i}" for i in range(3)]
     assert (again[0].attempt, again[0].slot_ms) == (0, worker.crawl.clock.now)
+
+
+@pytest.mark.parametrize("asked", [False, True])
+async def test_a_host_that_may_have_been_asked_has_its_delay_also_where_the_lease_goes_back(
+    worker, found, asked
+):
+    await worker.frontier.add(numbered(found, "a.test", 2))
+    (page,) = await worker.pages(1, delay=MINUTE)
+    before = (await worker.frontier.stats()).requests
+    await worker.crawl.skip(5 * MINUTE)
+    assert await worker.frontier.postpone(page, SECOND, asked=asked)
+    assert (await worker.frontier.stats()).requests == before - (not asked)
+    await worker.crawl.skip(SECOND + 1)
+    assert len(await worker.take(delay=MINUTE)) == (not asked)
+    await worker.crawl.skip(MINUTE)
+    again = await worker.take(delay=MINUTE)
+    assert len(again) == asked
+    assert all(lease.attempt == 0 for lease in again)
 
 
 async def test_an_exchange_that_took_place_is_not_postponed(worker, found):
@@ -1023,6 +1079,51 @@ async def test_who_was_not_heard_of_in_time_does_not_live(worker):
     await worker.crawl.skip(2)
     assert await worker.frontier.alive(["u", "v", "w"]) == {"v"}
     assert await worker.frontier.stalls() == []
+
+
+async def test_a_worker_says_what_keeps_it_from_the_web_for_as_long_as_it_lives(crawl):
+    frontier = crawl.frontier
+    why = "no name server answers (192.0.2.53:53)"
+    await frontier.beat("w", MINUTE, outage=Outage(why=why, ms=5 * SECOND))
+    await frontier.beat("v", MINUTE)
+    await crawl.skip(SECOND)
+    assert await frontier.outages() == {"w": Outage(why=why, ms=6 * SECOND)}
+    await frontier.beat("w", MINUTE, outage=Outage(why="no route", ms=0))
+    assert await frontier.outages() == {"w": Outage(why="no route", ms=0)}
+    await crawl.skip(MINUTE)
+    assert await frontier.outages() == {}
+    await frontier.beat("w", MINUTE, outage=Outage(why=why, ms=0))
+    await frontier.beat("w", MINUTE)
+    assert await frontier.outages() == {}
+    await frontier.beat("w", MINUTE, outage=Outage(why=why, ms=0))
+    await frontier.leave("w")
+    assert await frontier.outages() == {}
+
+
+async def test_origins_that_have_answered_are_named(worker, found):
+    frontier = worker.frontier
+    assert await frontier.responsive(100) == []
+    places = (
+        "http://a.test:81/",
+        "https://b.test/",
+        "http://c.test/",
+        "http://d.test/",
+        "http://[2001:db8::1]/",
+    )
+    await frontier.add([found(place) for place in places])
+    leases = {lease.url.host: lease for lease in await worker.take()}
+    assert await frontier.responsive(100) == []
+    given_up = leases.pop("d.test")
+    await frontier.settle_robots(given_up, rule="disallow", body=b"x", ttl_ms=DAY, delay_ms=None)
+    for lease in leases.values():
+        await worker.allow(lease)
+    answered = {place.rstrip("/") for place in places} - {"http://d.test"}
+    assert set(await frontier.responsive(100)) == answered
+    assert set(await frontier.responsive(4)) <= answered
+    (page,) = [lease for lease in await worker.take() if lease.url.host == "b.test"]
+    await worker.settle([page], Outcome.RETRY, fault=Fault.CONNECT)
+    again = await frontier.responsive(100)
+    assert (set(again), again[-1]) == (answered, "https://b.test")
 
 
 async def test_a_forgotten_crawl_knows_nothing(worker, found):

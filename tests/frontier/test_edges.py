@@ -497,7 +497,12 @@ class Chaos:
         await self.frontier.release([Exchange(lease=lease, elapsed_ms=1) for lease in some])
 
     async def postpone(self):
-        await self.frontier.postpone_all([(lease, 2) for lease in self.pages[:3] + self.asked[:1]])
+        await self.frontier.postpone_all(
+            [
+                (Exchange(lease=lease, asked=lease.kind is Kind.ROBOTS), 2)
+                for lease in self.pages[:3] + self.asked[:1]
+            ]
+        )
 
     async def reclaim(self):
         await self.frontier.reclaim(self.chance.choice("vw"))
