@@ -51,6 +51,8 @@ BLOCKED = b"address_blocked"
 """Body of the record of an origin that the address guard keeps us from."""
 
 _KEPT_AT_MOST = 512
+_SIZE_AT_MOST = 32 << 20
+"""Bytes of rules that are kept, roughly."""
 _STAMP = struct.Struct(">4sQ")
 _STAMPED = b"\0at "
 
@@ -156,8 +158,9 @@ def ruling(
     if truncated not in {None, "length"} and 200 <= status < 300:
         return _unreachable(lease, wait, Fault.TIMEOUT if truncated == "time" else Fault.RESET)
     if 200 <= status < 300:
-        body = whole_lines(body, cut=truncated is not None)
-        return Ruling(rule="rules", body=stamped(body, now_ms), delay_ms=delay_ms(parse(body, PRODUCT)))
+        rules = parse(whole_lines(body, cut=truncated is not None), PRODUCT)
+        # What is said to others, and comments, may be half a megabyte, and are kept in the archive alone.
+        return Ruling(rule="rules", body=stamped(rules.body(PRODUCT), now_ms), delay_ms=delay_ms(rules))
     return Ruling(rule="allow")
 
 
@@ -203,6 +206,7 @@ class Rulebook:
         """`read` gives the newest record of an origin (`Frontier.robots`)."""
         self._read = read
         self._pages: OrderedDict[tuple[str, int], _Page] = OrderedDict()
+        self._size = 0
 
     async def refusal(self, lease: Lease) -> Judgement | None:
         """Why the page of a lease may not be fetched; None where it may."""
@@ -226,9 +230,10 @@ class Rulebook:
             if record is not None and record.rule == "rules":
                 rules = parse(unstamped(record.body)[0], PRODUCT)
             page = _Page(record=record, rules=rules)
+            self._size += page.size
         self._pages[key] = page
-        if len(self._pages) > _KEPT_AT_MOST:
-            self._pages.popitem(last=False)
+        while len(self._pages) > _KEPT_AT_MOST or (self._size > _SIZE_AT_MOST and len(self._pages) > 1):
+            self._size -= self._pages.popitem(last=False)[1].size
         return page
 
     def __repr__(self) -> str:
@@ -241,6 +246,10 @@ class _Page:
     rules: Rules | None
     told: bool = False
     """Somebody was told of its sitemaps."""
+
+    @property
+    def size(self) -> int:
+        return 0 if self.rules is None else self.rules.size
 
     def allow(self, url: Url) -> bool:
         if self.rules is not None:

@@ -30,7 +30,7 @@ from pipeline.commands.options import (
     usable_cores,
 )
 from pipeline.commands.show import show_command
-from pipeline.terminal import Refusals, console, end_crawl, print_json, run_command, say
+from pipeline.terminal import Refusals, console, echo, end_crawl, print_json, run_command, say
 
 if TYPE_CHECKING:
     from crawler.guest import Guest
@@ -514,7 +514,7 @@ def process(
         ran = made(opened, chosen, crew, stderr_progress())
     say(as_json, asdict(ran), said.ran_line(ran))
     for each in ran.quarantined:
-        typer.echo(f"thresher: part {each.part} is in quarantine: {each.reason}", err=True)
+        echo(f"thresher: part {each.part} is in quarantine: {each.reason}", err=True)
     if ran.quarantined:
         raise typer.Exit(1)
 
@@ -666,7 +666,7 @@ def run(
     )
     refusals.end()
     if not as_json:
-        typer.echo("\n".join(summary.lines(crawl, job.crawled)))
+        echo("\n".join(summary.lines(crawl, job.crawled)))
         report.render(job.funnel, console())
     body = {
         "seeded": asdict(job.seeded),

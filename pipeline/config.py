@@ -212,7 +212,7 @@ def parse(text: str, directory: Path) -> Config:
 
 def size(text: str) -> int:
     """Bytes of a size such as `10MiB` or `500 kB`; ValueError for anything else."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
+    match = re.fullmatch(r"\s*+(\d{1,15}+(?:\.\d{1,15}+)?)\s*+([A-Za-z]*+)\s*+", text)
     if not match or match[2].upper() not in UNITS:
         raise ValueError(f"{text!r} is not a size such as 10MiB")
     return int(float(match[1]) * UNITS[match[2].upper()])

@@ -9,7 +9,7 @@ from core import InputError
 from pipeline import catalog, exportaudit, verify
 from pipeline.progress import Progress, stderr_progress
 from pipeline.project import Project
-from pipeline.terminal import say
+from pipeline.terminal import echo, say
 from pipeline.verify import Verified
 
 
@@ -45,7 +45,7 @@ def inspect(directory: Path, options: Options, as_json: bool) -> None:
 def _dataset(uri: str, options: Options, progress: Progress) -> Verified:
     found = exportaudit.verify_dataset(uri, progress)
     if options.repair and found.damage and (removed := exportaudit.repair_dataset(uri)):
-        typer.echo(f"{uri}: removed {', '.join(removed)}; the same export makes it again", err=True)
+        echo(f"{uri}: removed {', '.join(removed)}; the same export makes it again", err=True)
     return found
 
 
@@ -57,7 +57,7 @@ def _storage(project: Project, options: Options, progress: Progress) -> tuple[Ve
         if in_catalog:
             catalog.rebuild(project)
     for name in verify.accept_loss(project.store, found) if options.accept_loss else ():
-        typer.echo(f"{name} is sealed anew as it is; run `thresher process` again", err=True)
+        echo(f"{name} is sealed anew as it is; run `thresher process` again", err=True)
     return found, in_catalog
 
 
@@ -67,9 +67,9 @@ def _say(found: list[Verified], damage: list[str], options: Options, as_json: bo
     unread = [line for checked in found for line in checked.unread]
     unfinished = [line for checked in found for line in checked.unfinished]
     for line in (*damage, *differences, *unread, *unfinished):
-        typer.echo(line, err=True)
+        echo(line, err=True)
     if not options.accept_loss and any(checked.archives for checked in found):
-        typer.echo(
+        echo(
             "damaged archive files: copy them back from a backup, or give up their damaged records with --accept-loss",
             err=True,
         )

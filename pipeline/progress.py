@@ -9,6 +9,8 @@ from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 from rich.table import Column
 
+from pipeline.printable import printable
+
 LINE_EVERY_S = 5.0
 BAR = 12
 """Columns of the bar itself: on 80 columns there is room for the numbers, and for a note of some 35."""
@@ -64,12 +66,12 @@ class BarProgress:
             self._done += by
             self._total = self._total if total is None else total
             self._bars.update(
-                self._task, completed=self._done, total=self._total, note=note, count=self._count
+                self._task, completed=self._done, total=self._total, note=printable(note), count=self._count
             )
 
     def tell(self, line: str) -> None:
         """Show it above the bar."""
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
 
     def done(self) -> None:
         """Leave it as it is."""
@@ -101,7 +103,7 @@ class LineProgress:
 
     def tell(self, line: str) -> None:
         """Show it as it is."""
-        print(line, file=sys.stderr, flush=True)  # noqa: T201
+        print(printable(line), file=sys.stderr, flush=True)  # noqa: T201
 
     def done(self) -> None:
         """Say what came of it, if there was anything to do."""

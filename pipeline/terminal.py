@@ -10,7 +10,7 @@ Rules
 from __future__ import annotations
 
 import errno
-import json
+import logging
 import os
 import signal
 import sys
@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from core import Conflict, InputError, Interrupted, ThresherError, Unavailable
+from pipeline.printable import printable, printable_json
 
 if TYPE_CHECKING:
     from pipeline.seeds import Refused
@@ -35,6 +37,13 @@ REFUSED_SHOWN = 10
 PIPED_WIDTH = 120
 
 
+class _Formatter(logging.Formatter):
+    """Of warnings on stderr."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
 class _Signalled(SystemExit):
     """SIGINT or SIGTERM; event loops and command parsers let it pass."""
 
@@ -43,6 +52,8 @@ def run_command(command: Callable[[], object]) -> NoReturn:
     """Run it, and end the process as rule 2 says."""
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, _interrupt)
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(_Formatter())
     try:
         command()
     except (InputError, Unavailable, Conflict) as error:
@@ -69,7 +80,12 @@ def say(as_json: bool, body: Mapping[str, Any], line: str) -> None:
     if as_json:
         print_json(body)
     else:
-        typer.echo(line)
+        echo(line)
+
+
+def echo(line: str, *, err: bool = False) -> None:
+    """Print a line, other people's texts in it made printable."""
+    typer.echo(printable(line), err=err)
 
 
 def end_crawl(crawled: Crawled) -> None:
@@ -82,14 +98,23 @@ def end_crawl(crawled: Crawled) -> None:
 
 def print_json(body: Mapping[str, Any]) -> None:
     """The one object."""
-    typer.echo(json.dumps(body, ensure_ascii=False, default=str))
+    typer.echo(printable_json(body))
 
 
 def console() -> Console:
     """Where tables are printed."""
-    terminal = Console()
-    # A pipe has no width of its own; a table cut to 80 columns would lose its names.
-    return terminal if terminal.is_terminal else Console(width=PIPED_WIDTH)
+    terminal = _Console(markup=False, emoji=False)
+    if not terminal.is_terminal:
+        # A pipe has no width of its own; a table cut to 80 columns would lose its names.
+        terminal.width = PIPED_WIDTH
+    return terminal
+
+
+class _Console(Console):
+    """Shows other people's texts in cells and lines printable, and takes nothing in them for markup."""
+
+    def render_str(self, text: str, **named: Any) -> Text:
+        return super().render_str(printable(text), **named)
 
 
 class Refusals:
@@ -102,12 +127,12 @@ class Refusals:
         """Take one."""
         self._count += 1
         if self._count <= REFUSED_SHOWN:
-            typer.echo(f"refused: {refused}", err=True)
+            echo(f"refused: {refused}", err=True)
 
     def end(self) -> None:
         """Say how many were not shown."""
         if self._count > REFUSED_SHOWN:
-            typer.echo(f"refused: {self._count - REFUSED_SHOWN:,} more lines", err=True)
+            echo(f"refused: {self._count - REFUSED_SHOWN:,} more lines", err=True)
 
 
 def _interrupt(*_: object) -> NoReturn:
@@ -118,5 +143,5 @@ def _fail(line: str, code: int) -> NoReturn:
     with suppress(OSError):  # where the trouble is stdout itself
         if "--json" in sys.argv:
             print_json({"error": line})
-    typer.echo(f"thresher: {' '.join(line.split())}", err=True)
+    echo(f"thresher: {' '.join(line.split())}", err=True)
     sys.exit(code)

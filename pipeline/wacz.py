@@ -12,7 +12,6 @@
 import dataclasses
 import hashlib
 import heapq
-import html
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -26,6 +25,7 @@ from typing import BinaryIO
 from core import CorruptData, InputError, Unavailable
 from extract.charset import decode
 from extract.mime import HTML, XHTML
+from extract.references import unescape
 from pipeline.process import archive_outputs
 from pipeline.progress import Progress
 from storage import cdxj
@@ -48,7 +48,7 @@ OPEN_AT_MOST = 64
 LOOKED_AT = 256 << 10
 """Bytes of a page in which its title is looked for."""
 LONGEST_TITLE = 500
-TITLE = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
+TITLE = re.compile(r"<title[^<>]{0,200}+>([^<]{0,5000}+)", re.IGNORECASE)
 ENDING = re.compile(r"\.warc(?:\.\w+)?$")
 
 
@@ -230,7 +230,7 @@ def _page(file: BinaryIO, row: cdxj.Row) -> str:
 
 def _title(record: ArchivedRecord) -> str:
     found = TITLE.search(decode(record.payload, record.header("content-type")).text)
-    return " ".join(html.unescape(found[1]).split())[:LONGEST_TITLE] if found else ""
+    return " ".join(unescape(found[1]).split())[:LONGEST_TITLE] if found else ""
 
 
 def _iso(timestamp: str) -> str:

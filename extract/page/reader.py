@@ -39,6 +39,8 @@ UNLIKELY_ROLES = frozenset(
     )
 )
 NEVER_UNLIKELY = frozenset(("body", "html", "article", "main", "blockquote"))
+LONGEST_LINE_NUMBER = 9
+"""Digits: no listing has a billion lines."""
 NEW_LINE = "\v"
 """Stands for a break of lines that the page asks for, among the white space that means nothing."""
 LINE_END = "\f"
@@ -364,7 +366,7 @@ def _name(box: Box, attributes: Mapping[str, str]) -> None:
 def _numbers_lines(text: str) -> bool:
     """Whether it is the numbers of lines beside some code: three at least, each one more than the one before."""
     words = text.split()
-    if len(words) < 3 or not all(map(str.isdecimal, words[:3])):
+    if len(words) < 3 or len(words[0]) > LONGEST_LINE_NUMBER or not all(map(str.isdecimal, words[:3])):
         return False
     first = int(words[0])
     return words == [str(number) for number in range(first, first + len(words))]

@@ -11,6 +11,7 @@ import typer
 
 from pipeline.commands.frontier import CrawlName
 from pipeline.commands.options import HERE, JsonOption, ProjectOption, checked_name
+from pipeline.terminal import echo
 
 if TYPE_CHECKING:
     from frontier import Frontier, HostState, Rest
@@ -42,7 +43,7 @@ async def _text(frontier: Frontier, crawl: str, *, every: bool) -> None:
     shown = 0
     async for host in frontier.hosts(resting=not every):
         for line in lines(host, datetime.now(UTC)):
-            typer.echo(line)
+            echo(line)
         shown += 1
     if not shown:
         count = (await frontier.stats()).hosts

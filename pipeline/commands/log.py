@@ -11,6 +11,7 @@ import typer
 from core import InputError
 from pipeline.commands.frontier import OutcomeName
 from pipeline.commands.options import HERE, ProjectOption, checked_name
+from pipeline.terminal import echo
 
 if TYPE_CHECKING:
     from storage.crawllog import Line
@@ -94,4 +95,4 @@ def _print(lines: Iterable[Line], as_json: bool) -> None:
     from storage.crawllog import encode
 
     for line in lines:
-        typer.echo(encode(line).decode().rstrip("\n") if as_json else text(line))
+        echo(encode(line).decode().rstrip("\n") if as_json else text(line))

@@ -14,7 +14,7 @@ from io import BufferedReader
 from ipaddress import ip_address
 from typing import BinaryIO, cast
 
-from core import InputError
+from core import Failure, InputError, reading
 from storage.inputs.columns import milliseconds
 from storage.inputs.entry import DAMAGE, HTTP_RESPONSE, LONGEST, Entry, Unusable
 from storage.inputs.inflated import inflated
@@ -109,6 +109,14 @@ def _line(file: BinaryIO) -> bytes:
 
 
 def _head(line: bytes, form: re.Pattern[bytes]) -> _Head | None:
+    try:
+        with reading("head"):
+            return _fields(line, form)
+    except Failure:  # no line that we can read, whatever it is
+        return None
+
+
+def _fields(line: bytes, form: re.Pattern[bytes]) -> _Head | None:
     found = form.fullmatch(line)
     if found is None:
         return None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO, TypeAlias
 
+from core import Failure, reading
 from storage.members import BROKEN, CUT_OFF, NO_RECORD
 from storage.payload import TOO_LONG
 from storage.records import WRONG_LENGTH
@@ -59,6 +60,15 @@ class Unusable:
     """Reason code, such as `no_text`, `broken_json`, `too_long`."""
     detail: str
     """Where and what, for people: `line 7: Expecting value`."""
+
+
+def guarded(place: int, where: str, make: Callable[[], Entry | Unusable]) -> Entry | Unusable:
+    """Return what `make` returns; where the record makes it fail (`core.Failure`), an `Unusable` that says so."""
+    try:
+        with reading("record"):
+            return make()
+    except Failure as failure:
+        return Unusable(place=place, reason=failure.reason, detail=f"{where}: {failure}")
 
 
 DAMAGE: Mapping[str, str] = {

@@ -199,7 +199,7 @@ def retry_after_ms(headers: Mapping[str, str]) -> int:
     """
     after = headers.get("retry-after", "")
     if after.isascii() and after.isdigit():
-        return int(after) * 1000
+        return int(after[:9]) * 1000
     try:
         wait = parsedate_to_datetime(after) - parsedate_to_datetime(headers.get("date", ""))
     except (TypeError, ValueError):

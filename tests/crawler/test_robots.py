@@ -261,12 +261,12 @@ async def test_a_redirect_that_leads_nowhere_means_that_all_is_allowed():
 def test_2_5_the_first_500_kib_count():
     found = ruled(200, b"User-agent: *\nDisallow: /a\n" + b"#" * LONGEST + b"\nDisallow: /b\n")
     body, read_ms = unstamped(found.body)
-    assert (body, read_ms) == (b"User-agent: *\nDisallow: /a\n", NOW)
+    assert (body, read_ms) == (b"user-agent: thresher\ndisallow: /a\n", NOW)
 
 
 def test_2_5_rules_that_were_cut_on_the_way_lack_the_line_they_were_cut_in():
     found = ruled(200, b"User-agent: *\nDisallow: /a\nDisallow: /", truncated="length")
-    assert unstamped(found.body)[0] == b"User-agent: *\nDisallow: /a\n"
+    assert unstamped(found.body)[0] == b"user-agent: thresher\ndisallow: /a\n"
 
 
 BUSY = AskAgain(after_ms=7_000, fault=Fault.BUSY)
@@ -371,3 +371,26 @@ async def test_the_sitemaps_of_an_origin_are_told_once():
 def test_a_crawl_delay_is_clamped(text, expected):
     rules = parse(f"User-agent: *\nCrawl-delay: {text}\nDisallow: /x".encode(), "thresher")
     assert delay_ms(rules) == expected
+
+
+async def test_rules_of_many_hosts_are_kept_up_to_a_size_and_read_again(monkeypatch):
+    monkeypatch.setattr("crawler.robots._SIZE_AT_MOST", 50_000)
+    body = stamped(
+        parse(b"User-agent: *\n" + b"".join(b"Disallow: /*%d\n" % n for n in range(1_000)), "thresher").body(
+            "thresher"
+        ),
+        NOW,
+    )
+    read = []
+
+    async def reads(origin):
+        read.append(origin)
+        return record(body=body)
+
+    book = Rulebook(reads)
+    for number in range(20):
+        assert await book.refusal(lease(f"http://{number}.test/x5")) is not None
+        assert await book.refusal(lease(f"http://{number}.test/x")) is None
+    assert len(read) == 20, "the newest is kept"
+    assert len(book._pages) < 10
+    assert book._size <= 50_000
