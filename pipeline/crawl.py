@@ -160,7 +160,9 @@ async def _crawl(
         await shown.log()  # what was sealed at the end
         stats = await frontier.stats()
         holds = await _holds(frontier) if not stats.drained else {}
-        return Crawled(before=begun, stats=stats, interrupted=interrupts.count > 0, holds=holds)
+        return Crawled(
+            before=begun, stats=stats, interrupted=interrupts.count > 0, holds=holds, outage=shown.outage
+        )
     finally:
         await link.aclose()
 

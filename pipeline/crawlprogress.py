@@ -4,9 +4,8 @@ request, each line of its log.
 
 import asyncio
 import time
-from collections.abc import Mapping
 
-from frontier import Flow, Frontier, Outage, Stats
+from frontier import Flow, Frontier, Stats
 from pipeline.logtext import text
 from pipeline.outages import line as outage_line
 from pipeline.pace import Pace, duration
@@ -37,6 +36,8 @@ class CrawlProgress:
         """
         self._frontier, self._progress, self._follower = frontier, progress, follower
         self._max_pages, self._max_requests = max_pages, max_requests
+        self.outage = ""
+        """What kept workers from the web, if no page has been settled since; else empty."""
         self._pace = Pace()
         self._before = self._settled = 0
         self._logged_s = float("-inf")
@@ -53,8 +54,11 @@ class CrawlProgress:
         self._pace.count(time.monotonic(), settled)
         by, self._settled = settled - self._settled, settled
         left = remaining(stats, max_pages=self._max_pages, max_requests=self._max_requests)
+        outage = outage_line(await self._frontier.outages())
+        # A worker that ends takes its report along.
+        self.outage = outage or ("" if by else self.outage)
         self._progress.advance(
-            note(stats, flow, self._pace, left, await self._frontier.outages()),
+            note(stats, flow, self._pace, left, outage),
             by=by,
             total=settled - self._before + left,
         )
@@ -86,9 +90,7 @@ def remaining(stats: Stats, *, max_pages: int | None = None, max_requests: int |
     return min(left)
 
 
-def note(
-    stats: Stats, flow: Flow | None, pace: Pace, left: int, outages: Mapping[str, Outage] | None = None
-) -> str:
+def note(stats: Stats, flow: Flow | None, pace: Pace, left: int, outage: str = "") -> str:
     """One line, what matters most first: a terminal may cut its end off.
 
     The estimate is of the pages that are known; what they lead to takes longer.
@@ -96,8 +98,8 @@ def note(
     held = stats.held - stats.dead  # a host that was given up is counted in both
     hosts = f"{stats.hosts:,} {'host' if stats.hosts == 1 else 'hosts'}"
     said = [f"{pace.per_second:.1f} pages/s", hosts + (f" ({held:,} held)" if held > 0 else "")]
-    if outages:
-        return f"waits: {outage_line(outages)}; {', '.join(said)}"
+    if outage:
+        return f"waits: {outage}; {', '.join(said)}"
     remaining_s = pace.remaining_s(left)
     if left and remaining_s is not None and remaining_s >= LEAST_S:
         said.append(f"~{duration(remaining_s)} left")

@@ -28,6 +28,8 @@ class Crawled:
     """Whether a signal ended it, and not the frontier or a limit."""
     holds: Mapping[str, int] = field(default_factory=dict)
     """Hosts that are asked nothing for a time, by reason code."""
+    outage: str = ""
+    """What kept workers from the web, if no page was settled afterwards (`pipeline.outages`); else empty."""
 
     @property
     def outcomes(self) -> dict[str, int]:
@@ -62,6 +64,7 @@ def body(crawled: Crawled) -> dict[str, Any]:
         "drained": crawled.stats.drained,
         "interrupted": crawled.interrupted,
         "holds": dict(crawled.holds),
+        "outage": crawled.outage,
         "run": {"requests": crawled.requests, "outcomes": crawled.outcomes, "reasons": crawled.reasons},
     }
 
@@ -84,7 +87,8 @@ def lines(name: str, crawled: Crawled) -> list[str]:
 
 
 def _why_nothing(crawled: Crawled, settled: Mapping[str, int]) -> str:
-    causes = [f"{count:,} {outcome}" for outcome, count in sorted(settled.items())]
+    causes = [crawled.outage] if crawled.outage else []
+    causes += [f"{count:,} {outcome}" for outcome, count in sorted(settled.items())]
     if held := sum(crawled.holds.values()):
         causes.append(f"{held:,} {'host' if held == 1 else 'hosts'} held")
     frequent = Counter({code.partition(":")[2]: count for code, count in crawled.reasons.items()})
@@ -105,17 +109,19 @@ def _reasons(crawled: Crawled) -> Iterator[str]:
     found = Counter(
         {code: count for code, count in crawled.reasons.items() if code.partition(":")[0] in TOLD}
     )
-    ordered = sorted(_ordered(found), key=lambda pair: TOLD.index(Outcome(pair[0].partition(":")[0])))
-    for code, count in ordered[:REASONS_SHOWN]:
+    frequent = _ordered(found)[:REASONS_SHOWN]
+    for code, count in sorted(frequent, key=lambda pair: TOLD.index(Outcome(pair[0].partition(":")[0]))):
         outcome, _, reason = code.partition(":")
         yield f"  {count:,} {outcome}: {shown(reason)}"
-    if rest := sum(count for _, count in ordered[REASONS_SHOWN:]):
+    if rest := found.total() - sum(count for _, count in frequent):
         yield f"  {rest:,} more for other reasons"
 
 
 def _held(name: str, crawled: Crawled) -> Iterator[str]:
     for code, count in _ordered(Counter(crawled.holds))[:REASONS_SHOWN]:
         yield f"  {count:,} {'host' if count == 1 else 'hosts'} held: {shown(code)}"
+    if crawled.outage:
+        yield f"  waited for the web: {crawled.outage}"
     if crawled.holds and not crawled.stats.drained:
         yield f"  until when: thresher frontier hosts {name}"
 

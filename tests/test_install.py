@@ -13,9 +13,9 @@ DEVELOPERS = {"test", "check"}
 
 
 def locked(name):
-    """Version and environment of each package of a lock."""
+    """Version of each package of a lock. Environments differ: what only the tests need may need a package everywhere."""
     text = (ROOT / name).read_text()
-    return dict(re.findall(r"^([a-z0-9._-]+)==([^\\\n]+)", text, re.MULTILINE | re.IGNORECASE))
+    return dict(re.findall(r"^([a-z0-9._-]+)==([^\s;\\]+)", text, re.MULTILINE | re.IGNORECASE))
 
 
 def required(extra):

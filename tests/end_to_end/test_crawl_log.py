@@ -166,6 +166,16 @@ def test_a_crawl_that_can_fetch_nothing_says_why(user, site):
     ]
 
 
+def test_a_crawl_that_waited_for_the_web_says_what_kept_it(user):
+    nobody = '[crawler]\nnameservers = ["127.0.0.2:9"]'
+    (user.directory / "thresher.toml").write_text(TOML.replace("[crawler]", nobody))
+    user.types("seed", "http://a.example/")
+    first, then = user.types("crawl", "--max-time", "4").out.splitlines()
+    cause = r"no name server answers \(127\.0\.0\.2:9\), for \d+ s"
+    assert re.fullmatch(rf"main: nothing fetched: {cause}; 1 URL waits, run again to go on", first)
+    assert re.fullmatch(rf"  waited for the web: {cause}", then)
+
+
 def test_a_log_is_followed_while_the_crawl_writes_it(user, site):
     assert "has no log; run `thresher crawl main`" in user.types("log", code=2).line
     follow = subprocess.Popen(

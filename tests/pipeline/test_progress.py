@@ -2,12 +2,13 @@
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
-from frontier import Stats
-from pipeline.crawlprogress import remaining
+from frontier import Flow, Stats
+from pipeline.crawlprogress import note, remaining
 from pipeline.pace import Pace, duration
 from pipeline.progress import BarProgress, LineProgress
 
@@ -96,21 +97,37 @@ def test_a_duration_has_two_units_at_most(seconds, said):
     assert duration(seconds) == said
 
 
+STATS = Stats(
+    waiting=70,
+    later=20,
+    leased=10,
+    robots=0,
+    hosts=1_234,
+    outcomes={"fetched": 5, "gone": 3},
+    reasons={},
+    seen=108,
+    held=3,
+    dead=1,
+    requests=12,
+)
+
+
 def test_what_remains_is_what_the_limits_leave():
-    stats = Stats(
-        waiting=70,
-        later=20,
-        leased=10,
-        robots=0,
-        hosts=1,
-        outcomes={"fetched": 5, "gone": 3},
-        reasons={},
-        seen=108,
-        requests=12,
-    )
+    stats = STATS
     assert remaining(stats) == 100
     assert remaining(stats, max_pages=45) == 40
     assert remaining(stats, max_requests=42) == 30
     assert remaining(stats, max_pages=45, max_requests=42) == 30
     assert remaining(stats, max_pages=5) == remaining(stats, max_requests=11) == 0
     assert remaining(stats, max_pages=1_000_000) == 100
+
+
+def test_a_note_says_pace_hosts_and_an_estimate_of_a_second_or_more():
+    pace = Pace()
+    pace.count(0, 0)
+    assert note(STATS, None, pace, 100) == "0.0 pages/s, 1,234 hosts (2 held)"
+    pace.count(10, 100)
+    assert note(STATS, None, pace, 100) == "10.0 pages/s, 1,234 hosts (2 held), ~10 s left"
+    assert note(replace(STATS, held=1), None, pace, 9) == "10.0 pages/s, 1,234 hosts"
+    flow = Flow(follower="host-1", backlog=2, limit=1, estimate=2, reported_ms=0, shut=True)
+    assert note(STATS, flow, pace, 0).endswith("hosts (2 held), waits for host-1 to process")

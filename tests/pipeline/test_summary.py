@@ -77,6 +77,13 @@ def crawled(after, before=NOTHING, **more):
                 "  3 failed: host given up: certificate not trusted (dead_tls_self_signed)",
             ],
         ),
+        (
+            crawled(stats(waiting=10), outage="no name server answers (192.0.2.53:53), for 185 s"),
+            [
+                "c: nothing fetched: no name server answers (192.0.2.53:53), for 185 s; 10 URLs wait, run again to go on",
+                "  waited for the web: no name server answers (192.0.2.53:53), for 185 s",
+            ],
+        ),
         (crawled(NOTHING), ["c: nothing fetched, for nothing was waiting; the frontier is drained"]),
     ],
 )
@@ -106,3 +113,12 @@ def test_the_most_frequent_reasons_are_named_and_the_others_counted():
     assert said[1] == "  8 failed: HTTP 507 Insufficient Storage (status_507)"
     assert said[-1] == "  6 more for other reasons"
     assert len(said) == 1 + 5 + 1
+
+
+def test_a_frequent_reason_is_named_before_a_rare_one_of_a_graver_outcome():
+    found = crawled(
+        stats(fetched=1, failed={f"status_{500 + n}": 1 for n in range(8)}, refused={"robots": 9_000})
+    )
+    said = lines("c", found)
+    assert "  9,000 refused: forbidden by robots.txt (robots)" in said
+    assert said[-1] == "  4 more for other reasons"
