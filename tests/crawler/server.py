@@ -89,7 +89,7 @@ class Server:
             await asyncio.gather(*hanging)
 
     @contextmanager
-    def in_thread(self, tls=None, port=0):
+    def in_thread(self, port=0, *, tls=None):
         """Serve from a thread of its own, for crawls that run in this or another process."""
         loop = asyncio.new_event_loop()
         ready, stop = threading.Event(), asyncio.Event()

@@ -105,7 +105,9 @@ def test_a_page_whose_callback_blocks_is_fetched_once_and_its_items_come_once(
 def test_a_lease_is_renewed_as_long_as_its_callback_waits(crawl, site, project, monkeypatch):
     begin = Loop.__init__
     monkeypatch.setattr(
-        Loop, "__init__", lambda self, *args, **named: begin(self, *args, **{**named, "lease_ms": 600})
+        Loop,
+        "__init__",
+        lambda self, *args, **named: begin(self, *args, **{**named, "lease_ms": lambda: 600}),
     )
     monkeypatch.setattr(engine, "RENEW_S", 0.2)
     site.answers["/slow"] = page("x")

@@ -118,7 +118,7 @@ def test_what_hosts_may_fail_by_is_heard_once_also_of_what_waits_there(crawl, pr
         Server({"/": reset}, address="127.0.0.4").in_thread() as resetting,
         Server(address="127.0.0.5").in_thread() as plain,
         Server(address="127.0.0.7").in_thread(
-            Authority(tmp_path).server("127.0.0.7", self_signed=True)
+            tls=Authority(tmp_path).server("127.0.0.7", self_signed=True)
         ) as own,
     ):
         closed.bind(("127.0.0.6", 0))
