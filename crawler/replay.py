@@ -33,7 +33,7 @@ from crawler.rendered import decode as read_note
 from crawler.rendered import dom_id, note_id
 from crawler.robots import HOPS, redirect, ruling
 from crawler.settle import BATCH, Finished, end
-from frontier import Frontier, Kind, Lease
+from frontier import Frontier, Kind, Lease, Settlement
 from storage.archive import recover as seal_unfinished
 from storage.compression import compression_of
 from storage.dropped import DROPPED, decode
@@ -185,8 +185,9 @@ async def _finished(
         started_ms=record.date_ms,
         received_ms=record.date_ms,
     )
-    ended = await aside.call(partial(settlement, obey=obey), lease, _seen(answer, identity, records))
-    return Finished(lease=lease, answer=crashed(lease) if ended is None else ended)
+    shown = _seen(answer, identity, records)
+    ended = await aside.call(partial(settlement, obey=obey), lease, shown, returns=Settlement)
+    return Finished(lease=lease, answer=crashed(lease) if ended is None else replace(ended, lease=lease))
 
 
 def _seen(answer: Answer, page: UUID, records: Records) -> Answer:

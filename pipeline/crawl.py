@@ -14,11 +14,8 @@ Rules
 """
 
 import asyncio
-import multiprocessing
-import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
@@ -296,9 +293,6 @@ def _start(project: Project, config: Callable[[str], WorkerConfig], place: Place
 
 
 def _work(config: WorkerConfig, state: Path | None, complaint: Connection) -> None:
-    # A session of its own: Ctrl-C reaches the parent alone, which says what it means.
-    os.setsid()
-    threading.Thread(target=_drain_with_parent, daemon=True).start()
     with nullcontext() if state is None else lives.living(state, config.crawl, config.worker):
         try:
             enough = run_worker(config)
@@ -311,13 +305,6 @@ def _work(config: WorkerConfig, state: Path | None, complaint: Connection) -> No
         else:
             if enough:
                 sys.exit(ENOUGH)
-
-
-def _drain_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _signal(workers: list[_Worker], signum: signal.Signals) -> None:

