@@ -14,6 +14,7 @@ ONE_THREAD = {
     "OPENBLAS_NUM_THREADS": "1",
     "RAYON_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
 """For the libraries that start threads when they are loaded: processes are the parallelism here."""
 NO_HOME = "/nonexistent"

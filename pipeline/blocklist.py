@@ -6,7 +6,7 @@ from pathlib import Path
 
 from core import InputError
 from filters.addresses import Addresses, addresses
-from storage.root import store as store_at
+from pipeline.partstore import PartStore
 from storage.store import Store
 
 KEY = "filters.blocklist"
@@ -35,6 +35,6 @@ def put(store: Store, directory: Path, written: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def loaded(uri: str, name: str) -> Addresses:
-    """The list of that name in the storage at an address."""
-    return addresses(store_at(uri, Path.cwd()).read(name).decode().splitlines())
+def loaded(store: PartStore, name: str) -> Addresses:
+    """The list of that name, which says what is in it."""
+    return addresses(store.read(name).decode().splitlines())

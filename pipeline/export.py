@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,7 @@ from core import Conflict, CorruptData, InputError
 from pipeline import engine
 from pipeline.crew import Crew
 from pipeline.funnel import Funnel
+from pipeline.partstore import PartStore
 from pipeline.progress import Progress
 from pipeline.step import Part, Step
 from pipeline.work import Made, Watch
@@ -39,7 +40,7 @@ from shards.order import Permutation
 from shards.tokenizer import TokenizerFile, opened
 from storage import tables
 from storage.files import Files
-from storage.manifest import Input, Manifest, Output, drift, fingerprint, manifests, put_output, seal
+from storage.manifest import Input, Manifest, Output, drift, fingerprint, manifests, seal
 from storage.root import SCHEMES
 from storage.root import store as open_store
 from storage.store import Store
@@ -88,7 +89,6 @@ class Kept(NamedTuple):
 class TokenizeTask(NamedTuple):
     """What a tokenize worker is told besides its inputs."""
 
-    storage: Store
     removed: tuple[str, ...]
     """Ids of the part's signed documents that deduplication took out."""
     base: int
@@ -255,46 +255,43 @@ def put_report(out: Store, funnel: Funnel) -> None:
     out.put(REPORT, (json.dumps(funnel.to_dict(), indent=1) + "\n").encode())
 
 
-def tokenize_work(scratch: Store, _: Step, part: Part, __: Watch) -> Made:
+def tokenize_work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
     """Encode the kept documents of one part; one row group for each shard."""
     task: TokenizeTask = part.task
     documents, signatures = part.inputs
-    signed = tables.read(task.storage, signatures.name, tables.columns(tables.SIGNATURES, "id"))
+    signed = tables.read(store, signatures.name, tables.columns(tables.SIGNATURES, "id"))
     stays = frozenset(signed["id"].to_pylist()) - frozenset(task.removed)
-    table = tables.read(task.storage, documents.name, tables.columns(tables.DOCUMENTS, *COLUMNS))
+    table = tables.read(store, documents.name, tables.columns(tables.DOCUMENTS, *COLUMNS))
     table = table.filter(pa.array([one in stays for one in table["id"].to_pylist()], pa.bool_()))
     places = Permutation(n=max(task.documents, 1), seed=SEED).places(
         np.arange(task.base, task.base + table.num_rows, dtype=np.int64)
     )
-    tokenizer = _tokenizer(scratch.read(TOKENIZER).decode())
+    tokenizer = _tokenizer(store.read(TOKENIZER).decode())
     table = table.append_column("input_ids", _encode(tokenizer, table["text"]))
     table = table.select(SHARD.names).cast(SHARD).append_column("place", pa.array(places, pa.int64()))
-    output = put_output(
-        scratch,
-        f"tokens/{part.name}.parquet",
-        table.num_rows,
-        lambda path: _write_groups(path, table, places, task),
-    )
+    (name,) = part.writes
+    output = store.write(name, table.num_rows, lambda file: _write_groups(file, table, places, task))
     return Made(counts={"documents": table.num_rows}, outputs=(output,))
 
 
-def shard_work(scratch: Store, _: Step, part: Part, __: Watch) -> Made:
+def shard_work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
     """Read one shard's rows out of every part, and write them in order."""
-    number, out = part.task
-    groups = [_group(scratch, span.name, number) for span in part.inputs]
+    number: int = part.task
+    shard_file, line_file = part.writes
+    groups = [_group(store, span.name, number) for span in part.inputs]
     rows = pa.concat_tables(groups) if groups else SHARD.append(pa.field("place", pa.int64())).empty_table()
     rows = rows.take(pc.sort_indices(rows["place"])).drop_columns(["place"])
     tokens = int(pc.sum(pc.list_value_length(rows["input_ids"])).as_py() or 0)
-    shard = put_output(out, shard_name(number), rows.num_rows, partial(tables.write, table=rows))
+    shard = store.write(shard_file, rows.num_rows, partial(tables.write, table=rows))
     # The shard itself lies in the export directory; what is sealed here is its line of the manifest.
     text = json.dumps({**_file(shard), "tokens": tokens}, sort_keys=True)
-    line = put_output(scratch, f"lines/{shard.name}.json", 1, lambda path: path.write_text(text))
+    line = store.write(line_file, 1, lambda file: file.write(text.encode()))
     return Made(counts={"documents": rows.num_rows, "tokens": tokens}, outputs=(line,))
 
 
-def _group(scratch: Store, name: str, number: int) -> pa.Table:
-    with scratch.open(name) as file:
-        return pq.ParquetFile(file).read_row_group(number)
+def _group(store: PartStore, name: str, number: int) -> pa.Table:
+    with store.open(name) as file:
+        return pq.ParquetFile(file, pre_buffer=False).read_row_group(number, use_threads=False)
 
 
 def _file(shard: Output) -> dict[str, Any]:
@@ -316,8 +313,15 @@ def _output(manifest: Manifest, kind: str) -> Input:
 def _tokenize_parts(plan: Plan) -> Iterator[Part]:
     for kept in plan.parts:
         name = kept.documents.name.removeprefix("documents/").removesuffix(".parquet")
-        task = TokenizeTask(plan.storage, kept.removed, kept.base, plan.documents, plan.shards)
-        yield Part(name=name, inputs=(kept.documents, kept.signatures), task=task)
+        inputs = (kept.documents, kept.signatures)
+        yield Part(
+            name=name,
+            inputs=inputs,
+            task=TokenizeTask(kept.removed, kept.base, plan.documents, plan.shards),
+            reads=(TOKENIZER,),
+            writes=(f"tokens/{name}.parquet",),
+            stores={span.name: plan.storage for span in inputs},
+        )
 
 
 def _shard_parts(
@@ -329,7 +333,14 @@ def _shard_parts(
         assert manifest is not None
         spans.extend(Input(name=output.name, sha256=output.sha256) for output in manifest.outputs)
     for number in range(plan.shards):
-        yield Part(name=f"shards/{shard_name(number)}", inputs=tuple(spans), task=(number, out))
+        shard = shard_name(number)
+        yield Part(
+            name=f"shards/{shard}",
+            inputs=tuple(spans),
+            task=number,
+            writes=(shard, f"lines/{shard}.json"),
+            stores={shard: out},
+        )
 
 
 def _dataset(plan: Plan, scratch: Store, shard: Step, numbered: Sequence[Part], out: Store) -> Dataset:
@@ -342,9 +353,9 @@ def _dataset(plan: Plan, scratch: Store, shard: Step, numbered: Sequence[Part], 
     return Dataset(fingerprint=plan.fingerprint, recipe=plan.recipe, shards=tuple(lines))
 
 
-def _write_groups(path: Path, table: pa.Table, places: np.ndarray[Any, Any], task: TokenizeTask) -> None:
+def _write_groups(file: BinaryIO, table: pa.Table, places: np.ndarray[Any, Any], task: TokenizeTask) -> None:
     shards = places * task.shards // max(task.documents, 1)
-    with pq.ParquetWriter(path, table.schema, compression="zstd") as writer:
+    with pq.ParquetWriter(file, table.schema, compression="zstd") as writer:
         for number in range(task.shards):
             rows = np.flatnonzero(shards == number)
             # An empty group keeps the numbering: group k is shard k.

@@ -9,6 +9,7 @@ Ray is not imported here but where it runs already.
 """
 
 import hashlib
+import pickle
 import signal
 import socket
 import threading
@@ -96,10 +97,10 @@ class Hand:
         """Empty where the hand can begin, else one line that says why not."""
         return _answer(terms)
 
-    def make(self, task: bytes) -> Ended:
-        """Have one part made, told by a pickled `Task`. It is unpickled in the cell alone."""
+    def make(self, assignment: bytes) -> Ended:
+        """Have one part made, told by a pickled `Assignment`. What the work needs is imported in the cell alone."""
         try:
-            return self._cell.make(task)
+            return self._cell.make(pickle.loads(assignment))  # noqa: S301 - the driver's
         except ThresherError as error:
             return Raised(error=error, detail="")
 

@@ -30,6 +30,7 @@ from filters.signature import SIGNATURE, minhash, text_hash
 from pipeline import blocklist, quarantine
 from pipeline.config import FiltersConfig
 from pipeline.foreign import is_foreign, recognition
+from pipeline.partstore import PartStore
 from pipeline.step import Part, Step
 from pipeline.work import Made, Watch
 from storage import tables
@@ -37,7 +38,7 @@ from storage.cdxj import read as read_cdxj
 from storage.commoncrawl import facts
 from storage.dropped import DROPPED
 from storage.dropped import decode as dropped
-from storage.manifest import Input, Manifest, Output, manifest_name, manifests, put_output
+from storage.manifest import Input, Manifest, Output, manifest_name, manifests
 from storage.records import DAMAGED, ArchivedRecord, read
 from storage.revisit import REVISIT
 from storage.store import Store
@@ -45,6 +46,8 @@ from storage.store import Store
 NAME = "process"
 VERSION = 3
 RECORDS_A_PART = 1000
+TABLES = ("documents", "verdicts", "signatures")
+"""What a part is made into; each lies in a folder of that name."""
 RIGHTS = "rights"
 """What stands for a rule where a page asks not to be used."""
 CRASHED = "crashed"
@@ -112,8 +115,11 @@ def parts_of(store: Store, archive: Manifest, filters: FiltersConfig, blocked: s
     # Behind a response: what a browser made of a page lies in front of its response, in the same part.
     starts = [0, *(end for end in ends[RECORDS_A_PART - 1 :: RECORDS_A_PART] if end != ends[-1])]
     for first, end in pairwise([*starts, warc.bytes]):
+        name = f"{source}/part-{stem}-{first:012d}"
         yield Part(
-            name=f"{source}/part-{stem}-{first:012d}",
+            name=name,
+            reads=(blocked,) if blocked else (),
+            writes=tuple(f"{table}/{name}.parquet" for table in TABLES),
             inputs=(Input(name=warc.name, sha256=warc.sha256, first=first, end=end),),
             task=Range(
                 source=source,
@@ -156,12 +162,12 @@ def archive_outputs(outputs: tuple[Output, ...]) -> tuple[Output, Output]:
     return warc, index
 
 
-def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
+def work(store: PartStore, _: Step, part: Part, watch: Watch) -> Made:
     """Make one part's three tables."""
     (span,) = part.inputs
     task: Range = part.task
     chosen = _rules(task.preset, task.languages)
-    refused = blocklist.loaded(store.uri, task.blocklist).refuse if task.blocklist else None
+    refused = blocklist.loaded(store, task.blocklist).refuse if task.blocklist else None
     look = partial(glance, task.languages) if task.languages else None
     documents: list[Document] = []
     verdicts: list[Verdict] = []
@@ -199,11 +205,10 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
             payload_bytes[verdict.id] = payload
     kept = {verdict.id for verdict in verdicts if verdict.keep}
     signed = [found for found in documents if found.id in kept]
-    name = part.name
-    made = {
-        f"documents/{name}.parquet": tables.document_rows(documents),
-        f"verdicts/{name}.parquet": tables.verdict_rows(verdicts, measurement_names(chosen)),
-        f"signatures/{name}.parquet": tables.signature_rows(
+    made = (
+        tables.document_rows(documents),
+        tables.verdict_rows(verdicts, measurement_names(chosen)),
+        tables.signature_rows(
             ids=[found.id for found in signed],
             urls=[found.url for found in signed],
             text_hashes=[text_hash(found.text) for found in signed],
@@ -211,10 +216,10 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
             payload_bytes=[payload_bytes[found.id] for found in signed],
             minhashes=np.array([minhash(found.text) for found in signed], dtype=np.uint32),
         ),
-    }
+    )
     outputs = tuple(
-        put_output(store, output, table.num_rows, partial(tables.write, table=table))
-        for output, table in made.items()
+        store.write(output, table.num_rows, partial(tables.write, table=table))
+        for output, table in zip(part.writes, made, strict=True)
     )
     return Made(counts=dict(counts), outputs=outputs)
 

@@ -87,7 +87,7 @@ class RayCrew:
     def _assign(self) -> None:
         while self._waiting and self._idle:
             hand, task = self._idle.pop(), self._waiting.popleft()
-            self._busy[hand.actor.make.remote(pickle.dumps(task))] = hand, task
+            self._busy[hand.actor.make.remote(pickle.dumps(task.assignment()))] = hand, task
 
     def _staff(self) -> None:
         """Ask for the hands that are missing, give back those that nothing waits for."""

@@ -7,7 +7,7 @@ put together in memory goes into a file. Any Parquet reader reads them.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, BinaryIO, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core import CorruptData, Document, Verdict
-from storage.store import Store
+from storage.store import Readable
 
 ZSTD_LEVEL = 3
 """Zstandard's own default; higher levels cost more time than the text steps themselves."""
@@ -199,7 +199,7 @@ def signature_rows(
     return pa.Table.from_arrays(arrays, schema=SIGNATURES)
 
 
-def read_signatures(store: Store, names: Iterable[str]) -> Signatures:
+def read_signatures(store: Readable, names: Iterable[str]) -> Signatures:
     """All signatures of some tables, one after another. Raises `CorruptData` for a file that is none."""
     tables = [SIGNATURES.empty_table(), *(read(store, name, SIGNATURES) for name in names)]
     table = pa.concat_tables(tables)
@@ -223,11 +223,11 @@ def removed_rows(removals: Iterable[Removed]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=REMOVED)
 
 
-def write(path: Path, table: pa.Table) -> None:
+def write(file: Path | BinaryIO, table: pa.Table) -> None:
     """Write a table as Parquet (Zstandard). The same rows in the same order give the same bytes."""
     pq.write_table(
         table.combine_chunks(),  # pages end where chunks do
-        path,
+        file,
         row_group_size=ROWS_A_GROUP,
         compression="zstd",
         compression_level=ZSTD_LEVEL,
@@ -239,11 +239,13 @@ def columns(schema: pa.Schema, *names: str) -> pa.Schema:
     return pa.schema([schema.field(name) for name in names])
 
 
-def read(store: Store, name: str, schema: pa.Schema) -> pa.Table:
+def read(store: Readable, name: str, schema: pa.Schema) -> pa.Table:
     """The columns of a schema. Raises `CorruptData` for a file that does not hold them."""
     try:
         with store.open(name) as file:
-            return pq.read_table(file, columns=schema.names).cast(schema)
+            # A worker process may start no thread: neither to decode nor to read ahead.
+            parquet = pq.ParquetFile(file, pre_buffer=False)
+            return parquet.read(columns=schema.names, use_threads=False).cast(schema)
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         detail = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise CorruptData(f"{name} cannot be read as a table of ours: {detail}; make it again") from error
