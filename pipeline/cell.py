@@ -57,6 +57,7 @@ class Cell:
         self._item_cpu_s = item_cpu_s
         self._process: WorkerProcess | None = None
         self._mark = Mark.make(NOWHERE)
+        self._watchdog: Watchdog | None = None
         self._begun = False
         self._made = 0
         self._lock = threading.Lock()
@@ -73,7 +74,7 @@ class Cell:
 
         Raises `ThresherError` where no process can be begun.
         """
-        self._mark.value = NOWHERE
+        self._mark.value, self._watchdog = NOWHERE, None
         started = time.monotonic()
         with PartServer(assignment, most_bytes=self._memory) as server:
             try:
@@ -128,7 +129,9 @@ class Cell:
 
     def _serve(self, process: WorkerProcess, server: PartServer) -> Done | Failed:
         """Answer what the process asks until it says how its part ended."""
-        watchdog = Watchdog(process, self._mark, item_cpu_s=self._item_cpu_s, still_s=STILL_S)
+        watchdog = self._watchdog = Watchdog(
+            process, self._mark, item_cpu_s=self._item_cpu_s, still_s=STILL_S
+        )
         while True:
             watchdog.look()
             if not process.pipe.poll(LOOK_S):
@@ -147,6 +150,8 @@ class Cell:
         """
         item, begun = self._mark.value, self._begun
         exitcode = self._end(patience_s=END_S)
+        if self._watchdog is not None and self._watchdog.is_spent:
+            exitcode = -signal.SIGXCPU  # as the kernel says it of a process that is at its limit
         if exitcode is not None and not begun and exitcode >= 0:
             raise Unavailable(
                 f"a worker process ended before it could begin (exit code {exitcode}); look at its output above"

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from core import CorruptData, ThresherError, Unavailable
+from core import CorruptData, ThresherError
 from pipeline.protocol import (
     PIECE,
     Answer,
@@ -142,7 +142,7 @@ class PartServer:
             return said
         except OSError:
             pass
-        return Unavailable(f"{self._assignment.name}: {error}")
+        return ThresherError(f"{self._assignment.name}: {error}")
 
     def _answer(self, ask: Ask) -> Answer:
         match ask:

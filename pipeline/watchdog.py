@@ -25,6 +25,8 @@ class Watchdog:
     def __init__(self, process: WorkerProcess, mark: Mark, *, item_cpu_s: float, still_s: float) -> None:
         self._process, self._mark = process, mark
         self._item_cpu_s, self._still_s = item_cpu_s, still_s
+        self.is_spent = False
+        """Whether the process was ended because of the CPU time that an item took."""
         self._item = NOWHERE
         self._since_cpu_s = self._last_cpu_s = cpu_seconds_of(process.pid)
         self._looked_s = self._still_since_s = time.monotonic()
@@ -44,10 +46,9 @@ class Watchdog:
             self._last_cpu_s, self._still_since_s = cpu_s, now_s
         if item != self._item or item == NOWHERE:
             self._item, self._since_cpu_s = item, cpu_s
-        elif cpu_s - self._since_cpu_s > 2 * self._item_cpu_s:  # it was told, and has not listened
-            self._process.signal(signal.SIGKILL)
         elif cpu_s - self._since_cpu_s > self._item_cpu_s:
-            self._process.signal(signal.SIGXCPU)
+            self.is_spent = True
+            self._process.signal(signal.SIGKILL)
         if now_s - self._still_since_s > self._still_s:
             self._process.signal(signal.SIGKILL)
 

@@ -14,10 +14,13 @@ from crawler import recover, run_worker
 from crawler.identity import record_id
 from crawler.render.processes import kill, tree
 from crawler.rendered import dom_id, note_id
+from pipeline import engine
 from pipeline.config import FiltersConfig
+from pipeline.crew import local_crew
 from pipeline.process import parts, step, work
-from pipeline.work import Watch
+from pipeline.progress import LineProgress
 from storage.files import Files
+from storage.manifest import manifests
 from tests.crawler.conftest import Crawl, redis  # noqa: F401 - a fixture
 from tests.crawler.render.dying import die_before_settling
 from tests.crawler.render.test_tab import FROM_JSON, script, shell
@@ -76,18 +79,13 @@ def test_text_is_taken_from_the_dom_and_parts_are_no_documents(crawl, site):
     crawl.seed(f"{site.url}/", f"{site.url}/other", max_depth=0)
     run_worker(crawl.config("w", render="always", timeout_s=30))
     store, filters = Files(crawl.root), FiltersConfig(preset="none", languages=())
-    made = [
-        work(store, step(filters), part, Watch(lambda _: None)) for part in parts(store, crawl.name, filters)
-    ]
-    rows = [
-        row
-        for one in made
-        for output in one.outputs
-        if output.name.startswith("documents/")
-        for row in documents(store, output.name)
-    ]
+    every = parts(store, crawl.name, filters)
+    with local_crew(1) as crew:
+        engine.run(store, step(filters), every, work, crew=crew, progress=LineProgress())
+    rows = [row for name in store.list("documents/") for row in documents(store, name)]
     assert {row["url"] for row in rows} == {f"{site.url}/", f"{site.url}/other"}
     assert all("that only a script can tell" in row["text"] for row in rows)
+    made = manifests(store, "process")
     counted = [count for one in made for name, count in one.counts.items() if name.endswith(".documents")]
     assert sum(counted) == 3  # with robots.txt
 
