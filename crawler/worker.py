@@ -101,6 +101,8 @@ class WorkerConfig:
     """Which HTML pages are opened in a browser: those that say little without one, or all."""
     browser: str = ""
     """Path of Chromium; looked for where empty."""
+    browser_sandbox: bool = True
+    """Whether Chromium's own sandbox is on. Off, a page that breaks out of its script engine is kept by the outer walls alone."""
     ttl_s: float = 30.0
     """How long the worker is taken for living after it was heard of; it beats three times as often."""
 
@@ -174,6 +176,7 @@ async def _crawl(
     entrance: Entrance,
     pulse: Pulse,
 ) -> bool:
+    renderer = await _renderer(config, frontier, client, entrance)
     gate = Gate(frontier.flow)
     loop = Loop(
         frontier,
@@ -204,7 +207,6 @@ async def _crawl(
     _obey_signals(loop)
     settling = asyncio.create_task(settler.run())
     settling.add_done_callback(lambda _: loop.stop())
-    renderer = _renderer(config, frontier, client, entrance)
     steward = Steward(
         crawl=config.crawl,
         worker=config.worker,
@@ -240,7 +242,7 @@ def _renderings(config: WorkerConfig) -> int:
     return 0 if config.render == "never" else config.concurrency // TABS + 2
 
 
-def _renderer(
+async def _renderer(
     config: WorkerConfig, frontier: Frontier, client: Client, entrance: Entrance
 ) -> "Renderer | None":
     if config.render == "never":
@@ -248,16 +250,19 @@ def _renderer(
     program(config.browser)  # says what is missing
     from crawler.render.renderer import Renderer  # noqa: PLC0415 - Playwright is an extra
 
-    return Renderer(
+    renderer = Renderer(
         client,
         entrance,
         Rulebook(frontier.robots),
         mode=config.render,
         browser=config.browser,
+        sandbox=config.browser_sandbox,
         user_agent=config.user_agent or user_agent(config.contact),
         timeout_s=config.timeout_s,
         most_bytes=config.max_body,
     )
+    await renderer.begin()
+    return renderer
 
 
 def _obey_signals(loop: Loop) -> None:

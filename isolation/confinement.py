@@ -16,6 +16,7 @@ import resource
 from dataclasses import dataclass
 
 from isolation import paths, syscalls, user
+from isolation.limit import limit
 
 DESCRIPTORS = 64
 
@@ -91,6 +92,4 @@ def _limit(limits: Limits) -> None:
         (resource.RLIMIT_NPROC, 0),  # whatever others of the user have: not one more
         (resource.RLIMIT_NOFILE, DESCRIPTORS),
     ):
-        _, hard = resource.getrlimit(which)
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)  # noqa: PLW2901
-        resource.setrlimit(which, (most, most))
+        limit(which, most)

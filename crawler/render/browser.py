@@ -5,7 +5,8 @@
    in the background. What its pages see of the web is given to them (`crawler.render.tab`).
 2. Playwright speaks with it over a pipe. When the worker ends, in whatever way, the pipe closes and Chromium ends itself.
 3. A tab that takes more memory than `TAB_BYTES` is killed: it alone.
-4. Where Chromium's sandbox can be had it is on; root cannot have it.
+4. It is begun confined (`isolation.browser`), and never as root: root begins it as nobody. Its own sandbox is on, unless the
+   user has said that it may be off.
 """
 
 import asyncio
@@ -13,14 +14,18 @@ import os
 import socket
 import time
 from collections.abc import Awaitable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from playwright.async_api import Browser as Chromium
 from playwright.async_api import Error, Playwright, async_playwright
 
-from core import Unavailable
+from core import InputError, ThresherError, Unavailable
 from crawler.render.processes import kill, tree
+from isolation.browser import launcher
+from isolation.environment import scrubbed
 
 TAB_BYTES = 1 << 30
 BROWSER_BYTES = 3 << 30
@@ -30,6 +35,8 @@ HEAP_MB = 512
 WATCH_S = 0.25
 START_S = 30.0
 STOP_S = 5.0
+NO_SANDBOX = "No usable sandbox"
+"""What Chromium says where it can have none (`zygote_host_impl_linux.cc`)."""
 ARGUMENTS = (
     "--host-resolver-rules=MAP * ~NOTFOUND",
     "--proxy-bypass-list=<-loopback>",  # loopback goes past a proxy otherwise
@@ -55,8 +62,9 @@ ARGUMENTS = (
 class Browser:
     """A running Chromium."""
 
-    def __init__(self, playwright: Playwright, chromium: Chromium, pid: int, nowhere: socket.socket) -> None:
-        self._playwright, self.chromium, self.pid, self._nowhere = playwright, chromium, pid, nowhere
+    def __init__(self, playwright: Playwright, chromium: Chromium, pid: int, held: ExitStack) -> None:
+        """`held` is what it needs for as long as it runs."""
+        self._playwright, self.chromium, self.pid, self._held = playwright, chromium, pid, held
         self.pages = 0
         """Opened in all."""
         self.open = 0
@@ -87,7 +95,7 @@ class Browser:
             for pid in pids:
                 kill(pid)
         await _at_most(STOP_S, self._playwright.stop())
-        self._nowhere.close()
+        self._held.close()
 
     async def _watch(self) -> None:
         while True:
@@ -105,30 +113,42 @@ class Browser:
         return f"<{self.name}: process {self.pid}, {self.open} of {self.pages} pages open>"
 
 
-async def start(path: str) -> Browser:
-    """Start the program at `path`. Raises `Unavailable` where it does not come up."""
-    nowhere = socket.socket()
-    nowhere.bind(("127.0.0.1", 0))  # bound and never listening: whoever connects is refused
-    playwright = await async_playwright().start()
-    try:
-        async with asyncio.timeout(START_S):
-            chromium = await playwright.chromium.launch(
-                executable_path=path,
-                args=[*ARGUMENTS, f"--proxy-server=http://127.0.0.1:{nowhere.getsockname()[1]}"],
-                ignore_default_args=["--disable-popup-blocking"],
-                chromium_sandbox=os.geteuid() != 0,
-                handle_sigint=False,
-                handle_sigterm=False,
-                handle_sighup=False,
-            )
-            return Browser(playwright, chromium, await _pid(chromium), nowhere)
-    except (Error, TimeoutError) as error:
-        await _at_most(STOP_S, playwright.stop())
-        nowhere.close()
-        said = str(error).strip().splitlines() or ["no answer"]
-        raise Unavailable(
-            f"{path} does not start: {said[0]}; run it by hand with --headless to see why"
-        ) from None
+async def start(path: str, *, sandbox: bool) -> Browser:
+    """Start the program at `path`, in its own sandbox or not.
+
+    Raises `InputError` where the system does not let it have its sandbox, `Unavailable` where it does not come up.
+    """
+    with ExitStack() as held:
+        nowhere = held.enter_context(socket.socket())
+        nowhere.bind(("127.0.0.1", 0))  # bound and never listening: whoever connects is refused
+        directory = held.enter_context(TemporaryDirectory(prefix="thresher-browser-"))
+        playwright = await async_playwright().start()
+        try:
+            async with asyncio.timeout(START_S):
+                chromium = await playwright.chromium.launch(
+                    executable_path=launcher(path, Path(directory)),
+                    args=[*ARGUMENTS, f"--proxy-server=http://127.0.0.1:{nowhere.getsockname()[1]}"],
+                    ignore_default_args=["--disable-popup-blocking"],
+                    env=dict(scrubbed(os.environ)),
+                    chromium_sandbox=sandbox,
+                    handle_sigint=False,
+                    handle_sigterm=False,
+                    handle_sighup=False,
+                )
+                return Browser(playwright, chromium, await _pid(chromium), held.pop_all())
+        except (Error, TimeoutError) as error:
+            await _at_most(STOP_S, playwright.stop())
+            raise _why(path, str(error)) from None
+
+
+def _why(path: str, said: str) -> ThresherError:
+    if NO_SANDBOX in said:
+        return InputError(
+            f"crawler.render: the system does not let {path} have its sandbox, for it grants no user namespaces; grant "
+            "them (docs/security.md), or set crawler.browser_sandbox = false to render without"
+        )
+    lines = said.strip().splitlines() or ["no answer"]
+    return Unavailable(f"{path} does not start: {lines[0]}; run it by hand with --headless to see why")
 
 
 async def _pid(chromium: Chromium) -> int:

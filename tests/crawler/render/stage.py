@@ -23,7 +23,7 @@ class Stage:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self.browser = self.run(start(program("")))
+        self.browser = self.run(start(program(""), sandbox=True))
 
     def run(self, coroutine, timeout=60):
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout)
