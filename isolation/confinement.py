@@ -38,7 +38,7 @@ class Confinement:
     """Version of the kernel's interface; 0 where it has none."""
     seccomp: bool
     lacks: tuple[str, ...]
-    """What does not hold, and what follows from it: a line each."""
+    """What the machine does not offer, and what follows from that: a line each."""
 
 
 def confine(limits: Limits) -> Confinement:
@@ -67,9 +67,6 @@ def confine(limits: Limits) -> Confinement:
             f"no Landlock ({error}; Linux has it from 5.13 on): a worker may read what its user may read"
         )
     who = user.drop(may_be_nobody=is_open)
-    if who == "root":
-        why = "nobody is no user here" if is_open else "other users may not read this Python or its packages"
-        lacks.append(f"{why}: a worker stays root, without capabilities")
     _limit(limits)
     if seccomp:
         syscalls.allow(syscalls.of_parser(os.getpid()))

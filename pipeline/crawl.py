@@ -276,6 +276,7 @@ def _worker_config(
             guest=guest,
             render=cast("Literal['never', 'auto', 'always']", settings.render),
             browser=settings.browser,
+            browser_sandbox=settings.browser_sandbox,
             compression=checked(settings.compression),
             ttl_s=lives.TTL_S,
         )

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from core import InputError, ThresherError
+from isolation import probe
 from pipeline.berth import Left, LocalBerth
 from pipeline.cell import Cell
 from pipeline.work import Ended, Raised
@@ -93,9 +94,14 @@ class Hand:
         """`memory` is what a part was said to need, in bytes; a hand's share of the node is given at least."""
         self._cell = Cell(memory=max(memory, _share()))
 
-    def hello(self, terms: Terms) -> str:
-        """Empty where the hand can begin, else one line that says why not."""
-        return _answer(terms)
+    def hello(self, terms: Terms) -> tuple[str, tuple[str, ...]]:
+        """Empty where the hand can begin, else one line that says why not; and what its machine lacks for its confinement, a line
+        each.
+        """
+        unmet = _answer(terms)
+        return unmet, () if unmet else tuple(
+            f"the node {socket.gethostname()}: {lack}" for lack in probe().lacks
+        )
 
     def make(self, assignment: bytes) -> Ended:
         """Have one part made, told by a pickled `Assignment`. What the work needs is imported in the cell alone."""

@@ -10,12 +10,14 @@ from pathlib import Path
 from core import InputError
 from frontier import Budget
 from frontier.server import embedded
+from isolation import Confinement, probe
 from pipeline import config
 from pipeline.berth import LocalBerth, Place
 from pipeline.config import Config
 from pipeline.crew import Crew, local_crew
 from pipeline.rayberth import ray_berths
 from pipeline.raycrew import ray_crew
+from pipeline.terminal import warn
 from storage.cache.cache import Cache, default_directory
 from storage.cache.tally import CacheStats
 from storage.catalog import Catalog
@@ -74,6 +76,16 @@ class Project:
         catalog.refresh(self.store)
         return catalog
 
+    @cached_property
+    def confinement(self) -> Confinement:
+        """What a worker process of this machine that reads pages is kept from. What the machine does not offer for that is said when
+        it is asked first.
+        """
+        found = probe()
+        for lack in found.lacks:
+            warn(f"isolation: {lack}; see docs/security.md")
+        return found
+
     @contextmanager
     def crew(self, hands: int | None) -> Iterator[Crew]:
         """The hands that make parts, for the time of the context: of the machine or of the cluster that the
@@ -82,6 +94,7 @@ class Project:
         self.store.sweep()
         cluster = self.config.project.cluster
         if cluster is None:
+            _ = self.confinement
             with local_crew(hands or len(os.sched_getaffinity(0))) as crew:
                 yield crew
         else:
@@ -94,6 +107,7 @@ class Project:
         self.store.sweep()
         cluster = self.config.project.cluster
         if cluster is None:
+            _ = self.confinement
             yield LocalBerth
         else:
             one_machine = self.config.project.redis == EMBEDDED

@@ -66,6 +66,11 @@ def say(as_json: bool, body: Mapping[str, Any], line: str) -> None:
         typer.echo(line)
 
 
+def warn(line: str) -> None:
+    """Say what is wrong and keeps nothing from going on."""
+    typer.echo(f"thresher: {line}", err=True)
+
+
 def print_json(body: Mapping[str, Any]) -> None:
     """The one object."""
     typer.echo(json.dumps(body, ensure_ascii=False, default=str))
