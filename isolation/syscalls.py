@@ -3,7 +3,7 @@
 A parser reads, computes, and writes to its pipe. So its filter names what is allowed, and everything else is answered
 ENOSYS, as by a kernel that has no such call: libraries fall back where they know another way. What a developer may
 run into is answered EPERM instead. A browser uses most of the kernel, and brings a filter of its own for what runs pages; so
-its filter names what it shall not have: every network.
+its filter names what it shall not have: every network, and the parts of the kernel that are for administrators and debuggers.
 """
 
 import errno
@@ -69,6 +69,31 @@ FCNTL = (
 """Not among them: F_SETOWN, by which the kernel can be made to signal any process of the same user."""
 IOCTL = (termios.TCGETS, termios.FIONREAD, termios.FIONBIO, termios.FIOCLEX, termios.FIONCLEX)
 """Not among them: TIOCSTI, by which one types into a terminal."""
+NO_BROWSER = (
+    *("connect", "io_uring_setup", "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "setns"),
+    *(
+        "bpf",
+        "perf_event_open",
+        "userfaultfd",
+        "keyctl",
+        "add_key",
+        "request_key",
+        "syslog",
+        "acct",
+        "quotactl",
+    ),
+    *(
+        "kexec_load",
+        "kexec_file_load",
+        "init_module",
+        "finit_module",
+        "delete_module",
+        "reboot",
+        "swapon",
+        "swapoff",
+    ),
+)
+"""What is answered EPERM to a browser."""
 FAMILIES = 64
 """More than Linux has address families (46 in version 6.18)."""
 
@@ -123,14 +148,19 @@ def allow(rules: Iterator[Rule]) -> None:
 
 
 def deny_network() -> None:
-    """Keep this process, and what it starts, from every network and from sockets that others listen at. Raises as `allow`."""
+    """Keep this process, and what it starts, from every network, from sockets that others listen at, and from what no browser
+    needs. Raises as `allow`.
+    """
     seccomp = load_library()
     filter_ = seccomp.SyscallFilter(seccomp.ALLOW)
     for family in range(FAMILIES):
         if family != socket.AF_UNIX:  # by which its own processes speak with each other
             rule = Rule("socket", (Compared(0, WORD, family),))
             _add(filter_, seccomp.ERRNO(errno.EAFNOSUPPORT), rule)
-    for call in ("connect", "io_uring_setup", "ptrace", "process_vm_readv", "process_vm_writev"):
+    # Limits are its own to set, and nobody else's.
+    others = seccomp.Arg(0, seccomp.NE, 0)
+    filter_.add_rule(seccomp.ERRNO(errno.EPERM), "prlimit64", others, seccomp.Arg(2, seccomp.NE, 0))
+    for call in NO_BROWSER:
         _add(filter_, seccomp.ERRNO(errno.EPERM), Rule(call))
     _load(filter_)
 

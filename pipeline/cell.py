@@ -84,8 +84,13 @@ class Cell:
                     process.pipe.recv_bytes(0)
                     self._begun = True
                 said = self._serve(process, server)
-            except (EOFError, OSError, msgspec.MsgspecError):
-                return self._buried()
+            except (EOFError, OSError):
+                return self._buried(patience_s=END_S)
+            except msgspec.MsgspecError:  # it says what none of ours says
+                return self._buried(patience_s=0.0)
+            except ThresherError as error:
+                self.close()
+                return Raised(error=error, detail="")
             except BaseException:
                 self.close()  # who knows what it waits for
                 raise
@@ -128,7 +133,7 @@ class Cell:
             return self._process
 
     def _serve(self, process: WorkerProcess, server: PartServer) -> Done | Failed:
-        """Answer what the process asks until it says how its part ended."""
+        """Answer what the process asks until it says how its part ended. Raises `ThresherError` where an output cannot be had."""
         watchdog = self._watchdog = Watchdog(
             process, self._mark, item_cpu_s=self._item_cpu_s, still_s=STILL_S
         )
@@ -144,12 +149,12 @@ class Cell:
                 process.pipe.send_bytes(protocol.encode(answer))
             watchdog.heard()
 
-    def _buried(self) -> Died:
+    def _buried(self, patience_s: float) -> Died:
         """What is known of a process that is no more. `Unavailable` where it ended by itself before it began: so
         will the next.
         """
         item, begun = self._mark.value, self._begun
-        exitcode = self._end(patience_s=END_S)
+        exitcode = self._end(patience_s)
         if self._watchdog is not None and self._watchdog.is_spent:
             exitcode = -signal.SIGXCPU  # as the kernel says it of a process that is at its limit
         if exitcode is not None and not begun and exitcode >= 0:

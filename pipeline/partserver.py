@@ -62,8 +62,6 @@ class PartServer:
         self._made: dict[str, _Made] = {}
         self._fault: ThresherError | None = None
         """What the worker was told last to be wrong."""
-        self._lost: ThresherError | None = None
-        """Why an output is not whole."""
 
     def __enter__(self) -> Self:
         return self
@@ -76,7 +74,7 @@ class PartServer:
         self._held.close()
 
     def answer(self, ask: Ask) -> Answer:
-        """Do what the worker asks. Never raises."""
+        """Do what the worker asks. Raises `ThresherError` where an output cannot be kept."""
         try:
             return self._answer(ask)
         except ThresherError as error:
@@ -99,8 +97,6 @@ class PartServer:
             raise self._as_storage_says(error) from error
 
     def _seal(self, done: Done) -> tuple[Output, ...]:
-        if self._lost is not None:
-            raise self._lost
         task = self._assignment
         if self._made.keys() != task.writes.keys() or not done.rows.keys() <= task.writes.keys():
             raise ThresherError(
@@ -129,8 +125,7 @@ class PartServer:
 
     def _failed(self, ask: Ask, error: ThresherError) -> Answer:
         if isinstance(ask, Write):
-            self._lost = error
-            return None
+            raise error
         self._fault = error
         return Failed(type(error).__name__, str(error))
 
@@ -155,12 +150,9 @@ class PartServer:
                 file.seek(max(at, 0))
                 return Bytes(file.read(min(max(length, 0), PIECE)))
             case Write(name=name, data=data):
-                if self._lost is None:
-                    self._write(name, data)
+                self._write(name, data)
                 return None
             case Finish(name=name):
-                if self._lost is not None:
-                    raise self._lost
                 made = self._making(name)
                 return Finished(made.bytes, made.sha256.hexdigest())
 
