@@ -14,7 +14,7 @@ import os
 import socket
 import time
 from collections.abc import Awaitable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -62,9 +62,8 @@ ARGUMENTS = (
 class Browser:
     """A running Chromium."""
 
-    def __init__(self, playwright: Playwright, chromium: Chromium, pid: int, held: ExitStack) -> None:
-        """`held` is what it needs for as long as it runs."""
-        self._playwright, self.chromium, self.pid, self._held = playwright, chromium, pid, held
+    def __init__(self, playwright: Playwright, chromium: Chromium, pid: int, nowhere: socket.socket) -> None:
+        self._playwright, self.chromium, self.pid, self._nowhere = playwright, chromium, pid, nowhere
         self.pages = 0
         """Opened in all."""
         self.open = 0
@@ -95,7 +94,7 @@ class Browser:
             for pid in pids:
                 kill(pid)
         await _at_most(STOP_S, self._playwright.stop())
-        self._held.close()
+        self._nowhere.close()
 
     async def _watch(self) -> None:
         while True:
@@ -118,12 +117,11 @@ async def start(path: str, *, sandbox: bool) -> Browser:
 
     Raises `InputError` where the system does not let it have its sandbox, `Unavailable` where it does not come up.
     """
-    with ExitStack() as held:
-        nowhere = held.enter_context(socket.socket())
-        nowhere.bind(("127.0.0.1", 0))  # bound and never listening: whoever connects is refused
-        directory = held.enter_context(TemporaryDirectory(prefix="thresher-browser-"))
-        playwright = await async_playwright().start()
-        try:
+    nowhere = socket.socket()
+    nowhere.bind(("127.0.0.1", 0))  # bound and never listening: whoever connects is refused
+    playwright = await async_playwright().start()
+    try:
+        with TemporaryDirectory(prefix="thresher-browser-") as directory:
             async with asyncio.timeout(START_S):
                 chromium = await playwright.chromium.launch(
                     executable_path=launcher(path, Path(directory)),
@@ -135,10 +133,11 @@ async def start(path: str, *, sandbox: bool) -> Browser:
                     handle_sigterm=False,
                     handle_sighup=False,
                 )
-                return Browser(playwright, chromium, await _pid(chromium), held.pop_all())
-        except (Error, TimeoutError) as error:
-            await _at_most(STOP_S, playwright.stop())
-            raise _why(path, str(error)) from None
+                return Browser(playwright, chromium, await _pid(chromium), nowhere)
+    except (Error, TimeoutError) as error:
+        await _at_most(STOP_S, playwright.stop())
+        nowhere.close()
+        raise _why(path, str(error)) from None
 
 
 def _why(path: str, said: str) -> ThresherError:

@@ -20,6 +20,7 @@ import pyseccomp
 LIBC = ctypes.CDLL(None, use_errno=True)
 OBJECTS = ("object", "changed", "cut", "removed", "renamed")
 DEVICES = ("/dev/vda", "/dev/sda", "/dev/nvme0n1", "/dev/mem", "/dev/kmsg", "/dev/tty")
+MARK = Path("/tmp/thresher-escaped")
 SECRET = "s3cr3t-of-the-test"
 """What no process that parses may ever hold."""
 
@@ -106,7 +107,7 @@ def read_own_memory_of_the_start(_):
 
 
 def write_to_temporary_directory(_):
-    return Path("/tmp/thresher-escaped").write_text("x")
+    return MARK.write_text("x")
 
 
 def write_to_storage(target):

@@ -142,4 +142,5 @@ def main(directory):
             "secret": SECRET in environment,
             "browser": browser,
         }
+    escapes.MARK.unlink(missing_ok=True)
     sys.stdout.write(json.dumps(found))
