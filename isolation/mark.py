@@ -1,7 +1,9 @@
 """`Mark`: a number in memory that a process shares with its parent, and that outlives it."""
 
+import fcntl
 import mmap
 import os
+import weakref
 from typing import Self
 
 SIZE = 8
@@ -11,7 +13,7 @@ SIZE = 8
 class Mark:
     """The number. One process writes it, at no cost; the other reads it, whatever became of the first."""
 
-    __slots__ = ("_memory", "descriptor")
+    __slots__ = ("__weakref__", "_memory", "descriptor")
 
     def __init__(self, descriptor: int) -> None:
         """The one whose memory lies there."""
@@ -21,10 +23,15 @@ class Mark:
     @classmethod
     def make(cls, value: int) -> Self:
         """A new one; a process that inherits its `descriptor` has the same."""
-        descriptor = os.memfd_create("mark")
+        descriptor = os.memfd_create("mark", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(descriptor, SIZE)
+        # Whoever reads memory that another process has cut off is ended by the kernel.
+        fcntl.fcntl(
+            descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+        )
         mark = cls(descriptor)
         mark.value = value
+        weakref.finalize(mark, os.close, descriptor)
         return mark
 
     @property

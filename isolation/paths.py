@@ -10,6 +10,7 @@ import sysconfig
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 SYSTEM = (
     *("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib"),
@@ -38,10 +39,19 @@ def code() -> Allowed:
     A source tree may hold a project too: only its packages may be read.
     """
     own = tuple(Path(sysconfig.get_path(name)) for name in OF_PYTHON)
+    # An editable installation is not on the path: it is known from what was imported, this module for one.
+    roots = (
+        *map(Path, sys.path),
+        *(
+            Path(file).parents[1]
+            for name, module in [*sys.modules.items()]
+            if (file := _initializer(name, module))
+        ),
+    )
     trees = tuple(
         path
-        for entry in sys.path
-        if (path := Path(entry)).is_dir() and not any(path.is_relative_to(each) for each in own)
+        for path in dict.fromkeys(roots)
+        if path.is_dir() and not any(path.is_relative_to(each) for each in own)
     )
     modules = (module for tree in trees for module in _importable(tree))
     return Allowed(read=(*own, *modules, *map(Path, SYSTEM)), list=trees)
@@ -81,6 +91,12 @@ def is_open_to_all(paths: Iterable[Path]) -> bool:
         for path in paths
         if path.exists()
     )
+
+
+def _initializer(name: str, module: ModuleType) -> str:
+    """The file of a package that no other contains; empty for another module."""
+    file = getattr(module, "__file__", None) or ""
+    return file if "." not in name and Path(file).name == "__init__.py" else ""
 
 
 def _importable(directory: Path) -> Iterator[Path]:

@@ -17,7 +17,6 @@ from typing import Any, BinaryIO, Self
 
 from core import CorruptData, ThresherError
 from pipeline.protocol import (
-    PIECE,
     Answer,
     Ask,
     Bytes,
@@ -147,8 +146,8 @@ class PartServer:
                 return Stamped(self._readable(name).stamp(name))
             case Read(name=name, at=at, length=length):
                 file = self._file(name)
-                file.seek(max(at, 0))
-                return Bytes(file.read(min(max(length, 0), PIECE)))
+                file.seek(at)
+                return Bytes(file.read(length))
             case Write(name=name, data=data):
                 self._write(name, data)
                 return None

@@ -4,57 +4,65 @@ The worker asks, and the parent answers: it reads what the part is made from, an
 the page that it parses: so all that it says is decoded as one of these types or not at all, and none of it is code.
 """
 
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
 MOST_MESSAGE = 64 << 20
 """Bytes of one message, in either direction."""
 PIECE = 1 << 20
 """Bytes of an object in one message, at most."""
+Place: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 62)]
+Length: TypeAlias = Annotated[int, Meta(ge=0, le=PIECE)]
+Number: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 62)]
+Seconds: TypeAlias = Annotated[float, Meta(ge=0, le=1e12)]
+Name: TypeAlias = Annotated[str, Meta(max_length=1_000)]
+Count: TypeAlias = Annotated[str, Meta(pattern=r"^[!-~][ -~]{0,199}$")]
+"""The name of one: it is shown to people, on terminals too."""
 
 
 class Open(msgspec.Struct, frozen=True, tag=True):
     """How many bytes has this object? Answered by `Opened`."""
 
-    name: str
+    name: Name
 
 
 class Read(msgspec.Struct, frozen=True, tag=True):
     """Give me some of its bytes. Answered by `Bytes`, which are fewer only at the end of the object."""
 
-    name: str
-    at: int
-    length: int
+    name: Name
+    at: Place
+    length: Length
 
 
 class Stamp(msgspec.Struct, frozen=True, tag=True):
     """Is it still the same object? Answered by `Stamped`."""
 
-    name: str
+    name: Name
 
 
 class Write(msgspec.Struct, frozen=True, tag=True):
     """Add these bytes to what I make under that name. Not answered."""
 
-    name: str
+    name: Name
     data: bytes
 
 
 class Finish(msgspec.Struct, frozen=True, tag=True):
     """That was all of it. Answered by `Finished`."""
 
-    name: str
+    name: Name
 
 
 class Done(msgspec.Struct, frozen=True, tag=True):
     """The part is made: seal it."""
 
-    counts: dict[str, int]
-    rows: dict[str, int]
+    counts: Annotated[dict[Count, Number], Meta(max_length=100_000)]
+    rows: Annotated[dict[Name, Number], Meta(max_length=1_000)]
     """Of the outputs that the seal names, by their names."""
-    work_cpu_s: float
-    cpu_s: float
+    work_cpu_s: Seconds
+    cpu_s: Seconds
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):

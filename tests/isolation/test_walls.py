@@ -180,6 +180,11 @@ def test_of_a_source_tree_only_packages_may_be_read(tmp_path, monkeypatch):
     }
 
 
+def test_what_is_installed_to_be_edited_is_found_by_what_was_imported(monkeypatch):
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path and Path(path) != ROOT])
+    assert ROOT / "pipeline" in paths.code().read
+
+
 def confine_beside_a_thread(pipe):
     import threading
 

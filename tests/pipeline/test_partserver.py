@@ -3,9 +3,11 @@
 import errno
 import os
 
+import msgspec
 import pytest
 
 from core import CorruptData, ThresherError, Unavailable
+from pipeline import protocol
 from pipeline.cell import Cell
 from pipeline.partserver import PartServer
 from pipeline.partstore import PartStore
@@ -41,7 +43,7 @@ def test_an_input_is_read_where_it_is_asked_for(server):
     assert server.answer(Open("in/0")) == Opened(1_000_000)
     assert server.answer(Read("in/0", 7, 5)) == Bytes(b"78901")
     assert server.answer(Read("in/0", 999_995, 50)) == Bytes(b"56789")
-    assert server.answer(Read("in/0", -5, -5)) == Bytes(b"")
+    assert server.answer(Read("in/0", 1 << 40, 5)) == Bytes(b"")
 
 
 def test_it_reads_like_a_file(server):
@@ -134,6 +136,25 @@ def test_a_full_disk_ends_the_run_in_one_line(server, monkeypatch):
     monkeypatch.setattr(PartServer, "_write", full)
     with pytest.raises(Unavailable, match=r"no room left for the storage at .*: free some"):
         server.answer(Write(NAME, b"x"))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Read("in/0", -1, 5),
+        Read("in/0", 1 << 63, 5),
+        Read("in/0", 0, 1 << 30),
+        Open("x" * 2_000),
+        Done({"in": -1}, {}, 0.0, 0.0),
+        Done({"\x1b[2J": 1}, {}, 0.0, 0.0),
+        Done({}, {}, float("nan"), 0.0),
+        Done({}, {}, 0.0, float("inf")),
+        Done({str(n): n for n in range(200_000)}, {}, 0.0, 0.0),
+    ],
+)
+def test_what_nobody_would_say_is_no_message(message):
+    with pytest.raises(msgspec.MsgspecError):
+        protocol.said(protocol.encode(message))
 
 
 @pytest.fixture
