@@ -14,8 +14,9 @@ demo: $(VENV)/demo.stamp             ## the main job, offline, on a small web ma
 test: $(VENV)/test.stamp $(VENV)/chromium.stamp  ## the whole suite but what is marked slow
 	$(BIN)/python -m pytest -m "not slow"
 
-test-slow: $(VENV)/test.stamp $(VENV)/chromium.stamp  ## what `make test` leaves out
+test-slow: $(VENV)/test.stamp $(VENV)/chromium.stamp  ## what `make test` leaves out; property tests with random examples
 	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile random
 
 check: $(VENV)/test.stamp           ## format, lint, types, layers
 	$(BIN)/ruff format --check .

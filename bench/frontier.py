@@ -307,7 +307,7 @@ async def false_positives(link: Link, meter: Meter, probes: int) -> int:
         pairs = [part for _ in range(BATCH) for part in (draw.randbytes(7), b"")]
         with meter.phase("probe") as phase:
             ((_, told, *_),) = await link.call(
-                [Call("add", (f"{PREFIX}count",), (0, 0, 0, host, host, BATCH, *pairs))]
+                [Call("add", (f"{PREFIX}count",), (0, 0, 0, "1", host, host, BATCH, *pairs))]
             )
         phase.n += BATCH
         found += told

@@ -1,5 +1,6 @@
 """`Answer`: what a server said, as far as links and outcome need it: of a capture, or of a record in the archive."""
 
+import re
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -13,6 +14,10 @@ from storage.warc import payload_digest
 
 DENIED = 403
 HTML = frozenset({"text/html", "application/xhtml+xml"})
+_LOOKS_LIKE_HTML = re.compile(
+    rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+)
+_SNIFFED = 1_445  # bytes: the resource header of the MIME Sniffing standard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +73,12 @@ def seen(found: Answer, html: bytes, rendering: Note) -> Answer:
         return replace(found, rendering=rendering)
     headers = [(name, value) for name, value in found.headers if name.lower() != "content-type"]
     return replace(found, headers=(("content-type", CONTENT_TYPE), *headers), body=html, rendering=rendering)
+
+
+def is_html(found: Answer) -> bool:
+    """Whether an answer is an HTML page, by what its server calls it, or by its looks where it is not called anything."""
+    mime = mime_of(found.header("content-type"))
+    return mime in HTML or (mime == "" and _LOOKS_LIKE_HTML.match(found.body[:_SNIFFED]) is not None)
 
 
 def is_read(status: int) -> bool:

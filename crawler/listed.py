@@ -5,15 +5,17 @@
 2. It has the depth of the page that its robots.txt was read for, or of the index that lists it. What it lists is as the
    links of that page: one deeper, admitted by the scope. So nothing is read whose links would not be followed.
 3. Indexes may list indexes, `DEEPEST` in a row.
+4. What a list of seeds lists (a note that says `seeds`, or `crawler.seedlist`) are seeds: as deep as the list itself, however
+   deep links are followed.
+5. What is listed is no trap, whatever it looks like (`Discovery.listed`): lists end.
 """
 
 from collections.abc import Container, Iterable, Iterator
 
 from core import Url
-from crawler.note import Note, decode, encode
+from crawler.note import Kind, Note, decode, encode
 from crawler.sitemap import Entry
 from frontier import Discovery, Lease, NotAUrl, canonical
-from frontier.trap import pitfall
 
 DEEPEST = 3
 """Indexes above a sitemap, at most."""
@@ -21,7 +23,7 @@ DEEPEST = 3
 
 def is_sitemap(lease: Lease) -> bool:
     """Whether what is fetched is to be read as a sitemap, whatever its server calls it."""
-    return bool(lease.note) and decode(lease.note).kind == "sitemap"
+    return bool(lease.note) and decode(lease.note).kind != "page"
 
 
 def is_in_reach(lease: Lease, url: Url) -> bool:
@@ -36,16 +38,18 @@ def leads_on(lease: Lease) -> bool:
 
 def named(lease: Lease, sitemaps: Iterable[str]) -> tuple[Discovery, ...]:
     """The sitemaps that the robots.txt of a page's origin names."""
-    return tuple(_sitemaps(lease, sitemaps, level=0)) if leads_on(lease) else ()
+    return tuple(_sitemaps(lease, sitemaps, Note(kind="sitemap"))) if leads_on(lease) else ()
 
 
 def listed(
     lease: Lease, entries: Iterable[Entry], now_ms: int, known: Container[str]
 ) -> tuple[Discovery, ...]:
     """What a sitemap lists that was read now. URLs whose text is in `known` are not worth telling the frontier again."""
-    if not leads_on(lease):
+    read = decode(lease.note)
+    kind: Kind = "sitemap" if read.kind == "sitemap" else "seeds"
+    if kind == "sitemap" and not leads_on(lease):
         return ()
-    level = decode(lease.note).level + 1
+    depth, priority = (lease.depth + 1, 0) if kind == "sitemap" else (lease.depth, lease.priority)
     found: dict[str, Discovery] = {}
     indexed: list[str] = []
     for entry in entries:
@@ -54,16 +58,29 @@ def listed(
             continue
         url = _url(entry.url, lease.url.text)
         if url is not None and url.text not in found and url.text not in known and lease.scope.admits(url):
-            found[url.text] = _discovery(
-                lease, url, lease.depth + 1, _of_page(lease, entry.modified_ms, now_ms)
-            )
-    further = _sitemaps(lease, indexed, level=level) if level <= DEEPEST else ()
+            note = _of_page(lease, entry.modified_ms, now_ms)
+            found[url.text] = _discovery(lease, url, depth, note, priority)
+    below = Note(kind=kind, level=read.level + 1)
+    further = _sitemaps(lease, indexed, below) if below.level <= DEEPEST else ()
     return (*(one for one in further if one.url.text not in known), *found.values())
 
 
-def _sitemaps(lease: Lease, written: Iterable[str], *, level: int) -> Iterator[Discovery]:
-    note = encode(Note(kind="sitemap", level=level))
-    seen = {lease.url.text} if level else set()
+def reaches_nothing(lease: Lease, entries: Iterable[Entry]) -> bool:
+    """Whether a list of seeds lists something, and nothing that the scope admits."""
+    if decode(lease.note).kind == "sitemap":
+        return False
+    lists = False
+    for entry in entries:
+        url = _url(entry.url, lease.url.text)
+        if url is not None and is_in_reach(lease, url):
+            return False
+        lists = lists or url is not None
+    return lists
+
+
+def _sitemaps(lease: Lease, written: Iterable[str], said: Note) -> Iterator[Discovery]:
+    note = encode(said)
+    seen = {lease.url.text} if said.level else set()
     for text in written:
         url = _url(text, lease.url.text)
         if url is not None and url.text not in seen and is_in_reach(lease, url):
@@ -79,19 +96,20 @@ def _of_page(lease: Lease, modified_ms: int, now_ms: int) -> bytes:
 
 def _url(written: str, base: str) -> Url | None:
     try:
-        url = canonical(written, base)
+        return canonical(written, base)
     except NotAUrl:
         return None
-    return None if pitfall(url) else url
 
 
-def _discovery(lease: Lease, url: Url, depth: int, note: bytes) -> Discovery:
+def _discovery(lease: Lease, url: Url, depth: int, note: bytes, priority: int = 0) -> Discovery:
     return Discovery(
         url=url,
         scope=lease.scope,
         depth=depth,
         max_depth=lease.max_depth,
+        priority=priority,
         generation=lease.generation,
         interval_s=lease.interval_s,
+        listed=True,
         note=note,
     )

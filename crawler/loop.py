@@ -8,7 +8,7 @@
 4. A page that its robots record forbids is settled without being asked for, and costs its host no delay.
 5. The sitemaps that its robots record names are added before it is asked for, where they are to be read (`listed`).
 6. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate`).
-7. The loop ends when the frontier is drained, the page limit is reached, or somebody says stop. Then nothing
+7. The loop ends when the frontier is drained, a limit is reached, or somebody says stop. Then nothing
    more is leased or begun; what is in flight is finished by others.
 """
 
@@ -16,6 +16,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from crawler.gate import ASK_S, Gate
 from crawler.listed import is_sitemap, leads_on, named
@@ -45,13 +46,15 @@ class Loop:
         lease_ms: int,
         min_delay_ms: int,
         max_pages: int | None,
+        max_requests: int | None,
         until: float | None,
         sitemaps: bool,
     ) -> None:
-        """`max_pages` counts the whole crawl's fetched pages; `until` is a time of the monotonic clock."""
+        """`max_pages` counts the whole crawl's fetched pages, `max_requests` its `Stats.requests`; `until` is a time of the monotonic clock."""
         self._frontier, self._gate, self._pulse, self._worker = frontier, gate, pulse, worker
         self._concurrency, self._lease_ms, self._min_delay_ms = concurrency, lease_ms, min_delay_ms
-        self._max_pages, self._until, self._sitemaps = max_pages, until, sitemaps
+        self._max_pages, self._max_requests = max_pages, max_requests
+        self._until, self._sitemaps = until, sitemaps
         self._rulebook = Rulebook(frontier.robots)
         self._open: dict[int, Lease] = {}
         self._ended: list[Exchange] = []
@@ -100,7 +103,7 @@ class Loop:
                     await self._list(lease, settler)
                 if lease.kind is Kind.PAGE and (refused := await self._rulebook.refusal(lease)):
                     self.spared(lease)
-                    settler.add(Finished(lease=lease, answer=settled(lease, refused)))
+                    settler.add(Finished(lease=lease, answer=replace(settled(lease, refused), asked=False)))
                 else:
                     yield lease
             if not granted and not self._open and await self._nothing_left():
@@ -132,6 +135,7 @@ class Loop:
             lease_ms=self._lease_ms,
             min_delay_ms=self._min_delay_ms,
             limit=self._max_pages,
+            most_requests=self._max_requests,
         )
         self._open.update((lease.token, lease) for lease in granted)
         return granted
@@ -144,8 +148,11 @@ class Loop:
 
     async def _nothing_left(self) -> bool:
         stats = await self._frontier.stats()
-        return stats.drained or (
-            self._max_pages is not None and stats.outcomes[Outcome.FETCHED] >= self._max_pages
+        pages, requests = stats.outcomes[Outcome.FETCHED], stats.requests
+        return (
+            stats.drained
+            or (self._max_pages is not None and pages >= self._max_pages)
+            or (self._max_requests is not None and requests >= self._max_requests)
         )
 
     async def _pause(self) -> None:

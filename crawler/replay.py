@@ -25,8 +25,9 @@ from core.capture import Truncation
 from crawler.answer import Answer, seen
 from crawler.aside import Aside, crashed
 from crawler.identity import record_id
+from crawler.options import USUAL, PageOptions
 from crawler.outcome import wait_ms
-from crawler.page import OBEY, settlement, settlement_of_dropped
+from crawler.page import settlement, settlement_of_dropped
 from crawler.recent import Recent
 from crawler.render.keep import RENDERED
 from crawler.rendered import decode as read_note
@@ -51,11 +52,11 @@ ANSWERS = frozenset({"response", REVISIT, DROPPED, *RENDERED})
 
 
 async def recover(
-    store: Store, frontier: Frontier, dead: Dead, *, crawl: str, obey: tuple[str, ...] = OBEY
+    store: Store, frontier: Frontier, dead: Dead, *, crawl: str, options: PageOptions = USUAL
 ) -> int:
     """Take up what the dead workers of a crawl left; returns how many leases were settled from the archive.
 
-    `obey` is what the crawl does of what pages ask for. Workers are known by their open archive files and by the leases that they hold. A worker is asked after only
+    `options` are those of the crawl's workers. Workers are known by their open archive files and by the leases that they hold. A worker is asked after only
     when it is known by one of these, so one that says that it lives before it has either is never taken for dead.
     """
     left = await asyncio.to_thread(_writers, store, crawl)
@@ -65,7 +66,7 @@ async def recover(
     sealed = await asyncio.to_thread(_sealed, store, crawl) if gone & holders else {}
     settled = 0
     for writer in sorted(gone & holders):
-        settled += await _replay(store, frontier, crawl, writer, sealed, obey)
+        settled += await _replay(store, frontier, crawl, writer, sealed, options)
         await frontier.reclaim(writer, died=True)
     return settled
 
@@ -81,7 +82,7 @@ async def _replay(
     crawl: str,
     writer: str,
     sealed: Mapping[str, list[str]],
-    obey: tuple[str, ...],
+    options: PageOptions,
 ) -> int:
     leases = await frontier.leases(writer)
     wanted = {
@@ -99,7 +100,7 @@ async def _replay(
     aside = Aside()
     try:
         for lease in leases:
-            finished = await _finished(crawl, lease, records, obey, aside)
+            finished = await _finished(crawl, lease, records, options, aside)
             if finished is not None:
                 batch.append(finished)
                 settled += 1
@@ -160,7 +161,7 @@ def _answers(store: Store, name: str) -> Iterator[ArchivedRecord]:
 
 
 async def _finished(
-    crawl: str, lease: Lease, records: Records, obey: tuple[str, ...], aside: Aside
+    crawl: str, lease: Lease, records: Records, options: PageOptions, aside: Aside
 ) -> Finished | None:
     if lease.kind is Kind.ROBOTS:
         return _robots(crawl, lease, records)
@@ -172,7 +173,7 @@ async def _finished(
         remains = decode(record.payload)
         if remains is None:
             return None
-        return Finished(lease=lease, answer=settlement_of_dropped(lease, remains, record.date_ms))
+        return Finished(lease=lease, answer=settlement_of_dropped(lease, remains, record.date_ms, options))
     if record.status is None:
         return None
     answer = Answer(
@@ -186,7 +187,7 @@ async def _finished(
         received_ms=record.date_ms,
     )
     shown = _seen(answer, identity, records)
-    ended = await aside.call(partial(settlement, obey=obey), lease, shown, returns=Settlement)
+    ended = await aside.call(partial(settlement, options=options), lease, shown, returns=Settlement)
     return Finished(lease=lease, answer=crashed(lease) if ended is None else replace(ended, lease=lease))
 
 

@@ -13,13 +13,15 @@ from uuid import UUID
 
 from core import Capture
 from core.capture import Truncation
-from crawler.answer import Answer, answer, seen
+from crawler.answer import Answer, seen
 from crawler.conditional import revisit
 from crawler.listed import is_sitemap
 from crawler.note import decode
+from crawler.options import USUAL, PageOptions
 from crawler.outcome import REDIRECTS
-from crawler.page import OBEY, Reading, read, rights_of
+from crawler.page import Reading, read, rights_of
 from crawler.rendered import Rendered
+from crawler.seedlist import answer_of, is_list
 from crawler.settle import Finished
 from crawler.wire import Headers, field
 from extract.rights import Rights
@@ -66,7 +68,7 @@ def finished(
     *,
     screen: Screen | None,
     known: Container[str],
-    obey: Container[str] = OBEY,
+    options: PageOptions = USUAL,
     found: Answer | None = None,
     rendered: Rendered | None = None,
 ) -> Finished:
@@ -74,16 +76,16 @@ def finished(
 
     URLs whose text is in `known` are not told again.
     """
-    listing = is_sitemap(lease)
-    found = found or answer(capture, record_id, whatever=listing)
+    found = found or answer_of(lease, capture, record_id)
+    listing = is_sitemap(lease) or is_list(lease, found)
     if rendered is not None:
         found = seen(found, rendered.html, rendered.note)
     records = ((capture, record_id),)
-    private = "noarchive" in obey and "noarchive" in rights_of(found, lease.url.wire).robots
+    private = "noarchive" in options.obey and "noarchive" in rights_of(found, lease.url.wire).robots
     # A page of which its browser did not see all is not judged by what it saw.
     is_unsure = rendered is not None and rendered.note.problem
     if ((screen is None or is_unsure) and not private) or listing or capture.status in REDIRECTS:
-        reading = read(lease, found, known, obey)
+        reading = read(lease, found, known, options)
         return Finished(
             lease=lease,
             records=records,
@@ -105,7 +107,7 @@ def finished(
         truncated=capture.truncated,
     )
     # The record says all links that are followed, whoever was told of them before.
-    reading = read(lease, found, obey=obey)
+    reading = read(lease, found, options=options)
     whole = reading.settlement
     reason = "noarchive" if private else screen(page) if screen is not None else None
     # What was judged to be no page can be judged so again from its record alone.
@@ -146,9 +148,9 @@ class End:
         )
 
 
-def end(lease: Lease, capture: Capture, record_id: UUID, screen: Screen | None, obey: tuple[str, ...]) -> End:
+def end(lease: Lease, capture: Capture, record_id: UUID, screen: Screen | None, options: PageOptions) -> End:
     """Return what `finished` says of the answer to a page, with all links."""
-    made = finished(lease, capture, record_id, screen=screen, known=frozenset(), obey=obey)
+    made = finished(lease, capture, record_id, screen=screen, known=frozenset(), options=options)
     assert isinstance(made.answer, Settlement)
     return End(answer=made.answer, dropped=made.dropped, notes=made.notes, revisit=made.revisit)
 

@@ -4,8 +4,8 @@
 2. It is read tag by tag and not as XML: what is broken (an `&` alone, a tag that is never closed, a namespace that is none, an
    end in the middle) costs no more than the entry it stands in. No entity is known but XML's own five and numbers; there
    is nothing to expand, and nothing to fetch.
-3. A `loc` counts in a `url` or `sitemap`, and not in what lies in these (`image:loc`). Of a feed's entries it is the link; the
-   other languages that a `url` names (`xhtml:link`) are entries as well.
+3. A `loc` counts in a `url` or `sitemap`, and not in what lies in these (`image:loc`). Of a feed's entries it is the link, or
+   the `guid` of one that has none; the other languages that a `url` names (`xhtml:link`) are entries as well.
 4. The time it takes is linear in the octets, whatever they are.
 """
 
@@ -177,7 +177,7 @@ class _Reader:
         self._collecting = ""
         self._text: list[str] = []
         self._length = 0
-        self._loc, self._modified = "", ""
+        self._loc, self._guid, self._modified = "", "", ""
         self._others: list[str] = []
         self._sitemap = False
 
@@ -218,12 +218,13 @@ class _Reader:
 
     def emit(self) -> None:
         """The entry is over."""
+        self._loc = self._loc or self._guid
         if self._loc or self._others:
             modified_ms = _moment_ms(self._modified) if self._modified else 0
             for url in dict.fromkeys((self._loc, *self._others)):
                 if url:
                     self._ready.append(Entry(url=url, sitemap=self._sitemap, modified_ms=modified_ms))
-        self._loc, self._modified, self._others = "", "", []
+        self._loc, self._guid, self._modified, self._others = "", "", "", []
 
     def _begin(self, local: str, attributes: str) -> None:
         parent = self._open[-1] if self._open else ""
@@ -235,7 +236,7 @@ class _Reader:
                 self.emit()
                 self._sitemap = parent == "sitemapindex"
             self._collect(local)
-        elif local in _TIMES and parent in _HOLDERS:
+        elif parent in _HOLDERS and (local in _TIMES or local == "guid"):
             self._collect(local)
         elif local == "link" and parent in {"item", "entry", "url"}:
             self._link(parent, {key.lower(): one or two for key, one, two in _ATTRIBUTE.findall(attributes)})
@@ -261,6 +262,8 @@ class _Reader:
             if self._length <= LONGEST_URL:
                 if local in _TIMES:
                     self._modified = self._modified or text
+                elif local == "guid":
+                    self._guid = text if text.startswith(("http://", "https://")) else ""
                 else:
                     self._loc = self._loc or text
             self._collecting = ""

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from core import Capture
-from crawler.answer import answer
 from crawler.aside import Aside, crashed, is_heavy
 from crawler.conditional import conditions
 from crawler.entrance import Entrance
 from crawler.identity import record_id
-from crawler.listed import is_sitemap
 from crawler.loop import Loop
-from crawler.note import decode
+from crawler.note import EMPTY, decode
+from crawler.options import USUAL, PageOptions
 from crawler.outcome import fault_of, of_failure
-from crawler.page import OBEY, settled
+from crawler.page import settled
 from crawler.rendered import Rendered
 from crawler.robots import AskAgain, Event, ask
 from crawler.screen import End, Screen, end, finished
+from crawler.seedlist import answer_of
 from crawler.settle import Finished, Settler
 from crawler.wire import Client, Failure, Wait
 from frontier import Kind, Lease
@@ -59,10 +59,10 @@ class Steward:
         settler: Settler,
         screen: Screen | None,
         renderer: "Renderer | None",
-        obey: tuple[str, ...] = OBEY,
+        options: PageOptions = USUAL,
     ) -> None:
         self.crawl, self.worker = crawl, worker
-        self.loop, self.settler, self.screen, self.obey = loop, settler, screen, obey
+        self.loop, self.settler, self.screen, self.options = loop, settler, screen, options
         self.error: BaseException | None = None
         """The first that was raised."""
         self._client, self._entrance, self._renderer = client, entrance, renderer
@@ -96,8 +96,10 @@ class Steward:
         if lease.kind is Kind.ROBOTS:
             found = await ask(self._client, lease, self._entrance)
         else:
+            note = decode(lease.note) if lease.note else EMPTY
+            self._client.learn(note.cookies)
             # What a user's spider asks for goes before.
-            headers = (*conditions(decode(lease.note)), *asked) if lease.note else asked
+            headers = (*conditions(note), *asked)
             found = await self._client.get(lease.url, self._entrance.of(lease), headers=headers)
         rendered = None
         if self._renderer is not None and isinstance(found, Capture):
@@ -130,7 +132,8 @@ class Steward:
             case Failure(reason=reason):
                 return Finished(lease=lease, answer=settled(lease, of_failure(reason)))
         name = self._name(lease)
-        said = answer(found, name, whatever=is_sitemap(lease), digested=bool(lease.note or lease.interval_s))
+        digested = bool(lease.interval_s or (lease.note and decode(lease.note).date_ms))
+        said = answer_of(lease, found, name, digested=digested)
         # A DOM is Chromium's own writing, and within its limit.
         if rendered is None and (lease.orphan or is_heavy(said.body)):
             return await self._read_aside(lease, found, name)
@@ -140,7 +143,7 @@ class Steward:
             name,
             screen=self.screen,
             known=self.settler.known,
-            obey=self.obey,
+            options=self.options,
             found=said,
             rendered=rendered,
         )
@@ -149,7 +152,7 @@ class Steward:
         records = ((capture, name),)
         # Our request may hold a password for the site.
         answer = replace(capture, request=b"")
-        ended = await self._aside.call(end, lease, answer, name, self.screen, self.obey, returns=End)
+        ended = await self._aside.call(end, lease, answer, name, self.screen, self.options, returns=End)
         if ended is None:
             return Finished(lease=lease, records=records, answer=crashed(lease))
         return ended.finished(lease, records, self.settler.known)

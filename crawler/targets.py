@@ -1,7 +1,7 @@
 """`targets`: where the links of a page lead, each once, in its order. Pure.
 
 1. `frontier.canonical` says what a link stands for. What is no URL that is crawled, or one that a trap would make
-   (`frontier.trap`), is left out.
+   (`frontier.trap`) on a host where traps are looked for, is left out.
 2. Most links are a plain path, below a folder or a host that other links are below as well: then that alone is asked for,
    once, and the path is set behind it. The result is the same (a property test holds that), at a fifth of the cost.
 3. The same navigation stands on every page of a folder: what a link came to is remembered.
@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from core import Url
-from frontier import NotAUrl, canonical
+from frontier import NotAUrl, Switch, canonical
 from frontier.canonical import MAX_LENGTH
+from frontier.policy import ON
 from frontier.trap import pitfall
 
 _SHORT = 256
@@ -25,23 +26,29 @@ _PLAIN = re.compile(
 """Where a path begins; and a path of characters that no form of a URL changes, and of no segment that leads elsewhere."""
 
 
-def targets(hrefs: Iterable[str], base: str) -> list[Url]:
+def targets(hrefs: Iterable[str], base: str, traps: Switch = ON) -> list[Url]:
     """What links written so lead to, on a page whose links are relative to `base`."""
     folder, page = _bases(base)
     found: dict[str, Url] = {}
     for href in hrefs:
-        link = target if len(href) <= _SHORT else target.__wrapped__
-        url = link(href, page if href[0] == "?" else folder)
-        if url is not None:
+        link = _judged if len(href) <= _SHORT else _judged.__wrapped__
+        url, is_trap = link(href, page if href[0] == "?" else folder)
+        if url is not None and not (is_trap and traps.of(url.host)):
             found.setdefault(url.text, url)
     return list(found.values())
 
 
-@lru_cache(maxsize=65_536)
-def target(href: str, folder: str | None = None) -> Url | None:
+def target(href: str, folder: str | None = None, traps: Switch = ON) -> Url | None:
     """What one link leads to; `folder` is an address up to its last slash, or the whole of it where the link is a query."""
+    url, is_trap = _judged(href, folder)
+    return None if url is None or (is_trap and traps.of(url.host)) else url
+
+
+@lru_cache(maxsize=65_536)
+def _judged(href: str, folder: str | None) -> tuple[Url | None, bool]:
+    """What one link leads to, and whether that looks like a trap's."""
     url = _resolved(href, folder)
-    return None if url is None or pitfall(url) else url
+    return url, url is not None and pitfall(url) is not None
 
 
 def _resolved(href: str, folder: str | None) -> Url | None:

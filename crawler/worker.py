@@ -22,7 +22,7 @@ from crawler.guest import Guest
 from crawler.guest.feeds import Feeds
 from crawler.identity import user_agent
 from crawler.loop import Loop
-from crawler.page import OBEY
+from crawler.options import USUAL, PageOptions
 from crawler.pulse import Pulse
 from crawler.render.program import TABS, program
 from crawler.robots import PATIENCE_MS, Rulebook
@@ -32,7 +32,7 @@ from crawler.settle import Settler
 from crawler.steward import Steward
 from crawler.wire import Client, networks
 from crawler.wire.limits import TOTAL
-from frontier import Budget, Frontier
+from frontier import Budget, Frontier, Policy
 from frontier.connect import connect
 from storage.archive import Archive
 from storage.compression import Compression
@@ -67,6 +67,7 @@ class WorkerConfig:
     min_ip_delay_s: float = 0.25
     """Between the beginnings of two exchanges with one IP address, whatever the hosts; 0 for any number."""
     budget: Budget = field(default_factory=Budget)
+    policy: Policy = field(default_factory=Policy)
     max_body: int = 10 << 20
     timeout_s: float = 30.0
     """For the first byte of an answer; the limits of the other parts follow from it (`crawler.wire.limits`)."""
@@ -83,6 +84,8 @@ class WorkerConfig:
     concurrency: int = 64
     max_pages: int | None = None
     """Pages fetched by the whole crawl, those of earlier runs included, at which this run ends."""
+    max_requests: int | None = None
+    """Requests of the whole crawl (`Stats.requests`), the same."""
     max_time_s: float | None = None
     max_file_bytes: int = 1 << 30
     """At which an archive file is sealed; sooner where the crawl is followed (`crawler.rotation`)."""
@@ -91,7 +94,7 @@ class WorkerConfig:
     """Of the archive files."""
     screen: Screen | None = None
     """Names the reason for which a page is not archived; None archives all."""
-    obey: tuple[str, ...] = OBEY
+    obey: tuple[str, ...] = USUAL.obey
     """What pages ask of crawlers that is done: `nofollow`, `noarchive`."""
     sitemaps: bool = True
     """Whether the sitemaps that robots.txt files name are read."""
@@ -105,6 +108,11 @@ class WorkerConfig:
     """Whether Chromium's own sandbox is on. Off, a page that breaks out of its script engine is kept by the outer walls alone."""
     ttl_s: float = 30.0
     """How long the worker is taken for living after it was heard of; it beats three times as often."""
+
+    @property
+    def page_options(self) -> PageOptions:
+        """How answers are read."""
+        return PageOptions(obey=self.obey, cookies=self.cookies, traps=self.policy.traps)
 
 
 def run_worker(config: WorkerConfig) -> bool:
@@ -131,7 +139,7 @@ async def _run(config: WorkerConfig) -> bool:
     )
     link = await connect(config.redis)
     try:
-        frontier = Frontier(link, config.crawl, budget=config.budget)
+        frontier = Frontier(link, config.crawl, budget=config.budget, policy=config.policy)
         await frontier.open()
 
         async def beat() -> None:
@@ -190,6 +198,7 @@ async def _crawl(
         + SETTLING_MS,
         min_delay_ms=round(config.min_delay_s * 1000),
         max_pages=config.max_pages,
+        max_requests=config.max_requests,
         until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,
         sitemaps=config.sitemaps and config.guest is None,
     )
@@ -216,7 +225,7 @@ async def _crawl(
         settler=settler,
         screen=config.screen,
         renderer=renderer,
-        obey=config.obey,
+        options=config.page_options,
     )
     enough = False
     try:

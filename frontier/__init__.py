@@ -1,7 +1,8 @@
 """The frontier: which URLs a crawl knows, which come next, and when their hosts may be asked.
 
 **The life of a URL.** Before anybody adds it, a URL is *unknown*. A seed or a link makes it a `Discovery`; `add` looks up
-its fingerprint, and if that is new, the budgets have room and no trap is suspected (`frontier.novelty`), it is *waiting*,
+its fingerprint (`frontier.identity`), and if that is new, the budgets have room and no trap is suspected (`frontier.novelty`),
+it is *waiting*,
 in the queue of its host, behind what is nearer to the seeds or has more priority; where too much waits for memory, in
 storage (`frontier.tail`). When its turn comes it is *leased*: promised to one worker until a deadline, under a token
 that no other grant ever has. The worker ends the promise with a `Settlement`, once what it fetched is durable, and the URL
@@ -54,6 +55,7 @@ from frontier.lease import (
     Settlement,
     Stats,
 )
+from frontier.policy import Policy, Switch
 from frontier.robots import RobotsRecord
 from frontier.scope import Scope
 
@@ -69,10 +71,12 @@ __all__ = [
     "Lease",
     "NotAUrl",
     "Outcome",
+    "Policy",
     "Rank",
     "RobotsRecord",
     "Scope",
     "Settlement",
     "Stats",
+    "Switch",
     "canonical",
 ]

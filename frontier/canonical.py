@@ -15,9 +15,10 @@ Rules, in order:
 7. Neither form is longer than 2,000 characters, and no host name is one that DNS could not carry.
 
 Not folded, because servers tell them apart: `http` and `https`, a name with `www.` and without, `/` and
-`/index.html`, a path with its final slash and without, capitals, doubled slashes, the order of parameters, `a=` and
-`a`, a parameter that stands twice, a `%` that stands alone and `%25`. A page found under two of them costs one more fetch, and its text is found to be a
-duplicate later; a page folded into another that it is not is lost.
+`/index.html`, a path with its final slash and without, capitals, doubled slashes, `a=` and `a`, `+` and `%20`, a parameter
+that stands twice, a `%` that stands alone and `%25`. A page found under two of them costs one more fetch, and its text is
+found to be a duplicate later; a page folded into another that it is not is lost. The order of parameters stays in the text,
+and is folded where pages are told apart (`frontier.identity`).
 
 The canonical form is a fixed point: `canonical(url.text).text == url.text`.
 """

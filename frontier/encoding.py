@@ -1,16 +1,16 @@
-"""The bytes that a URL is known by, and those that it waits as.
+"""The bytes that a URL waits as.
 
-An **entry** is what the frontier keeps of a URL until it is settled, beside the name of its host. Version 2; the version
+An **entry** is what the frontier keeps of a URL until it is settled, beside the name of its host. Version 3; the version
 is the crawl's (`Frontier.open`):
 
     level     4  depth - priority + 2^31: of one host the lowest is granted first
     attempt   1  `lua/` counts these two
     expiries  1  and 128 more once a worker died that held it
-    number    1  of the URL's hash
+    number    1  of the URL's hash; 0 for a URL that was listed, and for no other
     template  4  `frontier.template`
     origin    1  s for https, p for http; upper case: the port follows in 2 bytes
     way       2  how far the path is from here
-    depth, max_depth + 1 or 0, hops, generation, interval_s   as LEB128
+    depth, max_depth + 1 or 0, 2 * hops (and 1 more where `again` follows), generation, interval_s   as LEB128
     scope        how many bytes follow, plus 4, and these; or, where the URL itself says them: 0 any, 1 its host,
                  2 its registered domain, 3 its folder (LEB128)
     note         what else lies before the path
@@ -20,49 +20,40 @@ All numbers are big-endian. `lua/` reads what stands before `depth`, and the pat
 together.
 """
 
-import hashlib
 import struct
 from struct import pack, unpack_from
 
 from core import CorruptData, InputError, Url
 from frontier.canonical import known
 from frontier.lease import Discovery
+from frontier.novelty import TRICKLE
 from frontier.scope import Scope, registered_domain
 from frontier.template import template
 
-VERSION = 2
+VERSION = 3
 ZERO = 1 << 31
-_HASH = 7  # bytes: 2 choose a bucket, 5 are the fingerprint (lua/seen.lua)
 _DEFAULT_PORTS = {"https": b"s", "http": b"p"}
 _SCHEMES = {b"s": "https", b"p": "http"}
 _HEAD = 12
 _EXPIRIES = 5
+_NUMBER = 6
+_LISTED = 0
 _EXPLICIT = 4
 
 
-def identity(discovery: Discovery) -> bytes:
-    """Seven bytes of a BLAKE2b hash of a URL's canonical text, and of the generation where it has one."""
-    text = discovery.url.text
-    if discovery.generation:
-        text = f"{discovery.generation} {text}"
-    return hashlib.blake2b(text.encode(), digest_size=_HASH).digest()
+def number_of(discovery: Discovery, name: bytes) -> int:
+    """Return the number of an entry, of the name that the URL is known by (`frontier.identity`)."""
+    return _LISTED if discovery.listed else name[-1] or TRICKLE
 
 
 def encode(discovery: Discovery, number: int) -> bytes:
-    """Return the entry of a URL that was never tried. `number` is any byte of its identity."""
+    """Return the entry of a URL that was never tried."""
     url = discovery.url
-    meta = b"".join(
-        map(
-            _varint,
-            (
-                discovery.depth,
-                0 if discovery.max_depth is None else discovery.max_depth + 1,
-                discovery.hops,
-                discovery.generation,
-                discovery.interval_s,
-            ),
-        )
-    )
+    hops = _varint(2 * discovery.hops)
+    if discovery.again:
+        hops = _varint(2 * discovery.hops + 1) + _varint(discovery.again)
+    meta = _varint(discovery.depth) + _varint(0 if discovery.max_depth is None else discovery.max_depth + 1)
+    meta += hops + _varint(discovery.generation) + _varint(discovery.interval_s)
     meta += _scope(discovery) + discovery.note
     path = url.text[len(url.origin) :].encode()
     if url.wire != url.text:
@@ -103,21 +94,26 @@ def _decode(host: str, entry: bytes) -> tuple[Discovery, int]:
     path, _, wire = entry[begin:].decode().partition("\0")
     text = origin + path
     url = known(text, wire or text)
-    numbers, at = [], at + 2
-    for _ in range(6):
-        number, at = _read_varint(entry, at)
-        numbers.append(number)
-    depth, max_depth, hops, generation, interval_s, number = numbers
+    at += 2
+    depth, at = _read_varint(entry, at)
+    max_depth, at = _read_varint(entry, at)
+    hops, at = _read_varint(entry, at)
+    again, at = _read_varint(entry, at) if hops & 1 else (0, at)
+    generation, at = _read_varint(entry, at)
+    interval_s, at = _read_varint(entry, at)
+    number, at = _read_varint(entry, at)
     scope, at = _read_scope(number, entry, at, url)
     discovery = Discovery(
         url=url,
         scope=scope,
         depth=depth,
         max_depth=max_depth - 1 if max_depth else None,
-        hops=hops,
+        hops=hops // 2,
         priority=depth - (level - ZERO),
         generation=generation,
         interval_s=interval_s,
+        listed=entry[_NUMBER] == _LISTED,
+        again=again,
         note=entry[at:begin],
     )
     return discovery, attempt

@@ -21,6 +21,7 @@ from frontier.lease import Added, Budget, Discovery, Exchange, Fault, Lease, Out
 from frontier.library import code
 from frontier.link import Arg, Call, Link
 from frontier.partition import MOST, ON_A_CLUSTER, Partitions, home
+from frontier.policy import Policy
 from frontier.reply import added, flow, lease, stats
 from frontier.request import additions, batches, released, settled
 from frontier.robots import RobotsRecord, Rule
@@ -37,14 +38,16 @@ _LONGEST_NAME = 255  # of a worker: a byte says how long it is
 class Frontier:
     """One crawl. `open` comes before anything else."""
 
-    def __init__(self, link: Link, crawl: str, *, budget: Budget | None = None) -> None:
+    def __init__(
+        self, link: Link, crawl: str, *, budget: Budget | None = None, policy: Policy | None = None
+    ) -> None:
         if not _NAME.fullmatch(crawl):
             raise InputError(
                 f"crawl {crawl!r}: a name is letters, digits, dots, dashes and underscores; choose another"
             )
         self._link = link
         self._crawl = crawl
-        self._budget = budget or Budget()
+        self._budget, self._policy = budget or Budget(), policy or Policy()
         self._partitions = Partitions(crawl, 0)
         self._next = 0
         self._listed = False
@@ -79,7 +82,14 @@ class Frontier:
         return added((await self._told(discoveries))[1])
 
     async def lease(
-        self, n: int, *, worker: str, lease_ms: int, min_delay_ms: int, limit: int | None = None
+        self,
+        n: int,
+        *,
+        worker: str,
+        lease_ms: int,
+        min_delay_ms: int,
+        limit: int | None = None,
+        most_requests: int | None = None,
     ) -> list[Lease]:
         """Take up to `n` leases: of a partition's hosts of the highest rank those that have waited longest, and of one
         host the lowest level first, as far as its head goes: behind some 32 URLs that are in order the others wait as they came.
@@ -88,35 +98,33 @@ class Frontier:
         Nothing is granted that would come to a host sooner than its delay: `min_delay_ms`, or what its robots rules ask
         for, or twice the time it takes to answer, whichever is longest. Once `limit` pages are fetched or leased, none
         is granted (on several partitions: but for what others are granted at the same moment); nor is anything while
-        the gate is shut (`flow`). Leases whose deadline has passed go back before any is granted.
+        the gate is shut (`flow`). Nor is any once `most_requests` exchanges were begun (`Stats.requests`). Leases whose deadline
+        has passed go back before any is granted.
 
         `min_delay_ms` also says how long what failed rests: a delay of less than a second shortens all rests that nobody
         asked for in the same proportion, down to a thirtieth.
         """
         if len(worker.encode()) > _LONGEST_NAME:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
-        told = await self.flow()
-        if told is not None and told.shut:
+        gate = await self.flow()
+        if gate is not None and gate.shut:
             return []
         number = self._partitions.number
-        most = -1 if limit is None or number > 1 else limit
-
+        most = [-1 if each is None or number > 1 else each for each in (limit, most_requests)]
         shares = {0: n}
         if number > 1:
-            if limit is not None:
+            if limit is not None or most_requests is not None:
                 now = await self.stats()
-                n = max(0, min(n, limit - now.leased - now.outcomes[Outcome.FETCHED]))
+                pages = n if limit is None else limit - now.leased - now.outcomes[Outcome.FETCHED]
+                n = max(0, min(n, pages, n if most_requests is None else most_requests - now.requests))
             due = await self._link.call(self._partitions.calls("due"))
             ready = [p for p in self._in_turn() if due[p]]
             share, more = divmod(n, max(len(ready), 1))
             # None of what the limit leaves: but what the dead hold counts towards it, until it goes back.
             shares = {p: share + (i < more) for i, p in enumerate(ready) if share + (i < more) or not n}
-        rows = await self._link.call(
-            [
-                self._partitions.call(p, "lease", want, worker, lease_ms, min_delay_ms, most, number, p)
-                for p, want in shares.items()
-            ]
-        )
+        told: tuple[Arg, ...] = (worker, lease_ms, min_delay_ms, *most, str(self._policy.traps), number)
+        calls = [self._partitions.call(p, "lease", want, *told, p) for p, want in shares.items()]
+        rows = await self._link.call(calls)
         return [lease(row, worker) for row in chain.from_iterable(rows)]
 
     async def enter(self, lease: Lease, address: str, delay_ms: int) -> int:
@@ -192,7 +200,7 @@ class Frontier:
                         p,
                         "settle",
                         told.get((self._partitions.key(p),), b""),
-                        *chain.from_iterable(map(settled, ended)),
+                        *chain.from_iterable(settled(each, self._policy) for each in ended),
                     )
                     for p, ended in parts
                 ]
@@ -394,7 +402,7 @@ class Frontier:
             await self._link.list_name(self._crawl)
             self._listed = True
         calls: list[Call] = []
-        for call in additions(discoveries, self._budget, self._partitions):
+        for call in additions(discoveries, self._budget, self._policy, self._partitions):
             if calls:
                 await asyncio.sleep(0)  # who adds many lets others go on
             calls.append(call)

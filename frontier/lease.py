@@ -88,6 +88,10 @@ class Discovery:
     """A known URL waits once more for each generation: a re-scrape takes a number that no scrape had before."""
     interval_s: int = 0
     """How long after a visit the next one is due; 0 for never. Visits adapt it (`frontier.revisit`)."""
+    listed: bool = False
+    """Whether a list names it: seeds, a sitemap, a feed. Lists end, so the frontier never refuses it as a trap."""
+    again: int = 0
+    """Token of a lease whose answer redirected back to it. A known URL waits once more for each such token; 0 for none."""
     note: bytes = b""
     """What whoever fetches it wants to be told then; at most `LONGEST_NOTE` bytes, which mean nothing to the frontier."""
 
@@ -129,6 +133,8 @@ class Lease:
     priority: int
     generation: int
     interval_s: int
+    listed: bool = False
+    again: int = 0
     note: bytes
     """Of its discovery; of the last visit's settlement, where there was one."""
     attempt: int
@@ -167,6 +173,8 @@ class Settlement:
     """The whole host is asked nothing for so long (429, 503 with Retry-After)."""
     fault: Fault | None = None
     """What went wrong, where it tells of the host; None for an answer."""
+    asked: bool = True
+    """False if nothing was asked of the host: then the lease costs no delay and is no request."""
     sketch: int | None = None
     """32 bits of what the page said, the same for pages that say the same; None where that is not known."""
     note: bytes = b""
@@ -225,6 +233,8 @@ class Stats:
     """Hosts whose circuit is open."""
     dead: int = 0
     """Hosts given up."""
+    requests: int = 0
+    """Exchanges for pages and robots.txt that workers began, whatever the answer; exchanges under way count."""
     discarded: Mapping[str, int] = field(default_factory=dict)
     """Discoveries that were not let in, by reason."""
 

@@ -15,7 +15,8 @@ the template of a host (`frontier.template`), the host, and its registered domai
    template has proven itself: where all pages are such, a parked domain, they are starved all the same.
 5. A starved host starves only those of its templates that have not proven themselves, and a starved domain neither
    those nor hosts that have (`starving`): what is honest beside a trap goes on.
-6. Of what is starved, 1 URL in 64 is let in, chosen by a hash of the URL and so the same each time it is found.
+6. A page that was listed, as a seed or in a sitemap, costs nobody anything, and is let in whatever is starved: lists end.
+7. Of what is starved, 1 URL in 64 is let in, chosen by a hash of the URL and so the same each time it is found.
 
 A page without a sketch (no HTML, no success) says nothing either way and changes nothing.
 """
@@ -60,11 +61,13 @@ def heard(ring: bytes, sketch: int) -> tuple[bytes, bool]:
     return ring[:at] + ring[at + WIDTH :] + kept, False
 
 
-def said(template: int, host: int, domain: int, *, new: bool, leads_on: bool) -> tuple[int, int, int]:
+def said(
+    template: int, host: int, domain: int, *, new: bool, leads_on: bool, listed: bool = False
+) -> tuple[int, int, int]:
     """The standings of a template, its host and its registered domain after one more page."""
-    counts = leads_on or template & ~STARVED < TEMPLATE.proven
+    counts = not listed and (leads_on or template & ~STARVED < TEMPLATE.proven)
     return (
-        after(TEMPLATE, template, new=new, counts=leads_on),
+        after(TEMPLATE, template, new=new, counts=leads_on and not listed),
         after(HOST, host, new=new, counts=counts),
         after(DOMAIN, domain, new=new, counts=counts),
     )

@@ -33,6 +33,8 @@ def lease(row: Sequence[Any], worker: str) -> Lease:
         priority=found.priority,
         generation=found.generation,
         interval_s=found.interval_s,
+        listed=found.listed,
+        again=found.again,
         note=found.note,
         attempt=attempt,
         robots_version=robots_version,
@@ -53,11 +55,11 @@ def added(rows: Sequence[Sequence[Any]]) -> Added:
 
 def stats(rows: Sequence[Sequence[Any]]) -> Stats:
     """What `stats` answers, of all partitions."""
-    sums = [sum(row[i] for row in rows) for i in range(10)]
-    waiting, leased, later, hosts, seen, tail, scheduled, held, dead, robots = sums
+    sums = [sum(row[i] for row in rows) for i in range(11)]
+    waiting, leased, later, hosts, seen, tail, scheduled, held, dead, requests, robots = sums
     outcomes, reasons, discarded = Counter[str](), Counter[str](), Counter[str]()
     for row in rows:
-        for total, pairs in zip((outcomes, reasons, discarded), row[10:], strict=True):
+        for total, pairs in zip((outcomes, reasons, discarded), row[11:], strict=True):
             total.update(counts(pairs))
     settled = dict.fromkeys((str(outcome) for outcome in Outcome if outcome is not Outcome.RETRY), 0)
     return Stats(
@@ -73,6 +75,7 @@ def stats(rows: Sequence[Sequence[Any]]) -> Stats:
         scheduled=scheduled,
         held=held,
         dead=dead,
+        requests=requests,
         discarded=dict(discarded),
     )
 

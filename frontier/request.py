@@ -4,10 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from frontier.encoding import encode, identity
+from frontier.encoding import encode, number_of
+from frontier.identity import identity
 from frontier.lease import Budget, Discovery, Exchange, Outcome, Settlement
 from frontier.link import Arg, Call
 from frontier.partition import Partitions
+from frontier.policy import Policy, Switch
 from frontier.revisit import next_interval_s
 from frontier.scope import registered_domain
 
@@ -17,7 +19,9 @@ _BATCH = 1_000  # URLs in one call: some milliseconds in which the server does n
 _UNANSWERED, _UNASKED = -1, -2  # in the place of a time
 
 
-def additions(discoveries: Sequence[Discovery], budget: Budget, partitions: Partitions) -> Iterator[Call]:
+def additions(
+    discoveries: Sequence[Discovery], budget: Budget, policy: Policy, partitions: Partitions
+) -> Iterator[Call]:
     """Calls of `add`, each with some of the discoveries, host by host."""
     parts: defaultdict[int, defaultdict[str, list[Discovery]]] = defaultdict(lambda: defaultdict(list))
     for found in discoveries:
@@ -26,6 +30,7 @@ def additions(discoveries: Sequence[Discovery], budget: Budget, partitions: Part
         -1 if budget.host is None else budget.host,
         -1 if budget.domain is None else budget.domain,
         budget.hosts,
+        str(policy.traps),
     )
     for partition, hosts in parts.items():
         args: list[Arg] = []
@@ -34,8 +39,8 @@ def additions(discoveries: Sequence[Discovery], budget: Budget, partitions: Part
             for some in batches(urls, _BATCH):
                 args += (host, registered_domain(host), len(some))
                 for found in some:
-                    name = identity(found)
-                    args += (name, encode(found, name[-1]))
+                    name = identity(found, policy.query_order)
+                    args += (name, encode(found, number_of(found, name)))
                 held += len(some)
                 if held >= _BATCH:
                     yield partitions.call(partition, "add", *limits, *args)
@@ -51,7 +56,7 @@ def released(ended: Exchange) -> tuple[Arg, ...]:
     return ended.lease.token, _UNANSWERED if ended.elapsed_ms is None else max(ended.elapsed_ms, 0)
 
 
-def settled(settlement: Settlement) -> tuple[Arg, ...]:
+def settled(settlement: Settlement, policy: Policy) -> tuple[Arg, ...]:
     """What `settle` is told of one lease."""
     wait = settlement.retry_after_ms
     return (
@@ -61,8 +66,9 @@ def settled(settlement: Settlement) -> tuple[Arg, ...]:
         -1 if wait is None else max(wait, 0),
         settlement.hold_ms,
         settlement.fault or "",
-        _said(settlement),
-        *_next_visit(settlement),
+        int(settlement.asked),
+        _said(settlement, policy.traps),
+        *_next_visit(settlement, policy.query_order),
     )
 
 
@@ -71,7 +77,7 @@ def batches(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:
     return (items[first : first + most] for first in range(0, len(items), most))
 
 
-def _next_visit(settlement: Settlement) -> tuple[bytes, int]:
+def _next_visit(settlement: Settlement, query_order: Switch) -> tuple[bytes, int]:
     """The entry of a page that is to be visited again, and in how many ms; nothing where it is not."""
     lease = settlement.lease
     if not lease.interval_s or settlement.outcome not in {Outcome.FETCHED, Outcome.UNCHANGED}:
@@ -86,13 +92,15 @@ def _next_visit(settlement: Settlement) -> tuple[bytes, int]:
         priority=lease.priority,
         generation=lease.generation,
         interval_s=interval_s,
+        listed=lease.listed,
+        again=lease.again,
         note=settlement.note,
     )
-    return encode(again, identity(again)[-1]), interval_s * 1000
+    return encode(again, number_of(again, identity(again, query_order))), interval_s * 1000
 
 
-def _said(settlement: Settlement) -> bytes:
-    """What a page said, and whether it leads on (`frontier.novelty`); nothing where that is not known."""
-    if settlement.sketch is None:
+def _said(settlement: Settlement, traps: Switch) -> bytes:
+    """What a page said, and whether it leads on (`frontier.novelty`); nothing where that is not known, or of no use."""
+    if settlement.sketch is None or not traps.of(settlement.lease.url.host):
         return b""
     return (settlement.sketch & 0xFFFF).to_bytes(2, "big") + bytes((bool(settlement.discoveries),))

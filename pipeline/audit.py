@@ -16,7 +16,7 @@ from core import CorruptData, InputError
 from pipeline.process import archive_outputs
 from pipeline.referred import Referred
 from storage import cdxj
-from storage.inputs.volumes import PASSED_OVER
+from storage.inputs.origin import PASSED_OVER
 from storage.manifest import Manifest, Output
 from storage.members import Member
 from storage.payload import dechunked

@@ -45,7 +45,22 @@ ScopeOption = Annotated[
 DepthOption = Annotated[
     int | None, typer.Option("--depth", min=0, help="Links to follow from a seed at most.")
 ]
-MaxPagesOption = Annotated[int | None, typer.Option("--max-pages", min=1, help="Stop after so many pages.")]
+MaxPagesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-pages",
+        min=1,
+        help="Stop after so many pages are fetched; what is not found, redirects, fails or is refused does not count.",
+    ),
+]
+MaxRequestsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-requests",
+        min=1,
+        help="Stop after so many requests, whatever comes; those for robots.txt count.",
+    ),
+]
 MaxTimeOption = Annotated[float | None, typer.Option("--max-time", min=0, help="Stop after so many seconds.")]
 OutOption = Annotated[
     str, typer.Option("--out", help="Directory of the dataset, new or of the same dataset.")
@@ -91,7 +106,10 @@ def init(
 @app.command()
 def seed(
     file: Annotated[
-        str, typer.Argument(help="File of URLs (list, CSV, sitemap, WAT; .gz, .zst), one URL, or -.")
+        str,
+        typer.Argument(
+            help="File of URLs (list, CSV, sitemap, feed, WAT; plain or packed), -, or one URL, of a page, sitemap or feed."
+        ),
     ],
     crawl: CrawlOption = "main",
     scope: ScopeOption = "domain",
@@ -99,7 +117,9 @@ def seed(
     priority: Annotated[int, typer.Option("--priority", help="Larger is sooner.")] = 0,
     revisit: Annotated[
         str,
-        typer.Option("--revisit", help="Visit again after a time such as 12h or 7d; each visit adapts it."),
+        typer.Option(
+            "--revisit", help="Visit again after a time from 1h to 365d, such as 12h; each visit adapts it."
+        ),
     ] = "",
     links: Annotated[
         bool, typer.Option("--links", help="Of a WAT file, the links of its pages too.")
@@ -116,12 +136,16 @@ def seed(
     """
     from pipeline import said
     from pipeline.project import Project
-    from pipeline.seed import Plan
+    from pipeline.seed import Plan, revisit_s
     from pipeline.seed import seed as run_seed
-    from pipeline.steer import milliseconds
 
-    revisit_s = milliseconds(revisit) // 1000 if revisit else 0
-    plan = Plan(crawl=_name(crawl), scope=scope, max_depth=depth, priority=priority, revisit_s=revisit_s)
+    plan = Plan(
+        crawl=_name(crawl),
+        scope=scope,
+        max_depth=depth,
+        priority=priority,
+        revisit_s=revisit_s(revisit) if revisit else 0,
+    )
     refusals = Refusals()
     seeded = run_seed(Project.at(project), file, plan, refusals.show, links=links)
     refusals.end()
@@ -133,6 +157,7 @@ def crawl(
     name: Annotated[str, typer.Argument(help="The crawl.")] = "main",
     workers: WorkersOption = 1,
     max_pages: MaxPagesOption = None,
+    max_requests: MaxRequestsOption = None,
     max_time: MaxTimeOption = None,
     spider: Annotated[
         str, typer.Option("--spider", help="A Scrapy spider of your own, as package.module:Class.")
@@ -163,7 +188,7 @@ def crawl(
     from pipeline.progress import stderr_progress
     from pipeline.project import Project
 
-    limits = Limits(workers=workers, max_pages=max_pages, max_time_s=max_time)
+    limits = Limits(workers=workers, max_pages=max_pages, max_requests=max_requests, max_time_s=max_time)
     opened = Project.at(project)
     guest = _guest(opened, spider, argument or [], settings)
     stats = run_crawl(opened, _name(name), limits, stderr_progress(), guest).stats
@@ -173,7 +198,7 @@ def crawl(
     say(
         as_json,
         {**asdict(stats), "drained": stats.drained},
-        f"{name}: {outcomes or 'nothing fetched'}; {rest}",
+        f"{name}: {outcomes or 'nothing fetched'} by {stats.requests:,} requests; {rest}",
     )
 
 
@@ -522,6 +547,12 @@ def run(
     max_pages: Annotated[
         int | None, typer.Option("--max-pages", min=1, help="Pages to fetch in all, earlier runs included.")
     ] = None,
+    max_requests: Annotated[
+        int | None,
+        typer.Option(
+            "--max-requests", min=1, help="Requests to make in all, earlier runs and robots.txt included."
+        ),
+    ] = None,
     max_time: MaxTimeOption = None,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
@@ -542,7 +573,13 @@ def run(
 
     opened = Project.at(project)
     plan = Plan(crawl=_name(crawl), scope=scope, max_depth=depth)
-    limits = Limits(workers=workers or _cores(), max_pages=max_pages, in_all=True, max_time_s=max_time)
+    limits = Limits(
+        workers=workers or _cores(),
+        max_pages=max_pages,
+        max_requests=max_requests,
+        in_all=True,
+        max_time_s=max_time,
+    )
     refusals = Refusals()
     job = recipe.run(
         opened, seeds_file, plan, out, tokenizer, limits, workers, stderr_progress(), refusals.show

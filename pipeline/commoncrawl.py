@@ -32,7 +32,7 @@ from storage.commoncrawl.row import Row
 from storage.commoncrawl.selection import Selection
 from storage.commoncrawl.source import Source
 from storage.commoncrawl.web import Web
-from storage.inputs.volumes import PASSED_OVER, passed_over
+from storage.inputs.origin import PASSED_OVER, passed_over
 from storage.manifest import JSON, Manifest, fingerprint, load, manifest_name, manifests, put_output, seal
 from storage.s3.spool import spooled
 from storage.store import Store

@@ -17,6 +17,7 @@ from typing import Any, get_type_hints
 
 from core import InputError
 from extract.rights import OBEYABLE
+from pipeline import hosts
 
 FILE = "thresher.toml"
 Tables = Mapping[str, Mapping[str, Any]]
@@ -58,7 +59,8 @@ class CrawlerConfig:
     `max_pages_per_domain` are no limit where they are not set. `timeout` is the time to the first byte: names, connections
     and TLS have 10 seconds each, or `timeout` where that is less, and the whole exchange four times as long. `auth` has a
     table for each domain: `user` and `password`, or `headers`, whose values may be `env:NAME`; and `http = true` where they
-    may go over connections that others can read.
+    may go over connections that others can read. `traps` and `query_order` hold for all hosts but those that `hosts` has a table for,
+    and the hosts under these.
     """
 
     min_delay: float = 1.0
@@ -81,6 +83,9 @@ class CrawlerConfig:
     nameservers: tuple[str, ...] = ()
     proxy: str = field(default="", repr=False)
     cookies: bool = False
+    traps: bool = True
+    query_order: bool = False
+    hosts: Tables = field(default_factory=dict)
     auth: Tables = field(default_factory=dict, repr=False)
 
     @property
@@ -314,6 +319,10 @@ def _check(path: Path, config: Config) -> None:
     for key in limits:
         limit = getattr(crawler, key)
         checks.append((limit is None or limit >= 1, f"crawler.{key} must be at least 1, not {limit}"))
+    try:
+        hosts.check(crawler.hosts)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
     for right, message in checks:
         if not right:
             raise InputError(f"{path}: {message}")
@@ -376,6 +385,9 @@ contact = ""                    # required to crawl: "mailto:you@example.org" or
 #   max_pages_per_host          # URLs let in of one host at most; any number where not set
 #   max_pages_per_domain        # the same of one registered domain
 # max_hosts_per_domain = 4096   # host names let in of one registered domain
+# traps = true                  # false follows links that look endless as well
+# query_order = false           # true takes ?a=1&b=2 and ?b=2&a=1 for two pages
+#   [crawler.hosts."example.org"] has traps and query_order for that host and those under it
 #   [crawler.auth."example.org"] has what that host and those under it are told: user and password, or headers; see the docs
 
 [ingest]

@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -58,8 +58,11 @@ class Limits:
 
     workers: int = 1
     max_pages: int | None = None
+    """Pages fetched: what was settled as `fetched`."""
+    max_requests: int | None = None
+    """Requests, of pages and of robots.txt, whatever came (`Stats.requests`)."""
     in_all: bool = False
-    """Whether `max_pages` counts what earlier commands fetched too."""
+    """Whether these two count what earlier commands asked for too."""
     max_time_s: float | None = None
 
 
@@ -118,7 +121,7 @@ async def _crawl(
     guest: Guest | None,
 ) -> Crawled:
     link = await connect(address)
-    frontier = Frontier(link, name, budget=project.budget)
+    frontier = Frontier(link, name, budget=project.budget, policy=project.policy)
     try:
         await frontier.open()
         if name not in await Frontier.crawls(link):
@@ -127,9 +130,7 @@ async def _crawl(
             )
         await _take_up(project, frontier, name)
         begun = await frontier.stats()
-        already = 0 if limits.in_all else _fetched(begun)
-        goal = None if limits.max_pages is None else already + limits.max_pages
-        config = _worker_config(project, name, contact, address, goal, limits.max_time_s, guest)
+        config = _worker_config(project, name, contact, address, _goals(limits, begun), guest)
         with _interrupts() as interrupts:
             start = partial(_start, project, config, place)
             async with _tail_kept(frontier.tail(project.store)):
@@ -222,7 +223,7 @@ async def _take_up(
     async def dead(workers: set[str]) -> set[str]:
         return await lives.dead(frontier, project.state, name, workers, ended)
 
-    await recover(project.store, frontier, dead, crawl=name, obey=project.config.crawler.obey)
+    await recover(project.store, frontier, dead, crawl=name, options=project.page_options)
     lives.sweep(project.state, name)
 
 
@@ -232,8 +233,15 @@ def _note(stats: Stats, flow: Flow | None) -> str:
     return f"{stats.waiting + stats.later} waiting, {stats.leased} leased, {stats.hosts} hosts{silent}{held}"
 
 
-def _fetched(stats: Stats) -> int:
-    return stats.outcomes.get("fetched", 0)
+def _goals(limits: Limits, begun: Stats) -> Limits:
+    """The limits, counted from the beginning of the crawl."""
+    pages = 0 if limits.in_all else begun.outcomes.get("fetched", 0)
+    requests = 0 if limits.in_all else begun.requests
+    return replace(
+        limits,
+        max_pages=None if limits.max_pages is None else pages + limits.max_pages,
+        max_requests=None if limits.max_requests is None else requests + limits.max_requests,
+    )
 
 
 def _worker_config(
@@ -241,8 +249,7 @@ def _worker_config(
     name: str,
     contact: str,
     address: str,
-    goal: int | None,
-    max_time_s: float | None,
+    goals: Limits,
     guest: Guest | None,
 ) -> Callable[[str], WorkerConfig]:
     settings = project.config.crawler
@@ -260,6 +267,7 @@ def _worker_config(
             min_delay_s=settings.min_delay,
             min_ip_delay_s=settings.ip_delay,
             budget=project.budget,
+            policy=project.policy,
             max_body=settings.max_body_bytes,
             timeout_s=settings.timeout,
             allow_networks=settings.allow_networks,
@@ -268,8 +276,9 @@ def _worker_config(
             proxy=settings.proxy,
             cookies=settings.cookies,
             auth=settings.auth,
-            max_pages=goal,
-            max_time_s=max_time_s,
+            max_pages=goals.max_pages,
+            max_requests=goals.max_requests,
+            max_time_s=goals.max_time_s,
             screen=screen,
             sitemaps=settings.sitemaps,
             obey=settings.obey,

@@ -2,10 +2,12 @@
 
 1. A WARC file with a member a record is copied byte for byte under its own name, read once from end to end for its index,
    and sealed. Everything else is rewritten, a WARC record a record (`storage.inputs.volumes`).
-2. A file is known by its digest, whatever it is called. What is known is left as it is; another file under the same name
+2. Small files that are no archives share archive files (`storage.inputs.shared_archive`); a single one has its own.
+3. A file is known by its digest, whatever it is called. What is known is left as it is; another file under the same name
    is refused.
-3. A file that is refused leaves nothing behind, and the others go on. What is damaged in one is counted and passed over.
-4. Killed and begun again, it goes on behind what is sealed.
+4. A file that is refused leaves nothing behind, and the others go on. What is damaged in one is counted and passed over.
+   Index files below a directory are passed over, and counted.
+5. Killed and begun again, it goes on behind what is sealed.
 """
 
 import shutil
@@ -14,30 +16,24 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import BinaryIO, Literal, TypedDict
 
 from core import InputError
 from pipeline.given import Given
-from storage import cdxj
+from pipeline.inventory import Inventory, InventoryEntry
+from storage.inputs import shared_archive
 from storage.inputs.columns import USUAL, Columns
+from storage.inputs.indexes import IndexFile
 from storage.inputs.kinds import COMPRESSED, Kind, items, kind_of, kinds
-from storage.inputs.volumes import FULL, Origin, Size, bring, passed_over
-from storage.manifest import (
-    JSON,
-    Manifest,
-    digest,
-    fingerprint,
-    load,
-    manifest_name,
-    manifests,
-    put_output,
-    seal,
-)
+from storage.inputs.origin import Origin, passed_over, require_same_reading
+from storage.inputs.shared_archive import SMALL, SharedArchive
+from storage.inputs.volumes import FULL, Size, bring
+from storage.manifest import JSON, Manifest, digest, load, manifest_name, put_output
 from storage.members import LZ4, PLAIN, ZSTD
 from storage.records import DAMAGED, MANY_RECORDS
-from storage.reseal import contents
+from storage.reseal import contents, seal_contents
 from storage.store import Store
-from storage.unfinished import INDEX_SUFFIX, STEP, STEP_NAME
+from storage.unfinished import STEP_NAME
 
 ENTRIES = ("response", "resource", "conversion")
 """Types of records that a document can be made of."""
@@ -77,11 +73,13 @@ class Brought:
     name: str
     kind: str
     """`jsonl`, `warc`, ...; empty where it was refused before that was known."""
-    fate: Literal["added", "known", "refused"]
+    fate: Literal["added", "known", "refused", "index"]
     counts: Mapping[str, int] = field(default_factory=dict)
-    """Of its Manifests."""
+    """Its records by type, and what was passed over: of its Manifests, or of a list of inputs (`storage.inputs.shared_archive`)."""
     reason: str = ""
     """Why it was refused, in a line."""
+    is_shared: bool = False
+    """Whether other inputs lie in the same archive file."""
 
     @property
     def entries(self) -> int:
@@ -106,6 +104,8 @@ class Ingested:
 
     added: int = 0
     known: int = 0
+    indexes: int = 0
+    """Index files, which hold no text: passed over."""
     refused: list[Refused] = field(default_factory=list)
     records: int = 0
     entries: int = 0
@@ -116,6 +116,7 @@ class Ingested:
         """Count one more file."""
         self.added += brought.fate == "added"
         self.known += brought.fate == "known"
+        self.indexes += brought.fate == "index"
         self.records += brought.records
         self.entries += brought.entries
         self.unusable = dict(Counter(self.unusable) + Counter(brought.unusable))
@@ -130,80 +131,152 @@ def ingest(
     ways: Ways | None = None,
     told: Callable[[Brought], None] = lambda _: None,
 ) -> Ingested:
-    """Bring in every file; `told` hears of each what became of it. One that is refused does not keep the others out."""
+    """Bring in every file; `told` hears of each what became of it. One that is refused does not keep the others out.
+
+    A small file is told of when the archive file that it shares is sealed.
+    """
     ways = ways or Ways()
-    known = _known(store, source)
     done = Ingested()
-    for given in files:
-        try:
-            with given.open() as path:
-                brought = _bring(store, source, given.name, path, ways, known)
-        except InputError as error:
-            brought = Brought(name=given.name, kind="", fate="refused", reason=str(error))
+
+    def tell(brought: Brought) -> None:
         done.take(brought)
         told(brought)
+
+    shared_archive.seal_published(store, source)
+    with Inventory(store, source) as inventory, SharedArchive(source, ways.size) as small:
+        target = _Target(store=store, source=source, ways=ways, inventory=inventory, small=small)
+        waiting: list[_SmallFile] = []
+        try:
+            for given in files:
+                brought = _outcome(target, given)
+                if isinstance(brought, Brought):
+                    tell(brought)
+                else:
+                    waiting.append(brought)
+                if small.is_full:
+                    _seal_small(target, waiting, tell)
+        except InputError:  # an argument that means no file; those before it are not lost by that
+            _seal_small(target, waiting, tell)
+            raise
+        _seal_small(target, waiting, tell)
     return done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
-    """A file that is there, in whole or in part."""
+class _Target:
+    """Where the files of one command go."""
 
-    stem: str
-    counts: Mapping[str, int]
-    name: str = ""
-    """What it was called when it was rewritten; empty where it was copied."""
-
-
-def _known(store: Store, source: str) -> dict[str, _Known]:
-    """What the source has, by its identity."""
-    found: dict[str, _Known] = {}
-    for manifest in manifests(store, STEP_NAME, source):
-        origin = manifest.recipe.get("origin")
-        stem = manifest.part.partition("/")[2]
-        if origin is None:
-            for output in manifest.outputs:
-                found[f"sha256:{output.sha256}"] = _Known(stem=stem, counts=manifest.counts)
-        else:
-            before = found[str(origin)].counts if str(origin) in found else {}
-            found[str(origin)] = _Known(
-                stem=stem.rpartition("-")[0],
-                counts=Counter(before) + Counter(manifest.counts),
-                name=str(manifest.recipe["ingested"]),
-            )
-    return found
+    store: Store
+    source: str
+    ways: Ways
+    inventory: Inventory
+    small: SharedArchive
 
 
-def _bring(store: Store, source: str, name: str, path: Path, ways: Ways, known: dict[str, _Known]) -> Brought:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SmallFile:
+    """A file that waits for its archive file to be sealed."""
+
+    given: Given
+    kind: Kind
+    origin: Origin
+
+
+def _outcome(target: _Target, given: Given) -> Brought | _SmallFile:
+    if given.is_derived:
+        return Brought(name=given.name, kind="", fate="index")
+    try:
+        with given.open() as path:
+            return _bring(target, given, path)
+    except InputError as error:
+        return _refused(given, error)
+
+
+def _bring(target: _Target, given: Given, path: Path) -> Brought | _SmallFile:
+    name = given.name
     if not name.isprintable() or not _is_utf8(name):
         raise InputError(f"ingest {name!r}: a name that other tools cannot read; rename the file")
     identity = f"sha256:{digest(path)}"
-    there = known.get(identity)
+    entry = target.inventory.find(identity)
     with path.open("rb") as file:
-        kind = kind_of(file, name, kinds(ways.columns, by_line=ways.by_line, site=ways.site))
-        word = kind.name.partition("@")[0]
-        if there is not None and not there.name:
-            return Brought(name=name, kind=word, fate="known", counts=there.counts)
-        stem = _stem(name)
-        copied = _copied(store, source, name, path, identity) if kind.is_warc and there is None else None
-        if copied is not None:
-            made = [copied]
-            known[identity] = _Known(stem=stem, counts=copied.counts)
-        else:
-            origin = Origin(
-                name=there.name if there else name,
-                stem=there.stem if there else stem,
-                identity=identity,
-                reader=kind.name,
-                options=ways.options(kind),
-                rows=kind.rows,
+        try:
+            kind = kind_of(
+                file, name, kinds(target.ways.columns, by_line=target.ways.by_line, site=target.ways.site)
             )
-            made = list(bring(store, source, origin, partial(items, file, origin.name, kind), ways.size))
-            counts = sum(
-                (Counter(manifest.counts) for manifest in made), Counter(there.counts if there else {})
+        except IndexFile:
+            if not given.is_below:
+                raise
+            return Brought(name=name, kind="", fate="index")
+        origin = Origin(
+            name=entry.name if entry else name,
+            stem=entry.stem if entry and entry.stem else _stem(name),
+            identity=identity,
+            reader=kind.name,
+            options=target.ways.options(kind),
+            rows=kind.rows,
+        )
+        if entry is not None and entry.how is not None:
+            require_same_reading(origin, target.source, entry.how)
+        if entry is not None and not entry.stem:
+            is_shared = entry.how is not None
+            return Brought(name=name, kind=kind.word, fate="known", counts=entry.counts, is_shared=is_shared)
+        if entry is None and kind.is_warc:
+            copied = _copied(target.store, target.source, name, path, identity)
+            if copied is not None:
+                target.inventory.put(identity, InventoryEntry(name=name, counts=copied.counts))
+                return Brought(name=name, kind=kind.word, fate="added", counts=copied.counts)
+        if entry is None and target.inventory.has_name(name):
+            raise InputError(
+                f"ingest {name}: {target.source} holds another file of that name; rename one of them"
             )
-            known[identity] = _Known(stem=origin.stem, counts=counts, name=origin.name)
-    return Brought(name=name, kind=word, fate="added" if made else "known", counts=known[identity].counts)
+        is_small = entry is None and not kind.is_archive and path.stat().st_size <= SMALL
+        if is_small and target.small.add(origin, items(file, name, kind)):
+            target.inventory.put(
+                identity, InventoryEntry(name=name, counts=target.small.listed[-1].counts, how=origin.how)
+            )
+            return _SmallFile(given=given, kind=kind, origin=origin)
+        return _alone(target, name, origin, kind, file)
+
+
+def _alone(target: _Target, name: str, origin: Origin, kind: Kind, file: BinaryIO) -> Brought:
+    """Seal a file in archive files of its own, or those of them that are not sealed yet."""
+    made = list(
+        bring(target.store, target.source, origin, partial(items, file, origin.name, kind), target.ways.size)
+    )
+    entry = target.inventory.find(origin.identity)
+    counts = Counter(entry.counts if entry and entry.how is None else {})
+    for manifest in made:
+        counts.update(manifest.counts)
+    target.inventory.put(origin.identity, InventoryEntry(name=origin.name, stem=origin.stem, counts=counts))
+    return Brought(name=name, kind=kind.word, fate="added" if made else "known", counts=counts)
+
+
+def _seal_small(target: _Target, waiting: list[_SmallFile], tell: Callable[[Brought], None]) -> None:
+    """Seal the small files that wait, and tell of them; a single one has an archive file of its own."""
+    if len(waiting) == 1:
+        (one,) = waiting
+        target.small.clear()
+        try:
+            with one.given.open() as path, path.open("rb") as file:
+                _require_unchanged(one.given.name, path, one.origin.identity)
+                tell(_alone(target, one.given.name, one.origin, one.kind, file))
+        except InputError as error:
+            tell(_refused(one.given, error))
+    elif waiting:
+        counts = [listed.counts for listed in target.small.listed]
+        target.small.seal(target.store)
+        for one, found in zip(waiting, counts, strict=True):
+            tell(Brought(name=one.given.name, kind=one.kind.word, fate="added", counts=found, is_shared=True))
+    waiting.clear()
+
+
+def _require_unchanged(name: str, path: Path, identity: str) -> None:
+    if f"sha256:{digest(path)}" != identity:
+        raise InputError(f"ingest {name}: it changed while it was read; ingest it when nobody writes to it")
+
+
+def _refused(given: Given, error: InputError) -> Brought:
+    return Brought(name=given.name, kind="", fate="refused", reason=str(error))
 
 
 def _copied(store: Store, source: str, name: str, path: Path, identity: str) -> Manifest | None:
@@ -219,26 +292,10 @@ def _copied(store: Store, source: str, name: str, path: Path, identity: str) -> 
             return None
     if not found.counts.keys() - {DAMAGED} or found.problems[MANY_RECORDS]:
         return None
-    outputs = (
-        put_output(store, warc, found.counts.total(), partial(shutil.copyfile, path)),
-        put_output(
-            store, f"warc/{part}{INDEX_SUFFIX}", len(found.lines), partial(cdxj.write, lines=found.lines)
-        ),
-    )
-    if f"sha256:{outputs[0].sha256}" != identity:
+    copy = put_output(store, warc, 0, partial(shutil.copyfile, path))
+    if f"sha256:{copy.sha256}" != identity:
         raise InputError(f"ingest {name}: it changed while it was read; ingest it when nobody writes to it")
-    recipe = {"ingested": name}
-    manifest = Manifest(
-        step=STEP,
-        part=part,
-        fingerprint=fingerprint(STEP, recipe, ()),
-        recipe=recipe,
-        inputs=(),
-        outputs=outputs,
-        counts=found.counts,
-    )
-    seal(store, manifest)
-    return manifest
+    return seal_contents(store, part, copy, found, {"ingested": name})
 
 
 def _free(store: Store, source: str, name: str) -> str:

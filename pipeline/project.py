@@ -8,13 +8,15 @@ from functools import cached_property
 from pathlib import Path
 
 from core import InputError
-from frontier import Budget
+from crawler.options import PageOptions
+from frontier import Budget, Policy
 from frontier.server import embedded
 from isolation import Confinement, probe
 from pipeline import config
 from pipeline.berth import LocalBerth, Place
 from pipeline.config import Config
 from pipeline.crew import Crew, local_crew
+from pipeline.policy import policy
 from pipeline.rayberth import ray_berths
 from pipeline.raycrew import ray_crew
 from pipeline.terminal import warn
@@ -133,6 +135,17 @@ class Project:
             domain=settings.max_pages_per_domain,
             hosts=settings.max_hosts_per_domain,
         )
+
+    @property
+    def policy(self) -> Policy:
+        """What a crawl takes for one page, and where it looks for traps."""
+        return policy(self.config.crawler)
+
+    @property
+    def page_options(self) -> PageOptions:
+        """How the answers of pages are read."""
+        settings = self.config.crawler
+        return PageOptions(obey=settings.obey, cookies=settings.cookies, traps=self.policy.traps)
 
     def sources(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The named crawls and ingests, all that are known where none is named; sorted, each once."""

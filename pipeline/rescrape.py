@@ -21,6 +21,7 @@ from core import InputError
 from crawler.note import Note, encode
 from frontier import Added, Discovery, Frontier, NotAUrl, Scope, canonical
 from frontier.connect import connect
+from frontier.identity import page_key
 from frontier.scope import ScopeKind, registered_domain
 from pipeline import yields
 from pipeline.project import Project
@@ -69,7 +70,7 @@ def rescrape(project: Project, plan: Plan) -> Rescraped:
 async def _rescrape(project: Project, address: str, plan: Plan) -> Rescraped:
     link = await connect(address)
     try:
-        frontier = Frontier(link, plan.crawl, budget=project.budget)
+        frontier = Frontier(link, plan.crawl, budget=project.budget, policy=project.policy)
         await frontier.open()
         tail = frontier.tail(project.store)
         found = _discoveries(project, plan)
@@ -99,12 +100,14 @@ def _discoveries(project: Project, plan: Plan) -> Iterator[Discovery]:
             scope=Scope.of(plan.scope, url),
             max_depth=plan.max_depth,
             generation=row.date_ms // 1000,
+            listed=True,
             note=encode(_note(row)),
         )
 
 
 def _choice(project: Project, plan: Plan) -> Callable[[Row], Wanted | None]:
     shares = yields.shares(project, plan.crawl) if plan.from_report else None
+    query_order = project.policy.query_order
 
     def want(row: Row) -> Wanted | None:
         try:
@@ -113,10 +116,11 @@ def _choice(project: Project, plan: Plan) -> Callable[[Row], Wanted | None]:
             return None
         if plan.domains and not any(_is_within(url.host, domain) for domain in plan.domains):
             return None
+        page = page_key(url.text, url.host, query_order)
         if shares is None:
-            return Wanted(url.text)
+            return Wanted(page)
         share = shares.get(registered_domain(url.host), 0.0)
-        return Wanted(url.text, -share) if share > 0 else None
+        return Wanted(page, -share) if share > 0 else None
 
     return want
 

@@ -4,15 +4,16 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 
 from core import InputError, Url
 from crawler.note import Note, encode
 from frontier import Discovery, Frontier, Scope
 from frontier.connect import connect
+from frontier.revisit import LONGEST_S, SHORTEST_S
 from frontier.scope import ScopeKind
 from pipeline import seeds
 from pipeline.project import Project
+from pipeline.steer import milliseconds
 
 BATCH = 1000
 
@@ -26,7 +27,7 @@ class Plan:
     max_depth: int | None = None
     priority: int = 0
     revisit_s: int = 0
-    """How long after a visit the next is due, of seeds and of what they lead to; 0 for never."""
+    """How long after a visit the next is due, of seeds and of what they lead to; 0 for never (`revisit_s`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,17 @@ class Seeded:
     """Seeds that the crawl does not let in, by reason: a budget is spent, a host is dead, something was dropped."""
 
 
+def revisit_s(text: str) -> int:
+    """Seconds of a time after which pages are visited again; `InputError` for one that no visit keeps to."""
+    seconds = milliseconds(text) // 1000
+    if not SHORTEST_S <= seconds <= LONGEST_S:
+        raise InputError(
+            f"--revisit {text}: pages are visited again after {SHORTEST_S // 3600}h at the soonest and {LONGEST_S // 86_400}d"
+            " at the latest; give a time between"
+        )
+    return seconds
+
+
 def seed(
     project: Project,
     source: str,
@@ -51,7 +63,8 @@ def seed(
 ) -> Seeded:
     """Add every seed; those that are known change nothing. Each refused line is handed to `refused`.
 
-    Raises InputError where the source cannot be read, or holds no URL at all.
+    Raises InputError where the source cannot be read, or holds no URL at all; and for one that breaks off, when what stands before
+    that is added.
     """
     return add(project, seeds.read(source, links=links), plan, source, refused)
 
@@ -78,12 +91,14 @@ async def _seed(
 ) -> Seeded:
     link = await connect(address)
     try:
-        frontier = Frontier(link, plan.crawl, budget=project.budget)
+        frontier = Frontier(link, plan.crawl, budget=project.budget, policy=project.policy)
         await frontier.open()
         tail = frontier.tail(project.store)
         added = known = 0
         reasons, discarded = Counter[str](), Counter[str]()
-        while batch := list(islice(lines, BATCH)):
+        broken: InputError | None = None
+        for batch, problem in _batches(lines):
+            broken = problem
             for line in batch:
                 if isinstance(line, seeds.Refused):
                     reasons[line.reason] += 1
@@ -94,6 +109,11 @@ async def _seed(
             await tail.spill()
     finally:
         await link.aclose()
+    if broken is not None and (added or known or reasons or discarded):
+        counts = f"{added:,} URLs were added, {known:,} known, {reasons.total():,} lines refused"
+        raise InputError(f"{broken}; before that {counts}; get the whole file and seed it again")
+    if broken is not None:
+        raise broken
     if not added and not known and not discarded:
         first = next(iter(reasons), "nothing but comments")
         raise InputError(f"seeds {source}: no URL in it ({first}); give one http or https URL a line")
@@ -106,25 +126,39 @@ async def _seed(
     )
 
 
+def _batches(lines: Iterator[seeds.Seed]) -> Iterator[tuple[list[seeds.Seed], InputError | None]]:
+    """All of them, some at a time; with the last, why there are no more where the source breaks off."""
+    batch: list[seeds.Seed] = []
+    try:
+        for line in lines:
+            batch.append(line)
+            if len(batch) == BATCH:
+                yield batch, None
+                batch = []
+    except InputError as error:
+        yield batch, error
+    else:
+        yield batch, None
+
+
 def _discoveries(batch: Iterable[seeds.Seed], plan: Plan) -> Iterator[Discovery]:
     for line in batch:
         match line:
             case Url():
-                yield _discovery(line, plan, plan.max_depth, b"")
+                yield _discovery(line, plan, b"")
             case seeds.Sitemap(url=url):
-                # Its pages are the seeds, and one link away from it.
-                deepest = None if plan.max_depth is None else plan.max_depth + 1
-                yield _discovery(url, plan, deepest, encode(Note(kind="sitemap", level=1)))
+                yield _discovery(url, plan, encode(Note(kind="seeds", level=1)))
             case seeds.Refused():
                 pass
 
 
-def _discovery(url: Url, plan: Plan, max_depth: int | None, note: bytes) -> Discovery:
+def _discovery(url: Url, plan: Plan, note: bytes) -> Discovery:
     return Discovery(
         url=url,
         scope=Scope.of(plan.scope, url),
-        max_depth=max_depth,
+        max_depth=plan.max_depth,
         priority=plan.priority,
         interval_s=plan.revisit_s,
+        listed=True,
         note=note,
     )

@@ -1,40 +1,49 @@
-"""Seeds: URLs out of a plain list, a CSV with a `url` column, a sitemap or a feed (`crawler.sitemap`), or a WAT file
-(`pipeline.wat`); plain, .gz or .zst.
+"""Seeds: URLs out of a list or a table (`pipeline.seedlines`), a sitemap or a feed (`crawler.sitemap`), or a WAT file
+(`pipeline.wat`); plain, or packed by gzip, bzip2 or Zstandard, whatever the file is called.
 
-A file is read as a stream. A line that is no URL is refused with its line number and its reason, and the
-others go on; a file that holds no text, or nothing at all, is an InputError before anything is added.
+A file is read as a stream. A line that is no URL is refused with its line number and its reason, and the others go on. A file
+that holds no text, or nothing at all, is an `InputError` before anything is added; one that breaks off is one behind its last
+whole line.
 """
 
 import codecs
 import csv
 import io
+import re
+import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
-
-import pyarrow as pa
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, TextIO, cast
 
 from core import InputError, Url
 from crawler.sitemap import entries
 from frontier import NotAUrl
 from frontier.canonical import canonical
-from frontier.trap import pitfall
-from pipeline import wat
-from storage.inputs.inflated import inflated
+from pipeline import seedlines, wat
+from storage.inputs.inflated import Inflated, inflated
 from storage.members import PLAIN
 
 PEEK = 4096
-COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".zst": "zstd"}
-LONGEST_FIELD = 128 << 10
-"""Characters of a field of a table: the csv module's own default."""
 PIECE = 64 << 10
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_TEXT = re.compile(
+    rb"[^\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]*"
+)  # no text has these; WHATWG, MIME Sniffing, section 5
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_HTML = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+_PROBLEMS = {
+    "cut_off": "its compression ends before its end",
+    "broken_compression": "its compression is broken",
+}
+_ANYTHING_ELSE = "give a text file with one URL a line, plain or packed by gzip, bzip2 or Zstandard"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """A line that is no seed: no URL, or one that only a trap would make."""
+    """A line that is no URL."""
 
     line: int
     text: str
@@ -58,104 +67,96 @@ def read(seeds: str, *, links: bool = False) -> Iterator[Seed]:
     """Every seed of a FILE, of `-` (standard input), or the one URL that was given instead; with `links`, also those that
     the pages of a WAT file lead to.
 
-    Raises InputError, before the first item, for a file that is missing, empty, binary or unreadable.
+    Raises InputError, before the first item, for a file that is missing, empty, binary or unreadable; and behind the last
+    whole line for one that breaks off.
     """
-    if seeds.startswith(("http://", "https://")):
+    if seeds.lower().startswith(("http://", "https://")):
         return iter([_seed(1, seeds)])
     if seeds == "-":
-        return _lines("standard input", sys.stdin.buffer)
-    path = Path(seeds)
+        return _opened("standard input", sys.stdin.buffer, links)
     try:
-        if _is_archive(path):
-            return _whole(seeds, _archive(path, seeds, links))
-        if links:
-            raise InputError(
-                f"seeds {seeds}: links are known of the pages of a WAT file alone; leave out --links"
-            )
-        return _lines(seeds, pa.input_stream(path, compression=cast("Any", COMPRESSIONS.get(path.suffix))))
+        return _opened(seeds, Path(seeds).open("rb"), links)
     except FileNotFoundError:
         raise InputError(f"seeds {seeds}: no such file; give a list of URLs, one a line") from None
     except OSError as error:
-        raise InputError(f"seeds {seeds}: cannot be read ({error})") from None
+        raise InputError(f"seeds {seeds}: cannot be read ({error.strerror or error})") from None
 
 
-def _is_archive(path: Path) -> bool:
-    with path.open("rb") as file:
-        unpacked = inflated(file, name=str(path))
-        head = (io.BufferedReader(unpacked, PEEK) if unpacked else file).read(len(PLAIN))
-    return head == PLAIN
-
-
-def _archive(path: Path, name: str, links: bool) -> Iterator[Seed]:
-    with path.open("rb") as file:
-        for number, url in wat.urls(file, name, links=links):
-            yield _seed(number, url)
-
-
-def _lines(name: str, stream: Any) -> Iterator[Seed]:
+def _opened(name: str, file: BinaryIO, links: bool) -> Iterator[Seed]:
+    file = file if file.seekable() else _seekable(cast("io.BufferedReader", file))
+    unpacked = inflated(file, name=f"seeds {name}") if file.seekable() else None
+    stream = io.BufferedReader(_Unbroken(unpacked), PEEK) if unpacked else cast("io.BufferedReader", file)
     try:
-        buffered = io.BufferedReader(stream, PEEK)
-        head = buffered.peek(PEEK)
+        head = stream.peek(PEEK)
     except OSError as error:
-        raise InputError(f"seeds {name}: cannot be read ({error})") from None
+        raise InputError(f"seeds {name}: cannot be read ({error}); {_ANYTHING_ELSE}") from None
+    if head.startswith(PLAIN):
+        return _whole(name, _archive(file, name, links))
+    if links:
+        raise InputError(f"seeds {name}: links are known of the pages of a WAT file alone; leave out --links")
     if not head.strip():
         raise InputError(f"seeds {name}: the file is empty; give one URL a line")
-    if b"\0" in head or not _is_text(head):
-        raise InputError(
-            f"seeds {name}: a binary file; give a text file with one URL a line (or .gz, .zst of one)"
-        )
-    return _whole(name, _read(buffered, head))
+    text = _beginning(name, head)
+    if not text.lstrip().startswith("<"):
+        wide = head.startswith(_UTF16)
+        codec, errors = ("utf-16", "replace") if wide else ("utf-8-sig", "surrogateescape")
+        decoded = io.TextIOWrapper(stream, encoding=codec, errors=errors, newline=None)
+        return _whole(name, _lines(name, decoded, text))
+    if _HTML.match(text):
+        raise InputError(f"seeds {name}: an HTML page, and no list; {_ANYTHING_ELSE}")
+    return _whole(name, _sitemap(stream))
 
 
-def _read(buffered: io.BufferedReader, head: bytes) -> Iterator[Seed]:
-    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        return _sitemap(cast("BinaryIO", buffered))
-    text = io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="replace", newline=None)
-    first = head.decode("utf-8-sig", "replace").splitlines()[0]
-    columns = [column.strip().lower() for column in next(csv.reader([first]), [])]
-    if "url" in columns:
-        return _table(text)
-    return _list(text)
+def _seekable(stream: io.BufferedReader) -> BinaryIO:
+    """What is packed, or an archive, is read from a file; a plain text as it comes."""
+    head = stream.peek(PEEK)
+    if not head.startswith(PLAIN) and inflated(io.BytesIO(head), name="standard input") is None:
+        return stream
+    file = cast("BinaryIO", TemporaryFile())  # noqa: SIM115 - as long as its seeds are read
+    shutil.copyfileobj(stream, file)
+    return file
 
 
-def _whole(name: str, seeds: Iterator[Seed]) -> Iterator[Seed]:
-    """The same seeds; InputError where the file breaks off or breaks its own format on the way."""
-    count = 0
-    try:
-        for seed in seeds:
-            count += 1
-            yield seed
-    except (OSError, LookupError, csv.Error) as error:
-        detail = " ".join(str(error).split())
-        raise InputError(
-            f"seeds {name}: cannot be read behind {count} URLs ({detail}); those are added"
-        ) from None
+class _Unbroken(io.RawIOBase):
+    """What a compressed file holds; its end is an `OSError` where it breaks off, so that half a line is none."""
+
+    def __init__(self, unpacked: Inflated) -> None:
+        super().__init__()
+        self._unpacked = unpacked
+
+    def readable(self) -> bool:
+        """It is there to be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill some of `buffer`; 0 at the end."""
+        count = self._unpacked.readinto(buffer)
+        if not count and self._unpacked.problem:
+            raise OSError(_PROBLEMS[self._unpacked.problem])
+        return count
 
 
-def _is_text(head: bytes) -> bool:
-    try:
-        # Incrementally: the last character may be cut by the end of what was looked at.
-        codecs.getincrementaldecoder("utf-8")().decode(head, final=False)
-    except UnicodeDecodeError:
-        return False
-    return True
+def _beginning(name: str, head: bytes) -> str:
+    """How a text begins. Raises `InputError` for what is none."""
+    if head.startswith(_UTF16):
+        text = head.decode("utf-16", "ignore")
+        readable = "://" in text or "<" in text
+    else:
+        text = head.decode("utf-8-sig", "surrogateescape")
+        readable = _TEXT.fullmatch(head) is not None
+    if not readable:
+        raise InputError(f"seeds {name}: a binary file; {_ANYTHING_ELSE}")
+    return text
 
 
-def _list(text: io.TextIOWrapper) -> Iterator[Seed]:
-    for number, line in enumerate(text, 1):
-        written = line.strip()
-        if written and not written.startswith("#"):
-            yield _seed(number, written)
+def _archive(file: BinaryIO, name: str, links: bool) -> Iterator[Seed]:
+    file.seek(0)
+    for number, url in wat.urls(file, name, links=links):
+        yield _seed(number, url)
 
 
-def _table(text: io.TextIOWrapper) -> Iterator[Seed]:
-    csv.field_size_limit(LONGEST_FIELD)  # of the whole process: there is no other
-    rows = csv.reader(text)
-    header = [column.strip().lower() for column in next(rows)]
-    place = header.index("url")
-    for row in rows:
-        if len(row) > place and row[place].strip():
-            yield _seed(rows.line_num, row[place].strip())
+def _lines(name: str, text: TextIO, head: str) -> Iterator[Seed]:
+    return (_seed(number, said) for number, said in seedlines.candidates(name, text, head))
 
 
 def _sitemap(stream: BinaryIO) -> Iterator[Seed]:
@@ -164,10 +165,19 @@ def _sitemap(stream: BinaryIO) -> Iterator[Seed]:
         yield Sitemap(url=seed) if entry.sitemap and isinstance(seed, Url) else seed
 
 
-def _seed(line: int, written: str) -> Url | Refused:
+def _whole(name: str, seeds: Iterator[Seed]) -> Iterator[Seed]:
+    """The same seeds; `InputError` where the file breaks off or breaks its own format on the way."""
     try:
-        url = canonical(written)
+        yield from seeds
+    except (OSError, UnicodeError, csv.Error) as error:
+        detail = " ".join(str(error).split())
+        raise InputError(f"seeds {name}: breaks off ({detail})") from None
+
+
+def _seed(line: int, written: str) -> Url | Refused:
+    if _CONTROL.search(written):
+        return Refused(line=line, text=written, reason="a control character in it")
+    try:
+        return canonical(written)
     except NotAUrl as error:
         return Refused(line=line, text=written, reason=str(error))
-    trap = pitfall(url)
-    return url if trap is None else Refused(line=line, text=written, reason=f"a trap: {trap}")

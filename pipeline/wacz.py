@@ -4,34 +4,39 @@
    no Zstandard. What was damaged in an ingested file stays out then.
 2. Each HTML page that was answered with 200 is in the list of pages, with its title and when it was fetched; one that
    was a revisit without its title.
-3. The same storage gives the same bytes. Memory is bounded by the largest record and by the index of one WARC file.
+3. Each byte of a bucket is read once: one WARC file at a time is copied to the directory of the WACZ, read there, and deleted.
+   The SHA-256 of each WARC file is compared with its seal.
+4. The same storage gives the same bytes. Memory is bounded by the largest record and by the index of one WARC file.
 """
 
 import dataclasses
+import hashlib
 import heapq
 import html
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import BinaryIO
 
-from core import InputError
+from core import CorruptData, InputError, Unavailable
 from extract.charset import decode
 from extract.mime import HTML, XHTML
 from pipeline.process import archive_outputs
 from pipeline.progress import Progress
 from storage import cdxj
 from storage.compression import member
-from storage.manifest import Output, manifests
+from storage.files import Files
+from storage.manifest import Output, manifests, stored_digest
 from storage.members import members
 from storage.records import ArchivedRecord, read
 from storage.revisit import REVISIT_MIME
 from storage.store import Store
-from storage.wacz import Wacz, page
+from storage.wacz import Wacz, page, pieces
 
 PIECE = 1 << 20
 LARGEST_RECORD = 1 << 30
@@ -63,16 +68,22 @@ class Exported:
 def export_wacz(store: Store, source: str, out: Path, title: str, progress: Progress) -> Exported:
     """Write everything that a source has sealed into `out`, which appears when it is whole.
 
-    Raises `InputError` where nothing is archived, or where the file cannot be written there.
+    Raise `InputError` if nothing is archived or the directory of `out` does not exist, `Unavailable` if the file cannot be
+    written there, `CorruptData` if an archive file is not as it was sealed. What was at `out` stays then.
     """
     sealed = [archive_outputs(manifest.outputs) for manifest in manifests(store, "archive", source)]
     if not sealed:
         raise InputError(f"{source}: nothing of it is archived; give the name of a crawl or an ingest")
     if not out.parent.is_dir():
         raise InputError(f"{out}: there is no directory {out.parent}; make it, or give another file")
-    with TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as directory:
-        exported = _write(store, sealed, Path(directory), title or source, progress)
-        (Path(directory) / "whole").replace(out)
+    try:
+        with TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as directory:
+            exported = _write(store, sealed, Path(directory), title or source, progress)
+            (Path(directory) / "whole").replace(out)
+    except OSError as error:
+        raise Unavailable(
+            f"{out} cannot be written ({error.strerror or error}); make room or give another file"
+        ) from error
     return exported
 
 
@@ -90,19 +101,20 @@ def _write(
                 progress.advance(warc.name)
                 name = _archive_name(warc.name)
                 moved: dict[int, tuple[int, int]] | None = None
-                if name == warc.name.rpartition("/")[2]:
-                    wacz.add(f"archive/{name}", _copied(store, warc.name))
-                else:
-                    moved, anew = {}, anew + 1
-                    wacz.add(f"archive/{name}", _recompressed(store, warc.name, moved))
                 rows = _rows(store, index)
-                for row in sorted(rows, key=lambda row: row.offset):
-                    latest = max(latest, row.timestamp)
-                    line = _page(store, row)
-                    if line:
-                        listed.write(f"{line}\n")
-                        first = first or row.url
-                        found += 1
+                with _local(store, warc, directory) as path, path.open("rb") as file:
+                    if name == warc.name.rpartition("/")[2]:
+                        wacz.add(f"archive/{name}", pieces(path))
+                    else:
+                        moved, anew = {}, anew + 1
+                        wacz.add(f"archive/{name}", _recompressed(file, warc.name, moved))
+                    for row in sorted(rows, key=lambda row: row.offset):
+                        latest = max(latest, row.timestamp)
+                        line = _page(file, row)
+                        if line:
+                            listed.write(f"{line}\n")
+                            first = first or row.url
+                            found += 1
                 runs.append(directory / f"run-{number}")
                 records += _spool(runs[-1], rows, name, moved)
         with ExitStack() as life:
@@ -125,26 +137,48 @@ def _archive_name(name: str) -> str:
     return f"{ENDING.sub('', name.rpartition('/')[2])}.warc.gz"
 
 
-def _copied(store: Store, name: str) -> Iterator[bytes]:
-    with store.open(name) as file:
-        while data := file.read(PIECE):
-            yield data
+@contextmanager
+def _local(store: Store, warc: Output, directory: Path) -> Iterator[Path]:
+    """Give the path of the archive file on this machine; a copy of one from a bucket lives as long as the context.
+
+    Raise `CorruptData` if the file is not as it was sealed.
+    """
+    copy = directory / "copy"
+    if isinstance(store, Files):
+        path, sha256 = store.path(warc.name), stored_digest(store, warc.name)
+    else:
+        path, sha256 = copy, _copy(store, warc.name, copy)
+    if sha256 != warc.sha256:
+        raise CorruptData(
+            f"{warc.name} is not as it was sealed (its SHA-256 differs); `thresher verify` names what is damaged"
+        )
+    yield path
+    copy.unlink(missing_ok=True)
 
 
-def _recompressed(store: Store, name: str, moved: dict[int, tuple[int, int]]) -> Iterator[bytes]:
+def _copy(store: Store, name: str, path: Path) -> str:
+    """Copy an object to a local file; return its SHA-256."""
+    sha256 = hashlib.sha256()
+    with store.open(name) as there, path.open("wb") as here:
+        while data := there.read(PIECE):
+            here.write(data)
+            sha256.update(data)
+    return sha256.hexdigest()
+
+
+def _recompressed(file: BinaryIO, name: str, moved: dict[int, tuple[int, int]]) -> Iterator[bytes]:
     """The records as gzip members; `moved` is told where each one went, and its length there."""
     # What ends a record is not in a member of a file that is not compressed.
     end = b"\r\n\r\n" if name.endswith(".warc") else b""
     offset = 0
-    with store.open(name) as file:
-        for each in members(file, 0, None, LARGEST_RECORD, name=name):
-            if each.problem is None and not each.whole:
-                raise InputError(f"{name} at {each.offset}: a record of more than {LARGEST_RECORD:,} bytes")
-            if each.data:
-                data = member(each.data + end)
-                moved[each.offset] = (offset, len(data))
-                offset += len(data)
-                yield data
+    for each in members(file, 0, None, LARGEST_RECORD, name=name):
+        if each.problem is None and not each.whole:
+            raise InputError(f"{name} at {each.offset}: a record of more than {LARGEST_RECORD:,} bytes")
+        if each.data:
+            data = member(each.data + end)
+            moved[each.offset] = (offset, len(data))
+            offset += len(data)
+            yield data
 
 
 def _rows(store: Store, index: Output) -> list[cdxj.Row]:
@@ -184,12 +218,11 @@ def _lines(path: Path) -> Iterator[str]:
         yield from file
 
 
-def _page(store: Store, row: cdxj.Row) -> str:
-    """Its line in the list of pages; empty where it is none."""
+def _page(file: BinaryIO, row: cdxj.Row) -> str:
+    """Its line in the list of pages; empty where it is none. `file` is the archive file of the row."""
     if row.status != 200 or row.mime not in PAGES:
         return ""
-    with store.open(row.filename) as file:
-        record = next(read(file, row.offset, row.offset + 1, name=row.filename, limit=LOOKED_AT))
+    record = next(read(file, row.offset, row.offset + 1, name=row.filename, limit=LOOKED_AT))
     if record.mime not in {HTML, XHTML}:
         return ""
     return page(row.url, _iso(row.timestamp), _title(record))

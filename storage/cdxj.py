@@ -16,9 +16,9 @@ from datetime import UTC, datetime, timedelta
 from json.encoder import encode_basestring_ascii as quoted
 from pathlib import Path
 from typing import BinaryIO
-from urllib.parse import urlsplit
 
-from core import CorruptData, RecordRef, Url
+from core import CorruptData, RecordRef
+from core.surt import surt
 from storage.lines import Lines
 from storage.records import ArchivedRecord
 from storage.revisit import REVISIT, REVISIT_MIME, Revisit
@@ -88,7 +88,7 @@ def row(
 ) -> Row:
     """The row of a record. Validators that are too long are left out."""
     return Row(
-        surt=surt(url),
+        surt=key(url),
         timestamp=timestamp(date_ms),
         url=url,
         mime=mime,
@@ -167,14 +167,13 @@ def read(file: BinaryIO, *, name: str) -> Iterator[Row]:
         ) from error
 
 
-def surt(url: str) -> str:
-    """Key of any URL; the URL itself in lower case where it is not of the web."""
+def key(url: str) -> str:
+    """The index key of any URL; the URL itself where it has none, as cdxj-indexer has it."""
     url = target_uri(url)
     try:
-        host = urlsplit(url).hostname
-        return Url(text=url, wire=url, host=host, origin="").surt if host else url.lower()
+        return surt(url)
     except ValueError:
-        return url.lower()
+        return url
 
 
 def timestamp(date_ms: int) -> str:
@@ -185,10 +184,10 @@ def timestamp(date_ms: int) -> str:
 
 def parse(text: str) -> Row:
     """The row of a line. Raises `ValueError`, `KeyError` or `TypeError` for what is none."""
-    key, moment, fields = text.split(" ", 2)
+    surt, moment, fields = text.split(" ", 2)
     found = json.loads(fields)
     return Row(
-        surt=key,
+        surt=surt,
         timestamp=moment,
         url=found["url"],
         mime=found.get("mime", ""),

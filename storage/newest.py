@@ -13,9 +13,11 @@ from typing import NamedTuple
 
 from storage import cdxj
 from storage.cdxj import Row
+from storage.revisit import REVISIT_MIME
 from storage.store import Store
 
 INDEX = ".cdxj.gz"
+OK = 200
 _BATCH = 10_000
 _TABLE = "CREATE TABLE newest (page TEXT PRIMARY KEY, turn REAL, timestamp TEXT, line TEXT) WITHOUT ROWID"
 _PUT = """
@@ -62,4 +64,9 @@ def _rows(
             for row in cdxj.read(file, name=name):
                 wanted = want(row)
                 if wanted is not None:
-                    yield wanted.page, wanted.turn, row.timestamp, cdxj.line(row)
+                    yield wanted.page, wanted.turn, _moment(row), cdxj.line(row)
+
+
+def _moment(row: Row) -> str:
+    """A page that redirects to itself, with a cookie or in another spelling, has two captures in one second, and the second is it."""
+    return f"{row.timestamp}{int(row.status == OK or row.mime == REVISIT_MIME)}"

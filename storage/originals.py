@@ -15,8 +15,8 @@ def originals(
 ) -> dict[Revisit, ArchivedRecord]:
     """The records that are referred to, as far as they are in the archive files of these names.
 
-    What is referred to by its id is the record of that id; by its URL and time alone, as in archives of others, one of
-    them with the same payload digest. The files are looked through in the order given, until all are found.
+    What is referred to by its id is the record of that id; by its URL and time, as in archives of others, one with the same payload
+    digest; without a digest, one of that URL as it is written there. The files are looked through in the order given, until all are found.
     """
     missing: dict[tuple[str, str], set[Revisit]] = {}
     for revisit in wanted:
@@ -38,7 +38,9 @@ def originals(
 def _is_of(revisit: Revisit, record: ArchivedRecord) -> bool:
     if revisit.refers_to:
         return record.record_id == revisit.refers_to
-    return record.type != REVISIT and revisit.digest in {"", record.ref.digest}
+    if revisit.digest:
+        return record.type != REVISIT and record.ref.digest == revisit.digest
+    return record.type != REVISIT and record.url == revisit.uri
 
 
 def _at(store: Store, name: str, keys: Collection[tuple[str, str]]) -> Iterator[ArchivedRecord]:
@@ -54,4 +56,4 @@ def _at(store: Store, name: str, keys: Collection[tuple[str, str]]) -> Iterator[
 
 
 def _key(uri: str, date_ms: int) -> tuple[str, str]:
-    return cdxj.surt(uri), cdxj.timestamp(date_ms)
+    return cdxj.key(uri), cdxj.timestamp(date_ms)

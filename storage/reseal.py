@@ -4,14 +4,25 @@ A WARC needs no Manifest to be read, so nothing is lost with one: records are co
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import BinaryIO, NamedTuple
 
 from storage import cdxj
 from storage.compression import stem
 from storage.lines import Lines
-from storage.manifest import Manifest, Output, fingerprint, manifest_name, put_output, seal, stored_digest
+from storage.manifest import (
+    JSON,
+    Manifest,
+    Output,
+    fingerprint,
+    manifest_name,
+    put_output,
+    seal,
+    stored_digest,
+)
 from storage.provenance import recipe_said
 from storage.records import read
 from storage.store import Store
@@ -45,6 +56,31 @@ def contents(file: BinaryIO, name: str) -> Contents:
     return found
 
 
+def seal_contents(
+    store: Store,
+    part: str,
+    warc: Output,
+    found: Contents,
+    recipe: Mapping[str, JSON],
+    passed_over: Mapping[str, int] = MappingProxyType({}),
+) -> Manifest:
+    """Put the index of an archive file that is published, then its Manifest. `passed_over` are counts of what was left out of it."""
+    index = put_output(
+        store, f"warc/{part}{INDEX_SUFFIX}", len(found.lines), partial(cdxj.write, lines=found.lines)
+    )
+    manifest = Manifest(
+        step=STEP,
+        part=part,
+        fingerprint=fingerprint(STEP, recipe, ()),
+        recipe=recipe,
+        inputs=(),
+        outputs=(replace(warc, rows=found.counts.total()), index),
+        counts={**found.counts, **passed_over},
+    )
+    seal(store, manifest)
+    return manifest
+
+
 def unsealed(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
     """Archive files that no Manifest names."""
     sealed = {
@@ -62,24 +98,13 @@ def reseal(store: Store, name: str) -> Manifest:
     part = _part(name)
     source, _, own = part.partition("/")
     with store.open(name) as file:
-        counts, lines, _ = contents(file, name)
+        found = contents(file, name)
         recipe = recipe_said(file, source)
-    index = put_output(store, f"warc/{part}{INDEX_SUFFIX}", len(lines), partial(cdxj.write, lines=lines))
-    warc = Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=counts.total())
+    warc = Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=0)
     if recipe is None:
         recipe = RECIPE if own.startswith(f"{source}-") else {"ingested": name.rpartition("/")[2]}
-    manifest = Manifest(
-        step=STEP,
-        part=part,
-        fingerprint=fingerprint(STEP, recipe, ()),
-        recipe=recipe,
-        inputs=(),
-        outputs=(warc, index),
-        counts=counts,
-    )
     store.delete(manifest_name(STEP_NAME, part))
-    seal(store, manifest)
-    return manifest
+    return seal_contents(store, part, warc, found, recipe)
 
 
 def _part(name: str) -> str:

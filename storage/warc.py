@@ -206,6 +206,24 @@ def warcinfo(filename: str, *, date_ms: int, fields: Mapping[str, str]) -> bytes
     return _record(head, body)
 
 
+def inputs_record(filename: str, block: bytes) -> bytes:
+    """Return the metadata record that lists the inputs of the file of that name (JSON lines), uncompressed.
+
+    It refers to the file's warcinfo record, and its date is the epoch: no clock goes in.
+    """
+    info = uuid5(NAMESPACE_URL, filename)
+    head = [
+        ("WARC-Type", "metadata"),
+        ("WARC-Record-ID", f"<{uuid5(info, 'inputs').urn}>"),
+        ("WARC-Refers-To", f"<{info.urn}>"),
+        ("WARC-Target-URI", target_uri(f"urn:inputs:{filename}")),
+        ("WARC-Date", warc_date(0)),
+        ("WARC-Block-Digest", sha1(block)),
+        ("Content-Type", "application/x-ndjson"),
+    ]
+    return _record(head, block)
+
+
 def payload_digest(capture: Capture) -> str:
     """`sha1:BASE32` of the entity after transfer decoding, still content-encoded."""
     return sha1(capture.payload)

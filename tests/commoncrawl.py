@@ -24,6 +24,8 @@ from uuid import NAMESPACE_URL, uuid5
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from core.surt import surt
+
 CRAWL = "CC-MAIN-2024-22"
 SEGMENT = "1715971057216.39"
 HOST = "127.0.0.1"
@@ -189,16 +191,6 @@ def wat_and_wet(root: Path, crawl: str, name: str, of_file: list[Page]) -> None:
             block = text if kind == "wet" else json.dumps({"Container": page.url}).encode()
             data += record(record_type, page.url, block, mime)
         write(root / f"crawl-data/{crawl}/segments/{SEGMENT}/{kind}/{name}.warc.{kind}.gz", data)
-
-
-def surt(url: str) -> str:
-    """The key as Common Crawl's indexer makes it: no www, lower case, query sorted, no slash at the end of a path."""
-    parts = urlsplit(url)
-    host = re.sub(r"^www\d*\.", "", parts.hostname or "")
-    port = f":{parts.port}" if parts.port else ""
-    path = parts.path.lower().rstrip("/") or "/"
-    query = "&".join(sorted(parts.query.lower().split("&"))) if parts.query else ""
-    return f"{','.join(reversed(host.split('.')))}{port}){path}{f'?{query}' if query else ''}"
 
 
 def cdx_line(stored: Stored) -> bytes:

@@ -1,14 +1,16 @@
-"""Hypothesis for every test: no deadlines, for the machine may be busy; in CI the same examples each time."""
+"""Hypothesis for every test: the same examples each time, and no deadlines, for the machine may be busy.
 
-import os
+`make test-slow` tries other examples, and more of them, with `--hypothesis-profile random`.
+"""
+
 import signal
 import threading
 
 from hypothesis import settings
 
-settings.register_profile("here", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "here")
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.register_profile("random", deadline=None, max_examples=500, print_blob=True)
+settings.load_profile("same")
 
 # Who starts the tests in the background of a shell has them, and every command they start, ignore Ctrl-C.
 if (

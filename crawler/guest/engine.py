@@ -176,7 +176,7 @@ class GuestEngine(ExecutionEngine):
 
     def _discover(self, visit: Visit, request: Request) -> None:
         try:
-            reason = left_out(visit.lease, request) or self._off_site(request)
+            reason = left_out(visit.lease, request, self._steward.options) or self._off_site(request)
             if reason:
                 self.crawler.stats.inc_value(f"thresher/left_out/{reason}")
                 return
@@ -209,7 +209,7 @@ class GuestEngine(ExecutionEngine):
                 record_id=read_by_guest(steward.crawl, steward.worker, lease.token),
                 screen=steward.screen,
                 known=steward.settler.known,
-                obey=steward.obey,
+                options=steward.options,
             )
         except Exception as error:  # noqa: BLE001 - nobody else would hear of it
             steward.stop(error)

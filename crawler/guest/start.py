@@ -16,7 +16,6 @@ from crawler.guest.errand import errand
 from crawler.guest.feeds import Feeds, late
 from crawler.guest.load import Guest, at_home, spider_class
 from frontier import Discovery, NotAUrl, Scope, canonical
-from frontier.trap import pitfall
 
 logger = logging.getLogger(__name__)
 SEEDER = "seeder"
@@ -90,13 +89,10 @@ def _discovery(each: Any, crawler: Crawler) -> Discovery | None:
     except NotAUrl as error:
         logger.warning("spider %s: %s is no URL to crawl (%s)", spider.name, each.url, error)
         return None
-    trap = pitfall(url)
-    if trap is not None:
-        logger.warning("spider %s: %s is no URL to crawl (a trap: %s)", spider.name, each.url, trap)
-        return None
     return Discovery(
         url=url,
         scope=Scope.of("any", url),
         priority=each.priority,
+        listed=True,
         note=note.encode(note.Note(errand=errand(each, spider))),
     )

@@ -27,10 +27,11 @@ from scrapy import Request, Spider
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
-from core import Capture, InputError
+from core import Capture, InputError, Url
 from crawler import note
 from crawler.answer import answer
 from crawler.guest.errand import errand, read
+from crawler.options import PageOptions
 from crawler.outcome import REDIRECTS, Judgement, of_failure, of_response
 from crawler.page import HOPS, forbids_following, settled
 from crawler.rendered import Rendered
@@ -85,7 +86,7 @@ def request_of(lease: Lease, spider: Spider) -> Request:
     )
 
 
-def left_out(lease: Lease, request: Request) -> str:
+def left_out(lease: Lease, request: Request, options: PageOptions) -> str:
     """Why a request found under a lease is none for the frontier; empty where it is one."""
     if lease.max_depth is not None and lease.depth >= lease.max_depth:
         return "too_deep"
@@ -93,7 +94,7 @@ def left_out(lease: Lease, request: Request) -> str:
         url = canonical(request.url)
     except NotAUrl:
         return "no_url"
-    if pitfall(url):
+    if _is_trap(url, options):
         return "trap"
     return "" if lease.scope.admits(url) else "out_of_scope"
 
@@ -138,7 +139,7 @@ def ended(
     record_id: UUID,
     screen: Screen | None,
     known: Container[str],
-    obey: Container[str],
+    options: PageOptions,
 ) -> Finished | None:
     """Return how the lease ends; None for one that is given back. Raises `InputError` as `discovery` does.
 
@@ -147,21 +148,22 @@ def ended(
     lease = visit.lease
     if isinstance(visit.found, Wait) or visit.broken:
         return None
-    again = isinstance(result, Request) and _in_place(visit, result, spider)
+    again = isinstance(result, Request) and _in_place(visit, result, spider, options)
     told = tuple(found for url, found in visit.discoveries.items() if url not in known)
     match visit.found:
         case None:
-            return Finished(lease=lease, answer=settled(lease, _unasked(visit, result, again=again), told))
+            ends = settled(lease, _unasked(visit, result, again=again), told)
+            return Finished(lease=lease, answer=replace(ends, asked=False))
         case Failure(reason=reason):
             return Finished(lease=lease, answer=settled(lease, of_failure(reason), told))
         case Capture() as capture:
-            # Its links are the spider's to choose: none is looked for.
-            blind = replace(lease, max_depth=lease.depth)
+            # Its links are the spider's to choose: none is looked for, nor what a list would lead to.
+            blind = replace(lease, max_depth=lease.depth, listed=False)
             made = answered(
-                blind, capture, record_id, screen=screen, known=(), obey=obey, rendered=visit.rendered
+                blind, capture, record_id, screen=screen, known=(), options=options, rendered=visit.rendered
             )
     assert isinstance(made.answer, Settlement)
-    if told and "nofollow" in obey and forbids_following(answer(capture, record_id), lease.url.wire):
+    if told and "nofollow" in options.obey and forbids_following(answer(capture, record_id), lease.url.wire):
         told = ()
     followed: tuple[Discovery, ...] = ()
     if not _wants_redirect(capture, request, spider):
@@ -199,7 +201,7 @@ def _reasoned(page: Settlement, visit: Visit, result: object, *, again: bool) ->
     return page
 
 
-def _in_place(visit: Visit, other: Request, spider: Spider) -> bool:
+def _in_place(visit: Visit, other: Request, spider: Spider, options: PageOptions) -> bool:
     """Take up a request that a middleware gave for the visit's own; whether it is for the same URL."""
     lease = visit.lease
     try:
@@ -208,15 +210,19 @@ def _in_place(visit: Visit, other: Request, spider: Spider) -> bool:
         return False
     if url.text == lease.url.text:
         return True
-    if lease.hops < HOPS and lease.scope.admits(url) and not pitfall(url):
+    if lease.hops < HOPS and lease.scope.admits(url) and not _is_trap(url, options):
         visit.discoveries[url.text] = discovery(lease, other, spider, hops=lease.hops + 1)
     return False
 
 
 def _inherited(found: Discovery, lease: Lease) -> Discovery:
     """The target of a redirect, for which the same is to be done."""
-    said = note.encode(note.Note(errand=note.decode(lease.note).errand))
-    return replace(found, max_depth=lease.max_depth, priority=lease.priority, note=said)
+    said = replace(note.decode(found.note), errand=note.decode(lease.note).errand)
+    return replace(found, max_depth=lease.max_depth, listed=lease.listed, note=note.encode(said))
+
+
+def _is_trap(url: Url, options: PageOptions) -> bool:
+    return pitfall(url) is not None and options.traps.of(url.host)
 
 
 def _judgement(visit: Visit) -> Judgement | None:

@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
@@ -126,6 +126,14 @@ class Client:
         if wait := await enter(meant(found[0])):
             return Wait(ms=wait)
         return await self._over_kept(exchange, found)
+
+    def learn(self, cookies: Iterable[tuple[str, str]]) -> None:
+        """Take up cookies that another client was told: the URL whose answer set one, and its Set-Cookie header. One that is known
+        by its name is left as it is. Nothing is done where cookies are not kept.
+        """
+        if self._cookies is not None:
+            for url, cookie in cookies:
+                self._cookies.take(target(url), (("Set-Cookie", cookie),), unknown_only=True)
 
     async def close(self) -> None:
         """Close every connection."""

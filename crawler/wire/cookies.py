@@ -56,18 +56,20 @@ class Cookies:
         fitting.sort(key=lambda one: -len(one.path))
         return "; ".join(f"{one.name}={one.value}" if one.name else one.value for one in fitting)
 
-    def take(self, target: Target, headers: Headers) -> None:
-        """Remember what a response asks for."""
+    def take(self, target: Target, headers: Headers, *, unknown_only: bool = False) -> None:
+        """Remember what a response asks for; with `unknown_only` no other value of a cookie that is there."""
         for name, value in headers:
             if name.lower() == "set-cookie" and len(value) <= 2 * BYTES:
-                self._set(target, value)
+                self._set(target, value, unknown_only)
 
-    def _set(self, target: Target, text: str) -> None:
+    def _set(self, target: Target, text: str, unknown_only: bool) -> None:
         cookie = _parsed(target, text, self._clock())
         if cookie is None:
             return
         jar = self._domains.setdefault(_owner(target.host), OrderedDict())
         key = (cookie.domain, cookie.path, cookie.name)
+        if unknown_only and key in jar:
+            return
         jar.pop(key, None)
         if cookie.until is None or cookie.until > self._clock():
             jar[key] = cookie

@@ -74,13 +74,14 @@ def is_garbled(text: str, *, unmapped: float) -> bool:
 
 
 def normal(text: str) -> str:
-    """The text as it is to be read. Keeps line feeds; white space at the ends of lines is left out."""
+    """The text as it is to be read. Keeps line feeds; white space at the ends of lines is left out. A normal text stays as it is."""
+    if not (text.isascii() and text.isprintable() and "  " not in text):
+        # What is left out may part a letter from its accent, and NFC gives letters (K of the Kelvin sign) that take one.
+        text = unicodedata.normalize("NFC", _LEFT_OUT.sub("", text))
+        text = _ACCENTED.sub(_accented, _FORMS.sub(_letters, text))
+        text = _SPACES.sub(" ", unicodedata.normalize("NFC", text))
     if "..." in text or ". ." in text:
         text = _LEADERS.sub(" ...", text)
-    if text.isascii() and text.isprintable() and "  " not in text:
-        return text.strip(" ")
-    text = _ACCENTED.sub(_accented, _FORMS.sub(_letters, text))
-    text = _SPACES.sub(" ", _LEFT_OUT.sub("", unicodedata.normalize("NFC", text)))
     return "\n".join(line.strip(" ") for line in text.split("\n"))
 
 

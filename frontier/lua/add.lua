@@ -1,12 +1,13 @@
--- args: URLs of a host at most (-1: any number), of a domain, hosts of a domain; then for each host: its name, its
+-- args: URLs of a host at most (-1: any number), of a domain, hosts of a domain, where traps are looked for; then for each host: its name, its
 -- domain, a number, and so many times a hash and an entry. Returns how many were unknown, how many known, the library's
 -- nonce, and pairs of reason and number.
 verb('add', function(keys, args)
   local c = open(keys)
   local of_host, of_domain, of_hosts = tonumber(args[1]), tonumber(args[2]), tonumber(args[3])
-  local numbers = load_all(c, args, 4)
+  c.traps = args[4]
+  local numbers = load_all(c, args, 5)
   local added, was_known, reasons = 0, 0, {}
-  local i = 4
+  local i = 5
   while i <= #args do
     local name, n = args[i], tonumber(args[i + 2])
     local h, d, fresh, changed

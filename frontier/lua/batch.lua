@@ -72,3 +72,12 @@ local function write_puts(c)
   end
   c.puts = {}
 end
+
+-- Every so manieth argument, from one on.
+local function every(args, from, step)
+  local found = {}
+  for i = from, #args, step do found[#found + 1] = args[i] end
+  return found
+end
+
+local function integer(number) return string.format('%.0f', number) end

@@ -1,4 +1,4 @@
-local COUNTERS = {'waiting', 'leased', 'later', 'hosts', 'added', 'tail', 'scheduled', 'held', 'dead'}
+local COUNTERS = {'waiting', 'leased', 'later', 'hosts', 'added', 'tail', 'scheduled', 'held', 'dead', 'requests'}
 
 verb('stats', function(keys)
   local c = look(keys)

@@ -1,7 +1,11 @@
--- level (4 bytes), attempt, expiries, a byte of the URL's hash, template (4 bytes), origin (s https, p http; upper case:
--- the port follows in 2 bytes), how far the path is from here, what only the client reads, the path.
+-- level (4 bytes), attempt, expiries, a byte of the URL's hash (0: it was listed), template (4 bytes), origin (s https, p
+-- http; upper case: the port follows in 2 bytes), how far the path is from here, what only the client reads, the path.
 
 local function level_of(entry) return (unpack_('>I4', entry)) end
+
+local function number_in(entry) return byte(entry, 7) end
+
+local function is_listed(entry) return number_in(entry) == 0 end
 
 local SCHEMES = {s = 'https://', p = 'http://'}
 

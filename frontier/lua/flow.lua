@@ -1,7 +1,5 @@
 local OPENS_AT = 4 / 5 -- of the limit: a gate that opened at the limit would flutter
 
-local function integer(number) return string.format('%.0f', number) end
-
 -- The newest report while its time lasts, else nil.
 local function read_flow(c)
   local f = call('HMGET', c.prefix .. 'flow', 'follower', 'backlog', 'limit', 'from', 'reported', 'until', 'shut', 'archived')

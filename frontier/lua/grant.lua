@@ -85,6 +85,7 @@ local function grant(c, found, r, token, worker, lease_ms)
   put(c, c.leases, token, pack_lease(l))
   score(c, c.deadlines, token, c.now + lease_ms)
   h.open, h.pace = h.open + 1, found.pace
+  bump(c, 'requests', 1)
   if h.open < capacity(h, h.pace) and h.head > 0 and not has(h.flags, ASKING) then
     h.due = c.now -- its turn is over
     score(c, c.ready .. h.rank, h.name, c.now)
@@ -104,11 +105,14 @@ verb('due', function(keys)
   return due
 end, FREES)
 
--- args: n, worker, lease_ms, min_delay_ms, limit (negative: none), partitions, partition
+-- args: n, worker, lease_ms, min_delay_ms, pages and requests at most (negative: any number), where traps are looked for,
+-- partitions, partition
 verb('lease', function(keys, args)
   local c = open(keys)
   local n, limit, min_delay = tonumber(args[1]), tonumber(args[5]), min(tonumber(args[4]), LONGEST_DELAY)
-  local partitions, partition = tonumber(args[6]), tonumber(args[7])
+  local most_requests = tonumber(args[6])
+  local partitions, partition = tonumber(args[8]), tonumber(args[9])
+  c.traps = args[7]
   if min_delay ~= c.delay then
     c.delay = min_delay
     call('HSET', keys[1], 'delay', min_delay)
@@ -120,6 +124,9 @@ verb('lease', function(keys, args)
     local taken = tonumber(call('HGET', c.prefix .. 'outcomes', 'fetched') or 0)
       + tonumber(call('HGET', c.count, 'leased') or 0) + (c.n.leased or 0)
     n = min(n, limit - taken)
+  end
+  if most_requests >= 0 then
+    n = min(n, most_requests - tonumber(call('HGET', c.count, 'requests') or 0) - (c.n.requests or 0))
   end
   local granted = {}
   local counter = tonumber(call('HGET', c.count, 'token') or 0)

@@ -46,6 +46,11 @@ local function end_exchange(h, when)
   h.last = max(h.last, when)
 end
 
+-- The exchange of a lease never took place.
+local function spare(c, l)
+  if not l.released then bump(c, 'requests', -1) end
+end
+
 -- Ends a lease whose exchange was over at `when` at the latest; returns its host, to be changed, placed, written.
 local function finish(c, token, l, when)
   put(c, c.leases, token, false)

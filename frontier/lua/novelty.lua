@@ -52,13 +52,14 @@ local function hear(c, h, entry, said)
   put(c, rings, d.name, ring .. sketch)
   local text = get(c, c.prefix .. 'standings', h.name) or ''
   local standing, from_, template = standing_of(text, sub(entry, 8, 11))
-  local costs = leads_on or standing % STARVED < TEMPLATE_PROVEN
+  local listed = is_listed(entry)
+  local costs = not listed and (leads_on or standing % STARVED < TEMPLATE_PROVEN)
   local before = d.standing
   d.standing = after(before, DOMAIN_MOST, new, costs)
   if d.standing ~= before then write_domain(c, d) end
   if (d.standing >= STARVED) ~= (before >= STARVED) then bump(c, 'starved', before >= STARVED and -1 or 1) end
   h.standing = after(h.standing, HOST_MOST, new, costs)
-  local now = after(standing, TEMPLATE_MOST, new, leads_on)
+  local now = after(standing, TEMPLATE_MOST, new, leads_on and not listed)
   if now >= STARVED then set(h, TRAPS) end
   if from_ then
     if now == standing then return end
@@ -69,10 +70,25 @@ local function hear(c, h, entry, said)
   put(c, c.prefix .. 'standings', h.name, text)
 end
 
+-- Whether traps are looked for on a host: as `Switch` of frontier/policy.py has it.
+local function watched(c, name)
+  if not c.watched then
+    c.watched = {}
+    for host, on in string.gmatch(c.traps, ' (%S+)=([01])') do c.watched[host] = on end
+  end
+  while name do
+    local on = c.watched[name]
+    if on then return on == '1' end
+    name = string.match(name, '%.(.*)$')
+  end
+  return sub(c.traps, 1, 1) == '1'
+end
+
 -- Whether an entry is starved: it leads to where nothing new is said.
 local function trapped(c, h, entry)
   if c.starved == 0 and h.standing < STARVED and not has(h.flags, TRAPS) then return false end
-  if byte(entry, 7) % 64 == 0 then return false end -- a trickle goes on, and may prove that it was wrong
+  if number_in(entry) % 64 == 0 then return false end -- it was listed; or a trickle goes on, and may prove that it was wrong
+  if not watched(c, h.name) then return false end
   local template = standing_of(get(c, c.prefix .. 'standings', h.name) or '', sub(entry, 8, 11))
   if template >= STARVED then return true end
   if template >= TEMPLATE_PROVEN then return false end

@@ -8,13 +8,6 @@ verb('renew', function(keys, args)
   for i = 2, #args do call('ZADD', c.deadlines, 'XX', c.now + args[1], args[i]) end
 end, FREES)
 
--- Every so manieth argument, from one on.
-local function every(args, from, step)
-  local found = {}
-  for i = from, #args, step do found[#found + 1] = args[i] end
-  return found
-end
-
 -- args: for each exchange: token, how long the host took to answer (-1: it did not; -2: it was not asked)
 verb('release', function(keys, args)
   local c = open(keys)
@@ -29,6 +22,7 @@ verb('release', function(keys, args)
       if took >= 0 then
         h.smooth = h.smooth == 0 and min(took, LONGEST_ANSWER) or floor((7 * h.smooth + min(took, LONGEST_ANSWER)) / 8)
       end
+      if took == UNASKED then bump(c, 'requests', -1) end
       end_exchange(h, took == UNASKED and 0 or c.soon)
       settle_host(c, h)
     end
@@ -37,21 +31,23 @@ verb('release', function(keys, args)
 end, FREES)
 
 -- args: the nonce of the library when it was told what the pages led to ('': nothing, or another partition was); then for
--- each lease: token, outcome, reason, retry_after_ms (negative: doubling), hold_ms, fault, what it said ('':
--- unknown; see hear), entry of the next visit ('': none), and in how many ms that is due. Returns for each 1 if it was accepted;
+-- each lease: token, outcome, reason, retry_after_ms (negative: doubling), hold_ms, fault, 0 where the host was not asked, what it
+-- said ('': unknown; see hear), entry of the next visit ('': none), and in how many ms that is due. Returns for each 1 if it was accepted;
 -- nothing where the server has restarted since it was told, and may have forgotten.
 verb('settle', function(keys, args)
   local c = open(keys)
   local accepted = {}
   if args[1] ~= '' and args[1] ~= nonce then return accepted end
-  read_leases(c, every(args, 2, 9))
-  for i = 2, #args, 9 do
+  read_leases(c, every(args, 2, 10))
+  for i = 2, #args, 10 do
     local token, outcome, reason, wait = args[i], args[i + 1], args[i + 2], tonumber(args[i + 3])
     local l = read_lease(c, token)
     if not l or l.kind ~= PAGE then
       accepted[#accepted + 1] = 0
     else
-      local h = finish(c, token, l, c.soon)
+      local asked = args[i + 6] == '1'
+      if not asked then spare(c, l) end
+      local h = finish(c, token, l, asked and c.soon or 0)
       local fault, rest = args[i + 5], tonumber(args[i + 4])
       if outcome == 'retry' then
         local attempt = byte(l.subject, 5)
@@ -66,8 +62,8 @@ verb('settle', function(keys, args)
         end
       else
         conclude(c, outcome, reason, 1)
-        if args[i + 7] ~= '' then
-          call('ZADD', c.prefix .. 'visits', c.wall + args[i + 8], l.host .. '\0' .. args[i + 7])
+        if args[i + 8] ~= '' then
+          call('ZADD', c.prefix .. 'visits', c.wall + args[i + 9], l.host .. '\0' .. args[i + 8])
           bump(c, 'scheduled', 1)
         end
       end
@@ -76,7 +72,7 @@ verb('settle', function(keys, args)
       else
         hold(c, h, rest)
       end
-      if args[i + 6] ~= '' then hear(c, h, l.subject, args[i + 6]) end
+      if args[i + 7] ~= '' then hear(c, h, l.subject, args[i + 7]) end
       settle_host(c, h)
       accepted[#accepted + 1] = 1
     end
@@ -90,6 +86,7 @@ verb('postpone', function(keys, args)
   local c = open(keys)
   local l = read_lease(c, args[1])
   if not l or l.released then return 0 end
+  spare(c, l)
   local h = finish(c, args[1], l, 0)
   hold(c, h, tonumber(args[2]))
   if l.kind == PAGE then
@@ -109,7 +106,10 @@ verb('reclaim', function(keys, args)
     if l.worker == args[1] then held[#held + 1] = {tonumber(all[i]), all[i], l} end
   end
   table.sort(held, function(a, b) return a[1] > b[1] end) -- the last first: each goes before those that are there
-  for _, lease_ in ipairs(held) do abandon(c, lease_[2], lease_[3], c.soon, false, args[2] == '1') end
+  for _, lease_ in ipairs(held) do
+    if args[2] ~= '1' then spare(c, lease_[3]) end
+    abandon(c, lease_[2], lease_[3], c.soon, false, args[2] == '1')
+  end
   close(c)
   return #held
 end, FREES)

@@ -12,11 +12,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from frontier.encoding import identity
+from frontier.encoding import number_of
+from frontier.identity import identity, name
 from frontier.lease import Added, Budget, Discovery, Fault, Kind, Outcome
 from frontier.memory.circuit import OWN, died_of, judge, judge_origin, scaled
 from frontier.memory.state import Domain, Host, Origin, Page, Promise
 from frontier.novelty import starving, trickles
+from frontier.policy import Policy
 from frontier.scope import Scope, registered_domain
 from frontier.template import template
 
@@ -33,8 +35,9 @@ class Crawl:
     """All that is known of a crawl."""
 
     budget: Budget
-    seen: set[tuple[int, str]] = field(default_factory=set)
-    """Generations and canonical texts."""
+    policy: Policy
+    seen: set[str] = field(default_factory=set)
+    """What is known (`frontier.identity.name`)."""
     hosts: dict[str, Host] = field(default_factory=dict)
     domains: dict[str, Domain] = field(default_factory=lambda: defaultdict(Domain))
     origins: dict[str, Origin] = field(default_factory=lambda: defaultdict(Origin))
@@ -53,6 +56,7 @@ class Crawl:
     delay: int = 1_000
     """Between two exchanges with a host, as whoever leased last has it."""
     tokens: int = 0
+    requests: int = 0
 
     # URLs
 
@@ -64,14 +68,14 @@ class Crawl:
         added = known = 0
         discarded: Counter[str] = Counter()
         for found in (found for group in hosts.values() for found in group):
-            name = (found.generation, found.url.text)
-            if name in self.seen:
+            said = name(found, self.policy.query_order)
+            if said in self.seen:
                 known += 1
             elif reason := self.discards(found):
                 discarded[reason] += 1
             else:
                 added += 1
-                self.seen.add(name)
+                self.seen.add(said)
                 self.let_in(found, now)
         self.discarded += discarded
         return Added(added=added, known=known, discarded=dict(discarded))
@@ -97,19 +101,20 @@ class Crawl:
 
     def let_in(self, found: Discovery, now: int) -> None:
         """A discovery waits from now on."""
-        name = found.url.host
-        domain = self.domains[registered_domain(name)]
-        if name not in self.hosts:
-            self.hosts[name] = self.new_host(name)
+        host = found.url.host
+        domain = self.domains[registered_domain(host)]
+        if host not in self.hosts:
+            self.hosts[host] = self.new_host(host)
             domain.hosts += 1
-        self.hosts[name].added += 1
+        self.hosts[host].added += 1
         domain.urls += 1
         self.wait(Page(found=found), now)
 
     def unwanted(self, host: Host, page: Page) -> str:
         """Why a page is not wanted any more; empty where it is."""
         standings = host.template(template(page.found.url)), host.standing, self.domains[host.domain].standing
-        if starving(*standings) and not trickles(identity(page.found)[-1]):
+        number = number_of(page.found, identity(page.found, self.policy.query_order))
+        if starving(*standings) and not trickles(number) and self.policy.traps.of(host.name):
             return "trap"
         if any(bar.admits(page.found.url) for bar in self.bars):
             return "dropped"
@@ -209,6 +214,7 @@ class Crawl:
             host.put_back(page)
             host.asking = True
         self.tokens += 1
+        self.requests += 1
         self.promises[self.tokens] = Promise(
             kind=Kind.PAGE if fresh else Kind.ROBOTS,
             host=host.name,
@@ -244,6 +250,10 @@ class Crawl:
         if promise.kind is Kind.ROBOTS:
             host.asking = False
         return promise, host
+
+    def spare(self, promise: Promise) -> None:
+        """The exchange of a promise never took place."""
+        self.requests -= not promise.released
 
     def abandon(self, token: int, at: int, strike: int, now: int) -> None:
         """End a promise that nobody settled; `strike` is 1 where its deadline has passed."""

@@ -25,6 +25,7 @@ from frontier.memory.gate import Gate
 from frontier.memory.line import asked, enter
 from frontier.memory.living import Living
 from frontier.memory.settling import settle
+from frontier.policy import Policy
 from frontier.robots import RobotsRecord, Rule
 from frontier.scope import Scope
 
@@ -37,13 +38,15 @@ class MemoryFrontier:
     `clock` tells the time in milliseconds, and never goes back.
     """
 
-    def __init__(self, *, clock: Callable[[], int], budget: Budget | None = None) -> None:
+    def __init__(
+        self, *, clock: Callable[[], int], budget: Budget | None = None, policy: Policy | None = None
+    ) -> None:
         self._clock = clock
-        self._budget = budget or Budget()
+        self._budget, self._policy = budget or Budget(), policy or Policy()
         self._begin()
 
     def _begin(self) -> None:
-        self._crawl = Crawl(budget=self._budget)
+        self._crawl = Crawl(budget=self._budget, policy=self._policy)
         self._gate = Gate()
         self._living = Living()
 
@@ -56,7 +59,14 @@ class MemoryFrontier:
         return self._crawl.admit(discoveries, self._clock())
 
     async def lease(
-        self, n: int, *, worker: str, lease_ms: int, min_delay_ms: int, limit: int | None = None
+        self,
+        n: int,
+        *,
+        worker: str,
+        lease_ms: int,
+        min_delay_ms: int,
+        limit: int | None = None,
+        most_requests: int | None = None,
     ) -> list[Lease]:
         """As `Frontier.lease`."""
         if len(worker.encode()) > _LONGEST_NAME:
@@ -69,6 +79,8 @@ class MemoryFrontier:
         crawl.catch_up(now)
         if limit is not None:
             n = min(n, limit - self._leased() - crawl.outcomes[Outcome.FETCHED])
+        if most_requests is not None:
+            n = min(n, most_requests - crawl.requests)
         while len(granted) < n and (line := crawl.line(now)[: n - len(granted)]):
             for host in line:
                 slot = host.held if host.held > host.last else 0
@@ -96,6 +108,7 @@ class MemoryFrontier:
         promise = self._crawl.promises.get(lease.token)
         if promise is None or promise.released:
             return False
+        self._crawl.spare(promise)
         _, host = self._crawl.finish(lease.token, 0)
         host.hold(wait_ms, now)
         if promise.page is not None:
@@ -119,6 +132,8 @@ class MemoryFrontier:
         for exchange in exchanges:
             promise = self._crawl.promises.get(exchange.lease.token)
             if promise is not None and not promise.released:
+                if not exchange.asked:
+                    self._crawl.spare(promise)
                 promise.released = True
                 host = self._crawl.hosts[promise.host]
                 host.end_exchange(now + 1 if exchange.asked else 0)
@@ -267,6 +282,8 @@ class MemoryFrontier:
         held = [token for token, held in self._crawl.promises.items() if held.worker == worker]
         for token in sorted(held, reverse=True):  # each goes before those that are there
             page = self._crawl.promises[token].page
+            if not died:
+                self._crawl.spare(self._crawl.promises[token])
             if page is not None:
                 page.died = page.died or died
             self._crawl.abandon(token, now + 1, 0, now)
@@ -294,6 +311,7 @@ class MemoryFrontier:
             scheduled=len(crawl.visits),
             held=sum(host.trips > 0 for host in crawl.hosts.values()),
             dead=sum(bool(host.dead) for host in crawl.hosts.values()),
+            requests=crawl.requests,
             discarded=dict(crawl.discarded),
         )
 
@@ -325,6 +343,8 @@ class MemoryFrontier:
             priority=found.priority,
             generation=found.generation,
             interval_s=found.interval_s,
+            listed=found.listed,
+            again=found.again,
             note=found.note,
             attempt=attempt,
             robots_version=origin.version,

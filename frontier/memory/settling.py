@@ -21,7 +21,9 @@ def settle(crawl: Crawl, settlement: Settlement, now: int) -> bool:
     held = crawl.promises.get(token)
     if held is None or held.page is None:
         return False
-    _, host = crawl.finish(token, now + 1)
+    if not settlement.asked:
+        crawl.spare(held)
+    _, host = crawl.finish(token, now + 1 if settlement.asked else 0)
     if settlement.outcome is Outcome.RETRY:
         _try_again(crawl, held.page, settlement, now)
     else:
@@ -33,7 +35,7 @@ def settle(crawl: Crawl, settlement: Settlement, now: int) -> bool:
         )
     else:
         host.hold(settlement.hold_ms, now)
-    if settlement.sketch is not None:
+    if settlement.sketch is not None and crawl.policy.traps.of(host.name):
         _hear(crawl, host, held.page, settlement.sketch, leads_on=bool(settlement.discoveries))
     host.place(now)
     return True
@@ -62,5 +64,10 @@ def _hear(crawl: Crawl, host: Host, page: Page, sketch: int, *, leads_on: bool) 
     domain, name = crawl.domains[host.domain], template(page.found.url)
     domain.ring, new = heard(domain.ring, sketch)
     host.templates[name], host.standing, domain.standing = said(
-        host.template(name), host.standing, domain.standing, new=new, leads_on=leads_on
+        host.template(name),
+        host.standing,
+        domain.standing,
+        new=new,
+        leads_on=leads_on,
+        listed=page.found.listed,
     )

@@ -25,7 +25,7 @@ from storage.commoncrawl.member import read_member
 from storage.commoncrawl.reach import Reach, reaches
 from storage.commoncrawl.row import Row
 from storage.commoncrawl.taken import Taken
-from storage.compression import compressor
+from storage.compression import member
 from storage.lines import Lines
 from storage.records import ArchivedRecord
 from storage.warc import EPOCH, warcinfo
@@ -36,7 +36,6 @@ BYTES = 256 << 20
 """Stored bytes of one file, exceeded by one record at most."""
 NOT_THERE = "not_there"
 """The file or the range that the index names is not there."""
-_member = compressor("gzip")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +81,7 @@ def haul(client: Client, batch: Sequence[Row], path: Path, name: str, crawl: str
     lines = Lines()
     asks = (Ask(reach.filename, reach.first, reach.length, reach) for reach in reaches(batch))
     with path.open("wb") as file:
-        file.write(_member(_info(name, crawl, batch)))
+        file.write(member(_info(name, crawl, batch)))
         counts["warcinfo"] += 1
         for row, data in _arrived(client, asks):
             found = read_member(data, row) if data is not None else NOT_THERE
@@ -126,7 +125,7 @@ def _append_facts(file: BinaryIO, found: ArchivedRecord, row: Row) -> int:
         response_id = UUID(found.record_id)
     except ValueError:
         return 0
-    file.write(_member(facts.record(row, date_ms=found.date_ms, response_id=response_id)))
+    file.write(member(facts.record(row, date_ms=found.date_ms, response_id=response_id)))
     return 1
 
 

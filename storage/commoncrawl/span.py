@@ -17,8 +17,9 @@ WWW = re.compile(r"^www\d*\.")
 HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?")
 AFTER_HOST = ")", ":", ","
 """What follows the host itself in a key: the path, a port, a subdomain."""
-CHANGED = re.compile(r"[%;?(&=]|/+$")
-"""From here on the path of a key may be another than that of the URL: sessions left out, queries sorted, escapes rewritten."""
+CHANGED = re.compile(r"[%;?(&=]|/[/.]|/+$")
+"""From here on the path of a key may be another than that of the URL: sessions left out, queries sorted, escapes rewritten, empty and
+dotted segments resolved."""
 
 
 class Span(NamedTuple):

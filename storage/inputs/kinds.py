@@ -28,6 +28,7 @@ from storage.inputs import (
 )
 from storage.inputs.columns import HTML_BYTES, USUAL, Columns
 from storage.inputs.entry import Item, Reader, Unusable
+from storage.inputs.indexes import IndexFile, index
 from storage.inputs.inflated import DICTIONARY_FRAME, inflated
 from storage.members import LZ4
 
@@ -62,6 +63,8 @@ ENDINGS: Mapping[str, str] = {
     ".xhtml": "html",
 }
 """What a name's ending says."""
+PDF_HEADER, PDF_HEADER_WITHIN = b"%PDF-", 1024
+"""Bytes within which the header of a PDF must be; others may be in front (ISO 32000-1, annex H, note 13)."""
 MARKS: Mapping[bytes, str] = {
     b"WARC/": WARC,
     arc.MAGIC: "arc",
@@ -69,7 +72,7 @@ MARKS: Mapping[bytes, str] = {
     b"PAR1": "parquet",
     arrow.FILE_MARK: "arrow",
     b"\xff\xff\xff\xff": "arrow stream",
-    b"%PDF-": "pdf",
+    PDF_HEADER: "pdf",
 }
 """How the bytes begin of what has a mark."""
 MARKED = frozenset({*MARKS.values(), "tar"})
@@ -79,7 +82,6 @@ UNREADABLE: Mapping[bytes, str] = {
     b"7z\xbc\xaf\x27\x1c": "is a 7z archive; unpack it with `7z x`",
     b"FEA1": "is Feather of version 1; write it as Parquet",
 }
-INDEXES = (".cdx", ".cdxj", ".idx", ".loc")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,9 +99,19 @@ class Kind:
     """Whether it has rows, most of which must be good."""
 
     @property
+    def word(self) -> str:
+        """What users call it: `jsonl`, `warc`, ..."""
+        return self.name.partition("@")[0]
+
+    @property
     def is_warc(self) -> bool:
         """Whether the file may be copied as it lies."""
-        return self.name.startswith(f"{WARC}@")
+        return self.word == WARC
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether it holds records of a crawl, and keeps archive files of its own."""
+        return self.word in {WARC, "arc", "wacz"}
 
 
 def kinds(columns: Columns = USUAL, *, by_line: bool = False, site: str = "") -> Mapping[str, Kind]:
@@ -121,7 +133,7 @@ def kinds(columns: Columns = USUAL, *, by_line: bool = False, site: str = "") ->
         Kind(name="html@1", read=partial(text.whole, mime=HTML_BYTES)),
         Kind(name="pdf@1", read=partial(text.whole, mime="application/pdf")),
     )
-    words = {kind.name.partition("@")[0]: kind for kind in made}
+    words = {kind.word: kind for kind in made}
     return {**words, "text": words["lines" if by_line else "text"]}
 
 
@@ -176,14 +188,16 @@ def _word(head: bytes, name: str) -> str:
         if said not in {None, "text", marked} and f"{said} stream" != marked:
             raise InputError(f"{name} says {said} and is {marked}; rename it")
         return marked
+    if said == "pdf" and PDF_HEADER in head[:PDF_HEADER_WITHIN]:
+        return said
     if said in MARKED:
         raise InputError(f"{name} says {said} and is none: it begins with {head[:16]!r}; get the file again")
+    if kind := index(head, name):
+        raise IndexFile(f"{name} is {kind}, which holds no text; give the archive that it is of")
     if b"\0" in head:
         raise InputError(f"{name} is nothing that is read here: it begins with {head[:16]!r}")
     if found := said or _guessed(head):
         return found
-    if name.removesuffix(".gz").endswith(INDEXES):
-        raise InputError(f"{name} is an index, which holds no text; give the archive that it is of")
     raise InputError(f"{name} does not say what it is; name a text .txt, JSON lines .jsonl, a table .csv")
 
 

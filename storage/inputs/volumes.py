@@ -11,58 +11,23 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
-from uuid import NAMESPACE_URL, uuid5
 
 from core import InputError
-from storage import cdxj
-from storage.compression import member
-from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry, Item, Unusable
-from storage.manifest import JSON, Manifest, Output, drift, fingerprint, load, manifest_name, put_output, seal
+from storage.inputs.entry import Entry, Item, Unusable
+from storage.inputs.origin import PASSED_OVER, Origin, passed_over, record, require_good, require_same_reading
+from storage.manifest import JSON, Manifest, load, manifest_name, put_output
 from storage.provenance import opening
-from storage.reseal import Contents, contents
+from storage.reseal import Contents, contents, seal_contents
 from storage.store import Store
-from storage.unfinished import INDEX_SUFFIX, STEP, STEP_NAME
-from storage.warc import brought_record
+from storage.unfinished import STEP_NAME
 
-PASSED_OVER = "passed_over."
 MOST_RECORDS, MOST_BYTES = 100_000, 256 << 20
-MOST_HEAD = 32 << 10
-"""Bytes of a record's head: FastWARC reads no more."""
 Rest = Literal["more", "none"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
-    """An input, and how it is read."""
-
-    name: str
-    """What people call it: the path or address that was given."""
-    stem: str
-    """What its volumes are called."""
-    identity: str
-    """The same for the same input and no other: `sha256:HEX` of a file."""
-    reader: str
-    """`name@version`."""
-    options: Mapping[str, JSON]
-    """What else decides what is made of it."""
-    rows: bool = False
-    """Whether most of its records must be good."""
-
-    def recipe(self, first: int, end: int, rest: Rest) -> dict[str, JSON]:
-        """Of the volume that holds records `first` to `end`."""
-        return {
-            "ingested": self.name,
-            "origin": self.identity,
-            "reader": self.reader,
-            "options": dict(self.options),
-            "records": f"{first:012d}-{end:012d}",
-            "rest": rest,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,10 +78,7 @@ def sealed(store: Store, source: str, origin: Origin) -> Iterator[Manifest]:
             raise InputError(
                 f"ingest {origin.name}: {source} holds another file of that name; rename one of them"
             )
-        if difference := drift(_how(manifest.recipe), _how(origin.recipe(0, 0, "none"))):
-            raise InputError(
-                f"ingest {origin.name}: {source} holds it, read otherwise: {difference}; read it so, or into another source"
-            )
+        require_same_reading(origin, source, {field: manifest.recipe.get(field) for field in origin.how})
         yield manifest
         number += 1
 
@@ -126,15 +88,6 @@ def forget(store: Store, manifest: Manifest) -> None:
     store.delete(manifest_name(STEP_NAME, manifest.part))
     for output in reversed(manifest.outputs):
         store.delete(output.name)
-
-
-def passed_over(counts: Mapping[str, int]) -> dict[str, int]:
-    """How many records were passed over, by reason, of a Manifest's counts."""
-    return {
-        kind.removeprefix(PASSED_OVER): count
-        for kind, count in counts.items()
-        if kind.startswith(PASSED_OVER)
-    }
 
 
 class _Ahead:
@@ -172,7 +125,7 @@ class _Volume:
             ):
                 item = rest.take()
                 self.end = item.place + 1
-                found = self._member(item)
+                found = record(self.origin, item)
                 if isinstance(found, Unusable):
                     self.passed_over[f"{PASSED_OVER}{found.reason}"] += 1
                     bad = bad or found.detail
@@ -188,70 +141,31 @@ class _Volume:
 
     @property
     def recipe(self) -> dict[str, JSON]:
-        return self.origin.recipe(self.first, self.end, self.rest)
+        return {
+            "ingested": self.origin.name,
+            "origin": self.origin.identity,
+            **self.origin.how,
+            "records": f"{self.first:012d}-{self.end:012d}",
+            "rest": self.rest,
+        }
 
     def _opening(self, date_ms: int) -> bytes:
         source, _, name = self.name.removeprefix("warc/").partition("/")
         return opening(name, source=source, date_ms=date_ms, recipe=self.recipe)
 
     def _refuse_bad(self, records: int, bad: str) -> None:
-        good = records + sum(_good(manifest) for manifest in self._before)
-        passed = self.passed_over.total() + sum(
-            sum(passed_over(manifest.counts).values()) for manifest in self._before
-        )
-        if not good:
-            raise InputError(
-                f"ingest {self.origin.name}: no record in it can be used; {bad or 'it holds none'}"
-            )
-        if self.origin.rows and passed > good:
-            raise InputError(
-                f"ingest {self.origin.name}: more bad rows than good ones ({passed:,} of {passed + good:,}); the first: {bad}"
-            )
-
-    def _member(self, item: Item) -> bytes | Unusable:
-        if not isinstance(item, Entry):
-            return item.member if isinstance(item, Copied) else item
-        record = self._record(item)
-        if record.find(b"\r\n\r\n") > MOST_HEAD:
-            return Unusable(place=item.place, reason="head_too_long", detail=item.uri[:200])
-        return member(record)
-
-    def _record(self, entry: Entry) -> bytes:
-        return brought_record(
-            "response" if entry.mime == HTTP_RESPONSE else "resource",
-            entry.payload,
-            uri=entry.uri,
-            mime=entry.mime,
-            date_ms=entry.date_ms,
-            record_id=uuid5(NAMESPACE_URL, f"{self.origin.identity}#{entry.place}"),
-            peer=entry.peer,
-            facts=entry.facts,
-        )
+        before = Counter[str]()
+        for manifest in self._before:
+            before.update(manifest.counts)
+        passed = self.passed_over.total() + sum(passed_over(before).values())
+        good = records + sum(map(_good, self._before))
+        require_good(self.origin, good=good, passed=passed, first_bad=bad)
 
 
 def _seal(store: Store, volume: _Volume, rest: _Ahead, size: Size) -> Manifest:
     warc = put_output(store, volume.name, 0, partial(volume.write, rest=rest, size=size))
     assert volume.found is not None
-    counts, lines, _ = volume.found
-    index = put_output(
-        store, f"warc/{volume.part}{INDEX_SUFFIX}", len(lines), partial(cdxj.write, lines=lines)
-    )
-    outputs: tuple[Output, ...] = (replace(warc, rows=counts.total()), index)
-    manifest = Manifest(
-        step=STEP,
-        part=volume.part,
-        fingerprint=fingerprint(STEP, volume.recipe, ()),
-        recipe=volume.recipe,
-        inputs=(),
-        outputs=outputs,
-        counts={**counts, **volume.passed_over},
-    )
-    seal(store, manifest)
-    return manifest
-
-
-def _how(recipe: Mapping[str, JSON]) -> dict[str, JSON]:
-    return {field: recipe.get(field) for field in ("reader", "options")}
+    return seal_contents(store, volume.part, warc, volume.found, volume.recipe, volume.passed_over)
 
 
 def _stem(origin: Origin, number: int) -> str:

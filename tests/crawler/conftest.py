@@ -61,11 +61,11 @@ class Crawl:
 
         return asyncio.run(run())
 
-    def seed(self, *urls, scope="host", max_depth=None):
+    def seed(self, *urls, scope="host", **fields):
         found = [canonical(url) for url in urls]
         self.ask(
             lambda frontier: frontier.add(
-                [Discovery(url=url, scope=Scope.of(scope, url), max_depth=max_depth) for url in found]
+                [Discovery(url=url, scope=Scope.of(scope, url), **fields) for url in found]
             )
         )
 

@@ -130,7 +130,7 @@ def test_redirects_are_pages_of_their_own_and_end(crawl, site):
     run_worker(crawl.config("w"))
     counts = {outcome: count for outcome, count in crawl.stats.outcomes.items() if count}
     assert counts == {"fetched": 1, "redirected": 13}
-    assert crawl.stats.reasons == {"redirected:too_many_hops": 1}
+    assert crawl.stats.reasons == {"redirected:too_many_hops": 1, "redirected:loop": 1}
     assert max(site.paths.values()) == 1
     assert site.paths["/long-10"] == 1
     assert site.paths["/long-11"] == 0

@@ -5,13 +5,14 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.note import EMPTY, LONGEST_FIELD, Note, decode, encode
+from crawler import chain
+from crawler.note import EMPTY, LONGEST_COOKIES, LONGEST_FIELD, Note, decode, encode
 from frontier.lease import LONGEST_NOTE
 
 words = st.text(st.characters(codec="utf-8"), max_size=300)
 notes = st.builds(
     Note,
-    kind=st.sampled_from(["page", "sitemap"]),
+    kind=st.sampled_from(["page", "sitemap", "seeds"]),
     level=st.integers(0, 9),
     modified_ms=st.integers(0, 10**14),
     etag=words,
@@ -20,6 +21,8 @@ notes = st.builds(
     record_id=words,
     uri=words,
     date_ms=st.integers(0, 10**14),
+    chain=st.binary(max_size=chain.LONGEST * chain.BYTES),
+    cookies=st.lists(st.just(("http://a.example/", "a=b; Path=/")), max_size=3).map(tuple),
 )
 
 
@@ -38,6 +41,14 @@ def test_of_a_page_of_which_nothing_is_known_nothing_is_noted():
 def test_a_field_that_is_too_long_is_left_out_whole():
     note = Note(kind="sitemap", etag="x" * (LONGEST_FIELD + 1), digest="sha1:A")
     assert decode(encode(note)) == replace(note, etag="")
+
+
+def test_of_cookies_the_newest_are_kept_and_none_is_cut():
+    cookies = tuple((f"http://a.example/{n}", f"c{n}={'x' * 500}") for n in range(9))
+    kept = decode(encode(Note(cookies=cookies))).cookies
+    assert kept == cookies[-len(kept) :]
+    assert len(kept) == LONGEST_COOKIES // 530
+    assert decode(encode(Note(cookies=(("http://a.example/", "a=\nb"),)))) == EMPTY
 
 
 @given(st.binary(max_size=50))

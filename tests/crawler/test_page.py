@@ -6,8 +6,9 @@ import pytest
 from core import Capture
 from crawler.answer import answer
 from crawler.note import Note, decode, encode
+from crawler.options import USUAL, PageOptions
 from crawler.page import HOPS, settlement
-from frontier import Fault, Outcome, Scope, canonical
+from frontier import Fault, Outcome, Scope, Switch, canonical
 from tests.crawler.leases import lease
 
 HTML = ("Content-Type", "text/html; charset=utf-8")
@@ -30,8 +31,8 @@ def capture(body=b"", *headers, status=200, url="http://example.org/", truncated
     )
 
 
-def settled(*args, under=None, known=(), **more):
-    return settlement(under or lease(), answer(capture(*args, **more)), known)
+def settled(*args, under=None, known=(), options=USUAL, **more):
+    return settlement(under or lease(), answer(capture(*args, **more)), known, options)
 
 
 def found(settlement):
@@ -111,6 +112,58 @@ def test_a_redirect_is_one_discovery_of_the_same_depth_one_hop_further(status):
 def test_a_redirect_that_is_not_followed_says_why(location, reason):
     ends = settled(b"", ("Location", location), status=302)
     assert (ends.outcome, ends.reason, ends.discoveries) == (Outcome.REDIRECTED, reason, ())
+
+
+def test_a_redirect_to_another_spelling_of_the_page_is_asked_for_again():
+    for written, location in (("/%7Eann", "/~ann"), ("/?b=1&a=2", "/?a=2&b=1"), ("/?utm_source=x", "/")):
+        under = lease(f"http://example.org{written}", token=77, generation=3, hops=2, interval_s=60)
+        ends = settled(b"", ("Location", location), status=301, under=under)
+        (again,) = ends.discoveries
+        assert (ends.reason, again.url.wire) == ("", f"http://example.org{location}")
+        assert (again.again, again.generation, again.hops, again.interval_s) == (77, 3, 2, 60)
+
+
+def test_a_redirect_to_itself_that_sets_a_cookie_is_asked_for_again_with_it_where_cookies_are_kept():
+    gate = (("Location", "/"), ("Set-Cookie", "seen=1; Path=/"))
+    (again,) = settled(b"", *gate, status=302, options=PageOptions(cookies=True)).discoveries
+    assert (again.url.text, again.again) == ("http://example.org/", 1)
+    assert decode(again.note).cookies == (("http://example.org/", "seen=1; Path=/"),)
+    thrice = lease(note=again.note)
+    for _ in range(2):
+        ends = settled(b"", *gate, status=302, under=thrice, options=PageOptions(cookies=True))
+        thrice = lease(note=ends.discoveries[0].note) if ends.discoveries else None
+    assert (ends.reason, ends.discoveries) == ("to_itself", ())
+
+
+def test_a_gate_that_wants_a_cookie_is_named_where_none_are_kept():
+    gate = (("Location", "/"), ("Set-Cookie", "seen=1; Path=/"))
+    ends = settled(b"", *gate, status=302)
+    assert (ends.outcome, ends.reason, ends.discoveries) == (Outcome.REDIRECTED, "needs_cookie", ())
+
+
+def test_what_a_listed_page_redirects_to_is_listed_and_no_trap():
+    trap = "/a/b/a/b/a/b/"
+    moved = settled(b"", ("Location", trap), status=301, under=lease(listed=True, priority=3))
+    assert [(one.listed, one.priority) for one in moved.discoveries] == [(True, 3)]
+    assert settled(b"", ("Location", trap), status=301).reason == "trap"
+    nowhere = PageOptions(traps=Switch(on=True, hosts={"example.org": False}))
+    assert settled(b"", ("Location", trap), status=301, options=nowhere).reason == ""
+
+
+def test_links_that_look_like_a_traps_are_followed_where_traps_are_not_looked_for():
+    html = '<a href="/a/b/a/b/a/b/c">a</a><a href="http://other.org/a/b/a/b/a/b/c">b</a>'
+    everywhere = lease(scope=Scope.of("any", canonical("http://example.org/")))
+    here = PageOptions(traps=Switch(on=True, hosts={"example.org": False}))
+    assert found(settled(html, under=everywhere)) == []
+    assert found(settled(html, under=everywhere, options=here)) == ["http://example.org/a/b/a/b/a/b/c"]
+
+
+def test_the_next_visit_knows_of_no_redirect():
+    under = lease(
+        interval_s=60, note=encode(Note(chain=b"c" * 11, cookies=(("http://example.org/", "a=b"),)))
+    )
+    assert decode(settled("<p>words", under=under).note).chain == b""
+    assert decode(settled("<p>words", under=under).note).cookies == ()
 
 
 def test_a_chain_of_redirects_ends():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from core import Capture
 from crawler import recover, run_worker
 from crawler.answer import answer
+from crawler.options import PageOptions
 from crawler.page import settlement, settlement_of_dropped
 from crawler.screen import MOST_OUTLINKS, finished
 from frontier import canonical
@@ -202,6 +203,6 @@ def test_a_page_that_asks_not_to_be_archived_leaves_a_note_where_that_is_obeyed(
     args = (lease("http://example.org/"), captured(**saying), RECORD_ID)
     kept = finished(*args, screen=None, known=set())
     assert kept.dropped is None
-    left = finished(*args, screen=None, known=set(), obey=("nofollow", "noarchive"))
+    left = finished(*args, screen=None, known=set(), options=PageOptions(obey=("nofollow", "noarchive")))
     assert left.dropped.reason == "noarchive"
     assert left.answer == kept.answer

@@ -7,7 +7,7 @@ from scrapy.http import Response
 
 from crawler import note
 from crawler.guest.visit import Visit, ended, is_for_spider, left_out
-from crawler.page import OBEY
+from crawler.options import USUAL
 from crawler.wire import Failure, Wait
 from frontier import Outcome
 from tests.crawler.leases import lease
@@ -24,7 +24,7 @@ NOTE = note.encode(note.Note(errand=ERRAND))
 
 def end(found, result=RESPONSE, request=REQUEST, known=(), *, failed=False, **changes):
     visit = Visit(lease=lease(URL, note=NOTE, **changes), found=found, failed=failed)
-    return ended(visit, result, request, SPIDER, record_id=RECORD_ID, screen=None, known=known, obey=OBEY)
+    return ended(visit, result, request, SPIDER, record_id=RECORD_ID, screen=None, known=known, options=USUAL)
 
 
 def test_the_next_visit_and_the_target_of_a_redirect_keep_the_errand():
@@ -102,5 +102,5 @@ def test_the_spider_is_shown_what_is_final_and_no_redirect_that_it_does_not_ask_
     ],
 )
 def test_requests_are_left_out_as_links_are(url, reason):
-    assert left_out(lease(URL), scrapy.Request(url)) == reason
-    assert left_out(lease(URL, depth=2, max_depth=2), scrapy.Request(url)) == "too_deep"
+    assert left_out(lease(URL), scrapy.Request(url), USUAL) == reason
+    assert left_out(lease(URL, depth=2, max_depth=2), scrapy.Request(url), USUAL) == "too_deep"

@@ -5,11 +5,11 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from contextlib import contextmanager
 from functools import partial
+from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import pytest
@@ -26,6 +26,31 @@ from tests.storage.pywbenv import programs
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 BODY = b"<html><title>Page %d</title>" + b"<p>The same text on many pages.</p>" * 60
+SESSION = "0123456789abcdef0123456789abcdef"
+ADDRESSES = {
+    "http://192.0.2.7/": ["http://192.0.2.7/", "192.0.2.7"],
+    "http://192.0.2.7:8080/docs/": ["http://192.0.2.7:8080/docs/", "http://192.0.2.7:8080/docs"],
+    "http://[2001:db8::7]/": ["http://[2001:db8::7]/"],
+    "https://www.example.net/Docs/": ["https://www.example.net/Docs/", "http://example.net/docs"],
+    "https://example.net/a/?z=1&a=2&A=3": ["https://example.net/a/?z=1&a=2&A=3", "https://example.net/a?a=2&a=3&z=1"],
+    "https://example.net/empty?": ["https://example.net/empty?", "https://example.net/empty"],
+    "https://example.net:444/port": ["https://example.net:444/port"],
+    "http://example.net:80/usual": ["http://example.net/usual", "http://example.net:80/usual"],
+    "http://user:secret@example.net/user": ["http://user:secret@example.net/user", "http://example.net/user"],
+    "http://EXAMPLE.net/Case/Of/A/Path": ["http://example.net/Case/Of/A/Path", "http://example.net/case/of/a/path"],
+    "http://xn--bcher-kva.example/x": ["http://xn--bcher-kva.example/x"],
+    "https://example.net/caf%C3%A9%2Fx%20y": ["https://example.net/caf%C3%A9%2Fx%20y"],
+    "https://example.net/%7Euser/%41": ["https://example.net/~user/A", "https://example.net/%7Euser/%41"],
+    f"https://example.net/s?PHPSESSID={SESSION}&b=1": [
+        f"https://example.net/s?PHPSESSID={SESSION}&b=1",
+        "https://example.net/s?b=1",
+        f"https://example.net/s?PHPSESSID={SESSION[::-1]}&b=1",
+    ],
+    "https://example.net/a//b/./c/../d": ["https://example.net/a/b/d"],
+}  # fmt: skip
+"""Addresses of archived pages, and those under which each is to be found."""
+SAME_KEY, MOVED = "http://www.example.com/", "http://192.0.2.9/old/?b=1&a=2"
+REDIRECTS = {SAME_KEY: "https://example.com/", MOVED: "http://192.0.2.9/new/?b=1&a=2"}
 CHUNKS = b"6\r\n<html>\r\n9\r\nin pieces\r\n0\r\n\r\n"
 
 
@@ -79,6 +104,28 @@ def crawled(root, compression="gzip"):
     return store, expected
 
 
+def crawled_addresses(root):
+    """A page for each of `ADDRESSES`, and redirects; returns what a replay must give for each URL."""
+    store = Files(root)
+    made = Archive(store, "main", writer="w", user_agent="t")
+    expected = {}
+    for number, (archived, requested) in enumerate(ADDRESSES.items()):
+        body = b"<title>Page %d</title>" % number
+        made.append(capture(body, wire=archived, started_ms=STARTED_MS + number * 1000), UUID(int=number))
+        expected |= dict.fromkeys(requested, body)
+    for number, (source, target) in enumerate(REDIRECTS.items(), 100):
+        moved = capture(b"", wire=source, status=301, headers=(("Location", target),), started_ms=STARTED_MS)
+        made.append(moved, UUID(int=number))
+        there = capture(b"there: " + target.encode(), wire=target, started_ms=STARTED_MS + 1000)
+        made.append(there, UUID(int=number + 100))
+        expected[target] = b"there: " + target.encode()
+    expected[SAME_KEY] = expected[
+        REDIRECTS[SAME_KEY]
+    ]  # pywb passes over a redirect to the key that it was asked for
+    made.seal()
+    return store, expected
+
+
 def archives(store):
     return [store.path(name) for name in store.list("warc/main/") if ".warc." in name]
 
@@ -113,10 +160,27 @@ def pywb(tools, directory):
         server.wait(20)
 
 
+def replayed(address, url):
+    """Status, Location and body. The URL is requested as it is written; pywb may lead to how it was archived (307)."""
+    host = urlsplit(address)
+    location = f"{address}/20260102030405id_/{url}"
+    for _ in range(2):
+        connection = HTTPConnection(host.hostname, host.port, timeout=30)
+        try:
+            connection.request("GET", location.removeprefix(f"http://{host.netloc}"))
+            answer = connection.getresponse()
+            status, location, body = answer.status, answer.headers["Location"], answer.read()
+        finally:
+            connection.close()
+        if status != 307:
+            break
+    return status, location, body
+
+
 def assert_replayed(address, expected):
-    for url, body in expected.items():
-        with urllib.request.urlopen(f"{address}/20260102030405id_/{url}", timeout=30) as answer:
-            assert (answer.status, answer.read()) == (200, body), url
+    assert {url: replayed(address, url) for url in expected} == {
+        url: (200, None, body) for url, body in expected.items()
+    }
 
 
 def test_every_file_is_valid_to_the_programs_of_others(tools, tmp_path):
@@ -146,23 +210,42 @@ def test_pywb_replays_the_warc_files(tools, tmp_path):
         assert_replayed(f"{address}/main", expected)
 
 
-def test_pywb_reads_our_indexes_as_they_are(tools, tmp_path):
-    """As docs/guides/archive.md says: unpacked, sorted together, beside the storage."""
-    store, expected = crawled(tmp_path / "data")
+def served_as_it_is(store, web):
+    """As docs/guides/archive.md says: the indexes unpacked, sorted together, beside the storage."""
     lines = [
         line
         for name in store.list("warc/main/")
         if name.endswith(".cdxj.gz")
         for line in gzip.decompress(store.read(name)).decode().splitlines(keepends=True)
     ]
-    web = tmp_path / "web"
     web.mkdir()
     (web / "index.cdxj").write_text("".join(sorted(lines)))
     (web / "config.yaml").write_text(
         f"collections:\n  main:\n    index: {web}/index.cdxj\n    archive_paths: {store.root}/\n"
     )
+
+
+def test_pywb_reads_our_indexes_as_they_are(tools, tmp_path):
+    store, expected = crawled(tmp_path / "data")
+    served_as_it_is(store, tmp_path / "web")
+    with pywb(tools, tmp_path / "web") as address:
+        assert_replayed(f"{address}/main", expected)
+
+
+@pytest.mark.parametrize("way", ["index", "wacz"])
+def test_pywb_finds_every_address_as_it_is_usually_written(tools, tmp_path, way):
+    store, expected = crawled_addresses(tmp_path / "data")
+    web = tmp_path / "web"
+    if way == "index":
+        served_as_it_is(store, web)
+    else:
+        export_wacz(store, "main", tmp_path / "main.wacz", "", LineProgress())
+        web.mkdir()
+        ran(tools / "wb-manager", "init", "main", cwd=web)
+        ran(tools / "wb-manager", "add", "main", tmp_path / "main.wacz", "--unpack-wacz", cwd=web)
     with pywb(tools, web) as address:
         assert_replayed(f"{address}/main", expected)
+        assert replayed(f"{address}/main", MOVED)[:2] == (301, REDIRECTS[MOVED])
 
 
 @pytest.mark.parametrize("compression", ["gzip", "zstd"])

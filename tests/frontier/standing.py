@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from redis.asyncio import Redis
 
-from frontier import Budget, Frontier
+from frontier import Budget, Frontier, Policy
 from frontier.connect import connect
 from frontier.encoding import decode
 from frontier.link import Call, Link
@@ -92,7 +92,7 @@ class Crawl:
                     await self.link.redis.hset(robots, origin, state[:4] + expires + state[10:])
 
     async def places(self) -> dict[str, list[tuple[int, str]]]:
-        """Where the server keeps URLs that are not settled for good, as generation and text."""
+        """Where the server keeps URLs that are not settled for good, by generation, text, and the lease that led back."""
         found = defaultdict(list)
         redis, partitions = self.link.redis, self.frontier._partitions
         for partition in range(partitions.number):
@@ -116,20 +116,26 @@ class Crawl:
             await self.link.aclose()
 
 
-def _url(host: bytes, entry: bytes) -> tuple[int, str]:
+def _url(host: bytes, entry: bytes) -> tuple[int, str, int]:
     discovery, _ = decode(host.decode(), entry)
-    return discovery.generation, discovery.url.text
+    return discovery.generation, discovery.url.text, discovery.again
 
 
-def remembered(clock: Clock, budget: Budget | None = None) -> Crawl:
+def remembered(clock: Clock, budget: Budget | None = None, policy: Policy | None = None) -> Crawl:
     """A crawl in memory."""
-    return Crawl(clock, MemoryFrontier(clock=clock, budget=budget))
+    return Crawl(clock, MemoryFrontier(clock=clock, budget=budget, policy=policy))
 
 
 async def standing(
-    address: str, name: str, clock: Clock, *, partitions: int = 1, budget: Budget | None = None
+    address: str,
+    name: str,
+    clock: Clock,
+    *,
+    partitions: int = 1,
+    budget: Budget | None = None,
+    policy: Policy | None = None,
 ) -> Crawl:
     """A crawl of that name on a server."""
     link = Standing(await connect(address), address, clock)
-    frontier = await Frontier(link, name, budget=budget).open(partitions=partitions)
+    frontier = await Frontier(link, name, budget=budget, policy=policy).open(partitions=partitions)
     return Crawl(clock, frontier, link)

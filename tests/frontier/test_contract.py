@@ -16,9 +16,11 @@ from frontier import (
     Frontier,
     Kind,
     Outcome,
+    Policy,
     Rank,
     Scope,
     Settlement,
+    Switch,
     canonical,
 )
 from frontier.lease import FINER
@@ -34,14 +36,21 @@ def budget():
     return None
 
 
+@pytest.fixture
+def policy():
+    return None
+
+
 @pytest.fixture(params=["memory", "one partition", "four partitions"])
-async def crawl(request, address, budget):
+async def crawl(request, address, budget, policy):
     clock = Clock(int(time.time() * 1000))
     if request.param == "memory":
-        made = remembered(clock, budget)
+        made = remembered(clock, budget, policy)
     else:
         number = 1 if request.param == "one partition" else 4
-        made = await standing(address, f"contract-{next(_serial)}", clock, partitions=number, budget=budget)
+        made = await standing(
+            address, f"contract-{next(_serial)}", clock, partitions=number, budget=budget, policy=policy
+        )
     yield made
     await made.aclose()
 
@@ -59,9 +68,14 @@ class Worker:
         self.frontier = crawl.frontier
         self.name = name
 
-    async def take(self, n=100, *, delay=0, lease_ms=HOUR, limit=None):
+    async def take(self, n=100, *, delay=0, lease_ms=HOUR, limit=None, most_requests=None):
         return await self.frontier.lease(
-            n, worker=self.name, lease_ms=lease_ms, min_delay_ms=delay, limit=limit
+            n,
+            worker=self.name,
+            lease_ms=lease_ms,
+            min_delay_ms=delay,
+            limit=limit,
+            most_requests=most_requests,
         )
 
     async def allow(self, lease, delay=None, ttl=1000 * DAY):
@@ -126,6 +140,42 @@ async def test_an_unknown_url_waits_and_a_known_one_changes_nothing(crawl, found
     assert (stats.seen, stats.waiting, stats.hosts) == (2, 2, 1)
 
 
+async def test_one_page_under_three_spellings_is_asked_once_as_it_was_found_first(worker, found):
+    spellings = ["http://a.test/?b=2&a=%7e&c=1", "http://a.test/?c=1&b=2&a=~", "http://a.test/?a=%7E&b=2&c=1"]
+    added = await worker.frontier.add([found(text) for text in spellings])
+    assert (added.added, added.known) == (1, 2)
+    assert [lease.url.wire for lease in await worker.pages()] == spellings[:1]
+
+
+async def test_parameters_of_one_name_keep_their_order(worker, found):
+    apart = ["http://a.test/?page=1&page=2", "http://a.test/?page=2&page=1", "http://a.test/?page=2"]
+    assert (await worker.frontier.add([found(text) for text in apart])).added == 3
+
+
+@pytest.mark.parametrize("policy", [Policy(query_order=Switch(on=False, hosts={"a.test": True}))])
+async def test_where_the_order_of_parameters_matters_it_tells_pages_apart(worker, found):
+    for host, pages in (("www.a.test", 2), ("a.test", 2), ("ba.test", 1)):
+        both = [found(f"http://{host}/?b&a"), found(f"http://{host}/?a&b")]
+        assert (await worker.frontier.add(both)).added == pages
+        leases = await worker.pages()
+        again = await worker.frontier.add([*both, found(f"http://{host}/?%61&b")])
+        assert (len(leases), again.known) == (pages, 3)
+
+
+async def test_a_known_url_waits_once_more_for_each_lease_that_leads_back_to_it(worker, found):
+    await worker.frontier.add([found("http://a.test/")])
+    (first,) = await worker.pages()
+    again = found("http://a.test/", again=first.token)
+    await worker.settle([first], Outcome.REDIRECTED, discoveries=(again,))
+    assert (await worker.frontier.add([again, found("http://a.test/")])).known == 2
+    (second,) = await worker.pages()
+    assert (second.url.text, second.again) == ("http://a.test/", first.token)
+    await worker.settle(
+        [second], Outcome.REDIRECTED, discoveries=(found("http://a.test/", again=second.token),)
+    )
+    assert len(await worker.pages()) == 1
+
+
 async def test_a_known_url_waits_once_more_for_each_generation(worker, found):
     await worker.frontier.add([found("http://a.test/")])
     await worker.settle(await worker.pages())
@@ -175,13 +225,14 @@ async def test_a_lease_carries_what_was_discovered(worker):
         hops=3,
         priority=1,
         interval_s=99,
+        listed=True,
+        again=1 << 50,
         note=b"\0of whoever\xff fetches it",
     )
     await worker.frontier.add([known])
     (lease,) = await worker.pages()
-    assert {name: getattr(lease, name) for name in Discovery.__dataclass_fields__} == {
-        name: getattr(known, name) for name in Discovery.__dataclass_fields__
-    }
+    fields = Discovery.__dataclass_fields__
+    assert {name: getattr(lease, name) for name in fields} == {name: getattr(known, name) for name in fields}
     assert (lease.kind, lease.worker, lease.attempt, lease.robots_version) == (Kind.PAGE, "w", 0, 1)
     assert lease.deadline_ms == worker.crawl.clock.now + HOUR
 
@@ -917,6 +968,61 @@ async def test_what_waits_in_a_trap_is_refused_but_for_a_trickle(worker, found):
     assert stats.outcomes["fetched"] + stats.reasons["refused:trap"] == 700
 
 
+async def test_what_was_listed_is_no_trap_however_much_it_says_the_same(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 700, listed=True))
+    while leases := await worker.pages():
+        await worker.settle(leases, sketch=7, discoveries=(found("http://a.test/0"),))
+    assert (await worker.stats()).outcomes["fetched"] == 700
+    assert (
+        await worker.frontier.add([found("http://a.test/link")])
+    ).added == 1  # nor did it cost anybody anything
+
+
+async def test_what_was_listed_is_let_in_where_others_are_starved(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 700))
+    while leases := await worker.pages():
+        await worker.settle(leases, sketch=7)
+    listed = await worker.frontier.add([found(f"http://a.test/{i}", listed=True) for i in range(900, 1_000)])
+    assert listed.added == 100
+    before = (await worker.stats()).outcomes["fetched"]
+    while leases := await worker.pages():
+        assert all(lease.listed for lease in leases)
+        await worker.settle(leases)
+    assert (await worker.stats()).outcomes["fetched"] == before + 100
+
+
+@pytest.mark.parametrize("policy", [Policy(traps=Switch(on=True, hosts={"a.test": False}))])
+async def test_where_traps_are_not_looked_for_nothing_is_refused_and_nobody_else_pays(worker, found):
+    await worker.frontier.add(
+        [page for host in ("www.a.test", "b.test") for page in numbered(found, host, 700)]
+    )
+    while leases := await worker.pages():
+        await worker.settle(leases, sketch=7, discoveries=(found("http://c.test/"),))
+    stats = await worker.stats()
+    assert stats.outcomes["fetched"] + stats.reasons["refused:trap"] == 1_401
+    assert 550 < stats.reasons["refused:trap"] < 700
+    more = [found(f"http://{host}/{i}") for host in ("www.a.test", "b.test") for i in range(800, 1_000)]
+    assert 200 < (await worker.frontier.add(more)).added < 220
+
+
+async def test_traps_that_are_not_looked_for_any_more_let_go_what_waits(address, found):
+    clock = Clock(int(time.time() * 1000))
+    name = f"contract-{next(_serial)}"
+    watching = await standing(address, name, clock)
+    worker = Worker(watching)
+    await worker.frontier.add(numbered(found, "a.test", 800))
+    while not (await worker.stats()).reasons:
+        await worker.settle(await worker.pages(4), sketch=7)
+    trusting = await standing(address, name, clock, policy=Policy(traps=Switch(on=False)))
+    other = Worker(trusting)
+    while leases := await other.pages():
+        await other.settle(leases, sketch=7)
+    stats = await other.stats()
+    assert stats.outcomes["fetched"] == 800 - stats.reasons["refused:trap"] > 400
+    await watching.aclose()
+    await trusting.aclose()
+
+
 async def test_a_host_that_says_new_things_is_never_starved(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 300))
     sketches = count()
@@ -937,6 +1043,39 @@ async def test_no_page_is_granted_beyond_the_limit(worker, found):
     await worker.settle(leases[1:], Outcome.REFUSED)
     assert len(await worker.pages(limit=3)) == 2
     assert await worker.take(limit=0) == []
+
+
+async def test_every_exchange_that_is_begun_counts_as_a_request_whatever_comes(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 6))
+    gone, failed, unasked, put_off, refused, held = await worker.pages()  # behind a robots.txt
+    await worker.settle([gone], Outcome.GONE)
+    await worker.settle([failed], Outcome.RETRY, fault=Fault.SERVER)
+    await worker.frontier.release([Exchange(lease=unasked, asked=False)])
+    await worker.settle([unasked], Outcome.REFUSED)
+    await worker.frontier.postpone(put_off, 0)
+    await worker.settle([refused], Outcome.REFUSED, asked=False)
+    assert (await worker.stats()).requests == 1 + 3
+    await worker.frontier.reclaim("w")  # what was granted and never begun
+    assert await worker.frontier.postpone(held, 0) is False
+    assert (await worker.stats()).requests == 1 + 2
+
+
+async def test_no_more_is_granted_once_so_many_requests_were_begun(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 9))
+    (robots,) = await worker.take(most_requests=3)
+    await worker.allow(robots)
+    first = await worker.take(most_requests=3)
+    assert (robots.kind, len(first)) == (Kind.ROBOTS, 2)
+    await worker.settle(first, Outcome.GONE)
+    assert await worker.take(most_requests=3) == []
+    assert len(await worker.take(most_requests=5)) == 2
+
+
+async def test_a_worker_that_died_has_made_its_requests(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 3))
+    await worker.pages()
+    await worker.frontier.reclaim("w", died=True)
+    assert (await worker.stats()).requests == 4
 
 
 async def test_nothing_is_granted_while_the_gate_is_shut(worker, found):

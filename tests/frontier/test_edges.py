@@ -370,7 +370,7 @@ async def test_the_seen_set_forgets_nothing_and_knows_nothing_else(one, redis):
     async def add(host, hashes):
         args = [arg for name in hashes for arg in (name, entry(name))]
         (row,) = await one._link.call(
-            [one._partitions.call(0, "add", -1, -1, 4096, host, host, len(hashes), *args)]
+            [one._partitions.call(0, "add", -1, -1, 4096, "1", host, host, len(hashes), *args)]
         )
         return row[0], row[1]
 
@@ -404,7 +404,7 @@ async def test_the_partitions_table_doubles_and_loses_nothing(one, redis):
     async def add(hashes):
         args = [arg for name in hashes for arg in (name, entry(name))]
         (row,) = await one._link.call(
-            [one._partitions.call(0, "add", -1, -1, 4096, "a.test", "a.test", len(hashes), *args)]
+            [one._partitions.call(0, "add", -1, -1, 4096, "1", "a.test", "a.test", len(hashes), *args)]
         )
         return row[0], row[1]
 

@@ -1,12 +1,16 @@
 """A URL comes back from its entry as it went in, or not at all."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core import CorruptData, InputError
 from frontier import Discovery, Scope, canonical
-from frontier.encoding import decode, encode, identity
+from frontier.encoding import decode, encode, number_of
+from frontier.identity import identity
+from frontier.novelty import trickles
 from frontier.template import template
 
 URLS = st.builds(
@@ -28,13 +32,22 @@ DISCOVERIES = st.builds(
     hops=st.integers(0, 20),
     generation=COUNTS,
     interval_s=COUNTS,
+    listed=st.booleans(),
+    again=st.just(0) | st.integers(0, 1 << 53),
     note=st.binary(max_size=40),
 )
 
 
-@given(DISCOVERIES, st.integers(0, 255))
-def test_an_entry_says_all_that_was_discovered(discovery, number):
-    assert decode(discovery.url.host, encode(discovery, number)) == (discovery, 0)
+@given(DISCOVERIES, st.binary(min_size=7, max_size=7))
+def test_an_entry_says_all_that_was_discovered(discovery, name):
+    assert decode(discovery.url.host, encode(discovery, number_of(discovery, name))) == (discovery, 0)
+
+
+def test_only_what_was_listed_has_the_number_zero():
+    found = Discovery(url=canonical("http://a.example/"), scope=Scope(kind="any", anchor=""))
+    assert number_of(found, b"abcdef\xff") == 255
+    assert trickles(number_of(found, bytes(7)))
+    assert number_of(found, bytes(7)) != 0 == number_of(replace(found, listed=True), b"abcdef\xff")
 
 
 @given(DISCOVERIES, st.data())

@@ -25,9 +25,11 @@ from frontier import (
     Fault,
     Kind,
     Outcome,
+    Policy,
     Rank,
     Scope,
     Settlement,
+    Switch,
     canonical,
 )
 from tests.frontier.standing import Clock, remembered, standing
@@ -44,7 +46,7 @@ DOMAINS = ("a.test", "b.test")
 SCOPES = ("host:a.test", "domain:b.test", "prefix:http://b.test:81/x", "host:unknown.test")
 
 
-def page(origin, path, depth, priority, generation, interval_s):
+def page(origin, path, depth, priority, generation, interval_s, listed, again):
     url = canonical(f"{origin}/{path}")
     return Discovery(
         url=url,
@@ -53,6 +55,8 @@ def page(origin, path, depth, priority, generation, interval_s):
         priority=priority,
         generation=generation,
         interval_s=interval_s,
+        listed=listed,
+        again=again,
         note=path.encode() * depth,
     )
 
@@ -62,14 +66,22 @@ pages = st.lists(
     st.builds(
         page,
         st.sampled_from(ORIGINS),
-        st.sampled_from([*"123456", "x/1", "x/2"]),
+        st.sampled_from([*"12345", "x/1", "x/2?b&a=1", "x/2?a=1&b"]),
         st.integers(0, 3),
         st.integers(0, 1),
         rarely,
         st.sampled_from([0, 0, 10_000]),
+        st.booleans(),
+        rarely,
     ),
     max_size=8,
 )
+switches = st.builds(
+    Switch,
+    on=st.booleans(),
+    hosts=st.sampled_from([{}, {"b.test": False, "www.b.test": True}, {"test": True, "a.test": False}]),
+)
+policies = st.none() | st.builds(Policy, traps=switches, query_order=switches)
 BEFORE, AT = "the next lease is just before something happens", "the next lease is when something happens"
 gaps = st.sampled_from([0, 500, 2 * SECOND, 5 * SECOND, 61 * SECOND, 3 * HOUR, BEFORE, AT, AT])
 spans = st.sampled_from([0, SECOND, 7 * SECOND, 30 * SECOND, 61 * SECOND])
@@ -91,6 +103,7 @@ class End:
     sketch: int | None
     address: str
     stale: bool
+    asked: bool
     delay: int | None
 
 
@@ -108,6 +121,7 @@ ends = st.builds(
     sketch=st.sampled_from([None, 1, 2, 3]),
     address=st.sampled_from(["192.0.2.1", "2001:db8::1"]),
     stale=st.sampled_from([False] * 5 + [True]),
+    asked=st.sampled_from([True] * 5 + [False]),
     delay=st.sampled_from([None, 0, 0, 2 * SECOND]),
 )
 
@@ -143,6 +157,10 @@ def plain(leases):
     return sorted((replace(lease, token=0) for lease in leases), key=lambda lease: lease.url.host)
 
 
+def identified(lease):
+    return lease.url.text, lease.kind, lease.generation, lease.again
+
+
 class Machine(RuleBasedStateMachine):
     """One crawl on a server and one in memory, which are told the same."""
 
@@ -159,17 +177,18 @@ class Machine(RuleBasedStateMachine):
     @initialize(
         budget=st.none()
         | st.builds(Budget, host=st.just(5), domain=st.just(7), hosts=st.sampled_from([1, 4096])),
+        policy=policies,
         found=pages,
         delay=st.sampled_from([0, SECOND // 2, SECOND]),
     )
-    def begin(self, budget, found, delay):
+    def begin(self, budget, policy, found, delay):
         self.delay = delay
         self.clock = Clock(int(time.time() * 1000))
         name = f"model-{next(_serial)}"
         self.real = self.run(
-            standing(self.address, name, self.clock, partitions=self.partitions, budget=budget)
+            standing(self.address, name, self.clock, partitions=self.partitions, budget=budget, policy=policy)
         )
-        self.model = remembered(self.clock, budget)
+        self.model = remembered(self.clock, budget, policy)
         self.both("add", found)
 
     def teardown(self):
@@ -201,10 +220,11 @@ class Machine(RuleBasedStateMachine):
         assert real == model
         return real
 
-    def lease(self, n, worker, lease_ms, min_delay_ms, limit):
+    def lease(self, n, worker, lease_ms, min_delay_ms, limit, more=None):
+        requests = None if more is None else self.both("stats").requests + more
         if self.partitions > 1:
             # A partition learns of another delay when it is asked for leases the next time.
-            n, limit, min_delay_ms = ALL, None, self.delay
+            n, limit, requests, min_delay_ms = ALL, None, None, self.delay
         self.clock.now += 1
         real, model = self.tell(
             "lease",
@@ -214,7 +234,9 @@ class Machine(RuleBasedStateMachine):
             lease_ms=lease_ms,
             min_delay_ms=min_delay_ms,
             limit=limit,
+            most_requests=requests,
         )
+        assert more is None or self.partitions > 1 or len(real) <= more
         if self.partitions == 1:
             assert [lease.url.text for lease in real] == [lease.url.text for lease in model]
         assert plain(real) == plain(model)
@@ -222,8 +244,8 @@ class Machine(RuleBasedStateMachine):
         assert len(tokens) == len(real)
         assert self.tokens.isdisjoint(tokens)
         self.tokens |= tokens
-        of_model = {(lease.url.text, lease.kind, lease.generation): lease for lease in model}
-        pairs = [(lease, of_model[lease.url.text, lease.kind, lease.generation]) for lease in real]
+        of_model = {identified(lease): lease for lease in model}
+        pairs = [(lease, of_model[identified(lease)]) for lease in real]
         pairs.sort(key=lambda pair: pair[0].url.host)
         self.pairs += pairs
         return pairs
@@ -283,6 +305,7 @@ class Machine(RuleBasedStateMachine):
                 hold_ms=end.hold,
                 fault=end.fault,
                 sketch=end.sketch,
+                asked=end.asked,
             )
             for lease in pair
         ]
@@ -306,12 +329,13 @@ class Machine(RuleBasedStateMachine):
         lease_ms=st.sampled_from([SECOND, MINUTE]),
         min_delay_ms=st.sampled_from([0, 200, SECOND, 5 * SECOND]),
         limit=st.sampled_from([None, None, None, 3]),
+        more=st.sampled_from([None, None, None, 0, 2]),
         ends=st.lists(ends, min_size=1, max_size=2),
         gap=gaps,
     )
-    def work(self, times, n, worker, lease_ms, min_delay_ms, limit, ends, gap):
+    def work(self, times, n, worker, lease_ms, min_delay_ms, limit, more, ends, gap):
         for _ in range(times):
-            for i, pair in enumerate(self.lease(n, worker, lease_ms, min_delay_ms, limit)):
+            for i, pair in enumerate(self.lease(n, worker, lease_ms, min_delay_ms, limit, more)):
                 self.end(pair, ends[i % len(ends)])
             self.both("stats")
             self.skip(gap)
@@ -326,7 +350,7 @@ class Machine(RuleBasedStateMachine):
     )
     def fail(self, fault, how, end, times, delay, gap):
         end = replace(end, fault=fault, how=how)
-        self.work(times, ALL, "w", MINUTE, delay, None, [end], gap)
+        self.work(times, ALL, "w", MINUTE, delay, None, None, [end], gap)
 
     @precondition(lambda self: self.pairs)
     @rule(ago=st.integers(0, 40), end=ends)
@@ -416,18 +440,19 @@ MAZES = ("http://a.test/maze/%d", "http://a.test/%d?page=1", "http://www.a.test/
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
-@given(said=said, partitions=st.sampled_from([1, 4]))
-def test_the_server_and_the_model_starve_the_same(address, said, partitions):
+@given(said=said, partitions=st.sampled_from([1, 4]), policy=policies)
+def test_the_server_and_the_model_starve_the_same(address, said, partitions, policy):
     """Pages of four templates, three hosts and two domains, which say something new or not, and lead on or not."""
 
     async def run():
         clock = Clock(int(time.time() * 1000))
-        real = await standing(address, f"model-{next(_serial)}", clock, partitions=partitions)
-        model = remembered(clock)
+        real = await standing(address, f"model-{next(_serial)}", clock, partitions=partitions, policy=policy)
+        model = remembered(clock, policy=policy)
         sketches, pages = count(100), count()
         try:
             for number, says, leads_on in said:
                 found = [page_of(maze % next(pages)) for _ in range(number) for maze in MAZES]
+                found[0] = replace(found[0], listed=True)
                 assert await real.frontier.add(found) == await model.frontier.add(found)
                 granted = []
                 for crawl in (real, model):

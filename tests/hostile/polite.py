@@ -83,9 +83,11 @@ def canonicalisation(there: There) -> list[Row]:
         "/o\nne",
         f"http://user:pw@{here}/one",
         "/x/%2e%2e/one",
+        "/two?b=2&a=1",
+        "/two?b=%32&a=1",
     ]
     apart = [
-        "/One", "/one/", "/two?a=1&b=2", "/two?b=2&a=1", "/a%2Fb", "/a/b", "//one", "/three?a", "/three?a=",
+        "/One", "/one/", "/two?a=1&b=2", "/two?a=1&a=2", "/two?a=2&a=1", "/a%2Fb", "/a/b", "//one", "/three?a", "/three?a=",
         "/one%20", "/plus+plus", "/plus%20plus", "/q?x=a%26b", "/~tilde", "/semi;v=1", "/index.html", "/%E2%82%AC",
     ]  # fmt: skip
     spelt = [f"http://{here}{path}" if path.startswith("//one") else path for path in apart]

@@ -6,7 +6,9 @@ import pytest
 
 from core import InputError
 from filters import signature
+from frontier import Policy
 from pipeline import config
+from pipeline.project import Project
 
 HERE = Path("project")
 
@@ -82,3 +84,45 @@ def test_a_mistake_is_named_with_what_would_be_right(text, said):
 )
 def test_sizes(text, expected):
     assert config.size(text) == expected
+
+
+def test_a_host_may_have_traps_and_query_order_of_its_own(tmp_path):
+    text = """
+    [crawler]
+    traps = false
+    [crawler.hosts."Shop.example.org"]
+    traps = true
+    query_order = true
+    [crawler.hosts."bücher.example"]
+    query_order = true
+    """
+    policy = Project(config=config.parse(text, tmp_path)).policy
+    assert [policy.traps.of(host) for host in ("a.test", "shop.example.org", "www.shop.example.org")] == [
+        False,
+        True,
+        True,
+    ]
+    assert [
+        policy.query_order.of(host) for host in ("a.test", "shop.example.org", "xn--bcher-kva.example")
+    ] == [False, True, True]
+    assert Project(config=config.parse("", tmp_path)).policy == Policy()
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (
+            '"shop.example.org"]\ntrap = true',
+            "unknown key crawler.hosts.\"shop.example.org\".trap; did you mean 'traps'?",
+        ),
+        ('"shop.example.org"]\ntraps = 1', "must be true or false, not 1"),
+        ('"shop.example.org:80"]\ntraps = true', "is no host name"),
+        ('"http://shop.example.org"]\ntraps = true', "is no host name"),
+        ('""]\ntraps = true', "is no host name"),
+    ],
+)
+def test_a_table_of_a_host_that_is_wrong_is_refused(tmp_path, table, said):
+    with pytest.raises(InputError) as refusal:
+        config.parse(f"[crawler.hosts.{table}", tmp_path)
+    assert said in str(refusal.value)
+    assert "thresher.toml" in str(refusal.value)

@@ -1,6 +1,7 @@
 """`thresher rescrape`: what is in the archive is asked for again, once for each capture, and only what is new is stored."""
 
 import asyncio
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -234,3 +235,39 @@ def test_a_url_waits_with_what_its_server_said_of_it(archived):
     }
     for name, note in told.items():
         assert note.date_ms == round(datetime.fromisoformat(dates[name]).timestamp() * 1000)
+
+
+def test_a_page_behind_a_cookie_gate_is_asked_for_again_though_both_of_its_captures_are_of_one_second(
+    tmp_path,
+):
+    gate = page("", "Location: /", "Set-Cookie: seen=1", status="302 Found")
+
+    async def answer(raw, writer):
+        writer.write(page(STAYS) if b"seen=1" in raw else gate)
+
+    with Server({"/": answer}).in_thread() as server:
+        (tmp_path / "thresher.toml").write_text(f"{TOML}cookies = true\n")
+        project = Project.at(tmp_path)
+        url = canonical(f"{server.url}/")
+        asyncio.run(with_frontier(project, lambda frontier: frontier.add([found(url)])))
+        assert run(project).outcomes["fetched"] == 1
+        assert rescrape(project, Plan(crawl="docs")).pages == 1
+        run(project)
+        assert server.paths["/"] == 4
+
+
+def test_spellings_of_one_page_are_one_page_to_ask_for_again(tmp_path):
+    with Server({"/q?b=1&a=2": page(STAYS), "/q?a=2&b=1": page(STAYS)}).in_thread() as server:
+        (tmp_path / "thresher.toml").write_text(f"{TOML}query_order = true\n")
+        apart = Project.at(tmp_path)
+        urls = [canonical(f"{server.url}{path}") for path in ("/q?b=1&a=2", "/q?a=2&b=1")]
+
+        async def add(frontier):
+            for generation, url in enumerate(urls):
+                await frontier.add([replace(found(url), generation=generation)])
+
+        asyncio.run(with_frontier(apart, add))
+        run(apart)
+        assert rescrape(apart, Plan(crawl="docs")).pages == 2
+        (tmp_path / "thresher.toml").write_text(TOML)
+        assert rescrape(Project.at(tmp_path), Plan(crawl="docs")).pages == 1

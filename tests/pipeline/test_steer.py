@@ -1,6 +1,9 @@
 """What an operator tells a crawl is in the frontier from then on: for every worker, and for runs to come."""
 
 import asyncio
+import gzip
+import random
+import re
 
 import pytest
 
@@ -10,7 +13,7 @@ from frontier.connect import connect
 from frontier.server import embedded
 from pipeline import config, said, steer, yields
 from pipeline.project import Project
-from pipeline.seed import Plan, seed
+from pipeline.seed import BATCH, Plan, revisit_s, seed
 
 URLS = (
     "http://a.example.org/1",
@@ -143,3 +146,41 @@ def test_seeds_beyond_a_budget_are_not_let_in_and_are_counted(project, name):
         [*(f"http://a.example.org/{n}" for n in "abcd"), "http://b.example.org/", "http://c.test/"],
     )
     assert (found.added, found.discarded) == (3, {"host_budget": 2, "domain_hosts": 1})
+
+
+def test_of_a_packed_list_that_breaks_off_it_is_said_how_many_were_added(project, name):
+    path = project().directory / "seeds.gz"
+    draw = random.Random(1)
+    lines = [f"http://a.example.org/{draw.getrandbits(64):x}" for _ in range(5_500)]
+    path.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0)[:-20_000])
+    with pytest.raises(InputError) as refusal:
+        seed(project(), str(path), Plan(crawl=name))
+    found = re.search(
+        r"breaks off .*; before that ([\d,]+) URLs were added, 0 known, 0 lines refused;", str(refusal.value)
+    )
+    added = int(found[1].replace(",", ""))
+    _, stats = granted(project().config.project.redis, name)
+    assert added == stats.seen
+    assert 1_000 < added < 5_500
+    assert added % BATCH
+
+
+def test_a_page_under_three_spellings_is_one_seed_unless_the_order_matters_there(project, name):
+    spellings = [
+        f"http://{host}.example.org/?{query}"
+        for host in "ab"
+        for query in ("x=1&y=%7e", "y=~&x=1", "x=1&y=%7E")
+    ]
+    assert seeded(project(), name, spellings).added == 2
+    ordered = project('[crawler.hosts."b.example.org"]\nquery_order = true\n')
+    found = seeded(ordered, f"{name}-ordered", spellings)
+    assert (found.added, found.known) == (3, 3)
+
+
+@pytest.mark.parametrize("time", ["10s", "59m", "0d", "366d"])
+def test_a_revisit_that_no_visit_would_keep_to_is_refused(time):
+    with pytest.raises(
+        InputError, match=f"--revisit {time}: pages are visited again after 1h at the soonest and 365d"
+    ):
+        revisit_s(time)
+    assert (revisit_s("1h"), revisit_s("365d")) == (3_600, 31_536_000)

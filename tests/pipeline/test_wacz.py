@@ -3,12 +3,13 @@
 import gzip
 import hashlib
 import json
+import random
 import zipfile
 from uuid import UUID
 
 import pytest
 
-from core import InputError
+from core import CorruptData, InputError, Unavailable
 from pipeline import wacz as exporting
 from pipeline.progress import LineProgress
 from pipeline.wacz import export_wacz
@@ -16,17 +17,19 @@ from storage.archive import Archive, Notes
 from storage.files import Files
 from storage.records import read
 from tests.storage.captures import STARTED_MS, capture
+from tests.storage.conftest import bucket_at, keys, proxy, server  # noqa: F401 - fixtures of these tests too
 
 TITLES = ["First &amp; best", "Zweite  Seite", "Third"]
 
 
-def archived(root, compression="gzip", pages=30, **more):
-    """A crawl of HTML pages, a picture, a 404, and a page that says the same again."""
+def archived(root, compression="gzip", pages=30, padding=0, **more):
+    """A crawl of HTML pages, a picture, a 404, and pages that say the same again."""
     store = Files(root)
     made = Archive(store, "main", writer="w", user_agent="t", compression=compression, **more)
     for number in range(pages):
         title = TITLES[number % 20 % len(TITLES)]
         body = f"<html><head><title>{title}</title></head><p>{'text ' * 300}{number % 20}</html>".encode()
+        body += random.Random(number % 20).randbytes(padding)
         one = capture(body, wire=f"https://example.org/{number}", started_ms=STARTED_MS + number * 1000)
         made.append(one, UUID(int=number), notes=Notes())
         made.commit()
@@ -145,3 +148,35 @@ def test_nothing_archived_is_nothing_exported(tmp_path):
     assert not (tmp_path / "x.wacz").exists()
     with pytest.raises(InputError, match="there is no directory"):
         exported(archived(tmp_path / "data"), tmp_path / "no" / "x.wacz")
+
+
+@pytest.mark.parametrize("compression", ["gzip", "zstd"])
+def test_every_byte_of_a_bucket_is_read_once(tmp_path, bucket_at, proxy, compression):
+    here = archived(tmp_path / "data", compression, pages=100, padding=8_000, max_bytes=300_000)
+    there = bucket_at(proxy.endpoint)
+    for name in here.list():
+        there.put(name, here.read(name))
+    proxy.replied = 0
+    exported(there, tmp_path / "x.wacz")
+    assert proxy.replied < 1.05 * sum(here.size(name) for name in here.list())
+    exported(here, tmp_path / "y.wacz")
+    assert (tmp_path / "x.wacz").read_bytes() == (tmp_path / "y.wacz").read_bytes()
+
+
+@pytest.mark.parametrize("compression", ["gzip", "zstd"])
+def test_an_archive_file_that_was_changed_is_not_exported(tmp_path, compression):
+    store = archived(tmp_path / "data", compression)
+    (path,) = (tmp_path / "data/warc/main").glob("*.warc.*")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.unlink()
+    path.write_bytes(data)
+    with pytest.raises(CorruptData, match=rf"{path.name} is not as it was sealed"):
+        exported(store, tmp_path / "x.wacz")
+    assert [found.name for found in tmp_path.iterdir()] == ["data"]
+
+
+def test_a_place_that_cannot_be_written_is_told_in_a_line(tmp_path):
+    (tmp_path / "x.wacz").mkdir()
+    with pytest.raises(Unavailable, match=r"\A[^\n]*x.wacz cannot be written \(Is a directory\)[^\n]*\Z"):
+        exported(archived(tmp_path / "data"), tmp_path / "x.wacz")

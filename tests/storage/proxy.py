@@ -108,11 +108,12 @@ MIX = (
 
 
 class Proxy:
-    """Runs in a thread of its own. `seen` are the requests that arrived, in order."""
+    """Runs in a thread of its own. `seen` are the requests that arrived, in order; `replied` counts bytes of bodies."""
 
     def __init__(self, port: int) -> None:
         self.plan: Plan = sound
         self.seen: list[Request] = []
+        self.replied = 0
         self._upstream = port
         self._loop = asyncio.new_event_loop()
         self._server: asyncio.Server | None = None
@@ -182,6 +183,7 @@ class Proxy:
             writer.write(reply_head + reply[: len(reply) // 2])
             await writer.drain()
             return False
+        self.replied += len(reply)
         writer.write(reply_head + (flipped(reply) if isinstance(fault, CorruptReply) else reply))
         await writer.drain()
         return True

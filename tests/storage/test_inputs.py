@@ -221,6 +221,7 @@ def test_a_text_of_another_encoding_does_not_say_that_it_is_utf8():
         ("page", b"\n<!DOCTYPE html><p>x", "text/html"),
         ("x.pdf", b"%PDF-1.4 and so on", "application/pdf"),
         ("x", b"%PDF-1.4 and so on", "application/pdf"),
+        ("x.pdf", b"\r\n\0junk" * 100 + b"%PDF-1.4 and so on", "application/pdf"),
         ("x", b'{"text": "x"}', "text/plain; charset=utf-8"),
     ],
 )

@@ -241,3 +241,16 @@ def test_a_page_that_comes_again_is_written_whole_whoever_had_its_payload(files)
     answers = [record for record in records(files) if record.type in {"response", "revisit"}]
     assert types(answers) == ["response", "response", "revisit"]
     assert answers[-1].revisit.refers_to == UUID(int=2).urn
+
+
+def test_what_is_referred_to_by_its_url_alone_is_the_record_of_that_url_and_no_other_of_its_key(files):
+    made = archive(files)
+    urls = ("http://www.example.org/A/", "https://example.org/a")
+    for number, url in enumerate(urls, 1):
+        made.append(capture(b"%d" % number, wire=url, started_ms=STARTED_MS), UUID(int=number))
+    made.seal()
+    wanted = {
+        url: Revisit(profile="server-not-modified", refers_to="", uri=url, date_ms=STARTED_MS) for url in urls
+    }
+    found = originals(files, ["warc/main/main-w-00000.warc.gz"], wanted.values())
+    assert [found[wanted[url]].payload for url in urls] == [b"1", b"2"]

@@ -10,7 +10,8 @@ from core import InputError
 from storage import cdxj
 from storage.files import Files
 from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry, Unusable
-from storage.inputs.volumes import Origin, Size, bring, passed_over
+from storage.inputs.origin import Origin, passed_over
+from storage.inputs.volumes import Size, bring
 from storage.manifest import load, manifests
 from storage.records import read
 from storage.reseal import reseal

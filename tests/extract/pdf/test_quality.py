@@ -77,13 +77,22 @@ def test_no_language_of_the_world_is_garbled():
         ("na\u00a8\u0131ve r\u00b4esum\u00b4e", "naïve résumé"),
         ("one \n two", "one\ntwo"),
         ("Content ............... 2", "Content ... 2"),
+        ("Content .  .  .  .  .  . 2", "Content ... 2"),
+        ("\u00b8\x1fR\u00b8\u212a", "\u0156\u0136"),
+        ("e\u00ad\u0301", "é"),
     ],
 )
 def test_how_text_is_written(written, read):
     assert normal(written) == read
 
 
-@given(st.text())
+PIECES = [
+    *" \n\t.…·aRtıȷ¨´¸˙",
+    *"\xa0\xad\x1f\x85\u200b\u0301\u0304\u0308\u0387\u1ffd\u2001\u212a\ufb01\ufb05\ufb1d\ufe70\ufe8e",
+]
+
+
+@given(st.text() | st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_normal_text_is_nfc_and_stays_what_it_is(text):
     once = normal(text)
     assert unicodedata.is_normalized("NFC", once)

@@ -28,6 +28,9 @@ def loops() -> list[Row]:
         else:
             await exchange.send(redirect("/bad"))
 
+    async def with_another(exchange: Exchange):
+        await exchange.send(raw_redirect(b"Location: /bad", b"Set-Cookie: seen=1"))
+
     chain = {f"/c-{hop}": redirect(f"/c-{hop + 1}", status="302 Found") for hop in range(50)}
     return [
         Row(
@@ -44,6 +47,21 @@ def loops() -> list[Row]:
             asked={"/bad": (1, 2)},
             ended={"/bad": "redirected:to_itself"},
             kept={"/bad": None},
+        ),
+        Row(
+            number=43,
+            name="a redirect to itself that sets a cookie",
+            answers={"/bad": with_another},
+            asked={"/bad": (1, 1)},
+            ended={"/bad": "redirected:needs_cookie"},
+            kept={"/bad": None},
+        ),
+        Row(
+            number=43,
+            name="a redirect to the page in another spelling",
+            answers={"/bad?b=1&a=2": redirect("/bad?a=2&b=1"), "/bad?a=2&b=1": page("there")},
+            links=("/bad?b=1&a=2",),
+            asked={"/bad?b=1&a=2": (1, 1), "/bad?a=2&b=1": (1, 1)},
         ),
         Row(
             number=43,

@@ -14,7 +14,7 @@ from storage.commoncrawl import columnar, paths, zipnum
 from storage.commoncrawl.selection import Selection
 from storage.commoncrawl.source import Head
 from storage.commoncrawl.span import Span
-from tests.commoncrawl import CRAWL, Answer, Cut, Page, cdx_line, columns_of_2013, make, scripted, surt
+from tests.commoncrawl import CRAWL, Answer, Cut, Page, cdx_line, columns_of_2013, make, scripted
 from tests.shared import shared
 
 INDEX = f"cc-index/collections/{CRAWL}/indexes"
@@ -212,10 +212,6 @@ def test_blocks_of_another_zipnum_index_are_split_alike():
         key, _, offset, length, _ = line.split(b"\t")
         block = gzip.decompress(data[int(offset) :][: int(length)])
         assert block.startswith(key)
-
-
-def test_keys_of_the_made_crawl_are_those_of_common_crawl():
-    assert surt("https://www.example.org/Docs/?z=1&a=2") == "org,example)/docs?a=2&z=1"
 
 
 def test_an_index_clipped_at_every_byte_is_named_and_never_half_read(client, stored):

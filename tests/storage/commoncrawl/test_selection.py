@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import InputError
+from core.surt import surt
 from storage.commoncrawl.layout import address
 from storage.commoncrawl.paths import chosen
 from storage.commoncrawl.selection import Selection
 from storage.commoncrawl.span import Span, holds, joined, of_domain, of_prefix
-from tests.commoncrawl import CRAWL, surt
+from tests.commoncrawl import CRAWL
 from tests.storage.commoncrawl.samples import ROW
 
 labels = st.sampled_from(

@@ -1,0 +1,136 @@
+"""Which different URLs the frontier takes for one page, in real material.
+
+usage: python bench/folding.py PATH...
+
+A PATH is a tar.zst of HTML pages (a gold.jsonl.zst beside it says their URLs; without one each page is a host of its own), a
+directory of HTML files (a site of its own, as `bench/sites.py` unpacks them), or a file of anything that has URLs in it, plain or
+.zst. Of pages the links are taken, as a crawl finds them.
+
+URLs are told apart by the form that is requested. Prints a JSON line for each PATH and for all of them: how many forms there are, how
+many canonical texts, how many pages; how many sets of texts fold by the order of their parameters; and how many of the sets of forms that
+fold Scrapy's fingerprint would keep apart (sessions, tracking, empty parameters, a final dot). With --show the sets follow,
+one URL a line, so that they can be looked at.
+"""
+
+import argparse
+import io
+import json
+import re
+import sys
+import tarfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import zstandard
+from w3lib.url import canonicalize_url
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from core import Url  # noqa: E402 - a script finds the packages only now
+from extract.charset import utf8  # noqa: E402
+from extract.links import links  # noqa: E402
+from frontier import NotAUrl, canonical  # noqa: E402
+from frontier.identity import page_key  # noqa: E402
+
+HTML = (".html", ".htm", ".xhtml")
+_URL = re.compile(rb"https?://[^\s\"'<>\\]+")
+
+
+def main() -> None:
+    """Measure, and print the lines."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("--show", action="store_true")
+    args = parser.parse_args()
+    everything: dict[str, Url] = {}
+    for path in args.paths:
+        found = {url.wire: url for url in urls(path)}
+        report(path.name, found, show=args.show)
+        everything |= found
+    if len(args.paths) > 1:
+        report("all", everything, show=False)
+
+
+def report(name: str, found: dict[str, Url], *, show: bool) -> None:
+    """One line, and the sets that fold."""
+    pages: defaultdict[str, list[Url]] = defaultdict(list)
+    for url in found.values():
+        pages[page_key(url.text)].append(url)
+    by_order = [urls for urls in pages.values() if len({url.text for url in urls}) > 1]
+    apart = [urls for urls in pages.values() if len({canonicalize_url(url.wire) for url in urls}) > 1]
+    line = {
+        "bench": "folding",
+        "of": name,
+        "forms": len(found),
+        "texts": len({url.text for url in found.values()}),
+        "pages": len(pages),
+        "several_parameters": sum("&" in url.text for url in found.values()),
+        "sets_by_order": len(by_order),
+        "sets_that_scrapy_keeps_apart": len(apart),
+    }
+    print(json.dumps(line), flush=True)
+    if show:
+        for title, sets in (("by order", by_order), ("Scrapy keeps apart", apart)):
+            for urls in sets:
+                print(f"-- {title}", *sorted(url.wire for url in urls), sep="\n")
+
+
+def urls(path: Path) -> Iterator[Url]:
+    """Every URL of a PATH."""
+    if path.is_dir():
+        pages = (file for file in sorted(path.rglob("*")) if file.suffix.lower() in HTML and file.is_file())
+        for file in pages:
+            yield from of_page(file.read_bytes(), f"http://site.test/{file.relative_to(path)}")
+    elif path.name.endswith(".tar.zst"):
+        yield from of_pages(path)
+    else:
+        data = path.read_bytes()
+        yield from known(match.decode(errors="replace") for match in _URL.findall(unpacked(data, path)))
+
+
+def of_pages(path: Path) -> Iterator[Url]:
+    """The links of packed pages."""
+    gold = path.with_name("gold.jsonl.zst")
+    where = {}
+    if gold.exists():
+        rows = (json.loads(row) for row in unpacked(gold.read_bytes(), gold).split(b"\n") if row)
+        where = {row["html"]: row["url"] for row in rows}
+    with tarfile.open(fileobj=io.BytesIO(unpacked(path.read_bytes(), path))) as tar:
+        for number, member in enumerate(tar):
+            file = tar.extractfile(member) if member.isfile() else None
+            if file is not None:
+                base = where.get(member.name) or where.get(f"pages/{member.name}") or ""
+                yield from of_page(
+                    file.read(), base if base.startswith("http") else f"http://page{number}.test/"
+                )
+
+
+def of_page(body: bytes, base: str) -> Iterator[Url]:
+    """The links of one page."""
+    html, codec = utf8(body, None)
+    page = links(html, base, codec)
+    return known(page.hrefs, page.base)
+
+
+def known(written: Iterable[str], base: str | None = None) -> Iterator[Url]:
+    """Those that are URLs."""
+    for text in written:
+        try:
+            yield canonical(text, base)
+        except NotAUrl:
+            continue
+
+
+def unpacked(data: bytes, path: Path) -> bytes:
+    """What a file holds."""
+    if path.suffix != ".zst":
+        return data
+    return zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(data).read()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""`surt`: the key of a URL in CDX and CDXJ indexes, `com,example)/path?query`.
+
+The key is the one that the Python package `surt` 0.3 makes, which pywb, cdxj-indexer, py-wacz and Common Crawl use. A replay tool
+looks up the key that it makes of the requested URL, so under any other key it does not find the page. The rules:
+
+1. Scheme, user, password, fragment, default port and a leading `www.` (`www2.`, ...) are left out. The labels of the host are
+   reversed, those of an IPv4 address too. A host that is not ASCII becomes punycode; an address in one number, dotted.
+2. Path and query are unescaped until nothing is left to unescape. Then all but visible ASCII is escaped, and so are `#` and `%`.
+3. `.`, `..` and empty segments of the path are resolved, and its last slash is left out. The fields of the query are sorted.
+4. Session ids are left out: those of ASP.NET in paths, those of Java, PHP, ASP and ColdFusion in queries.
+5. Everything is lower case, but for the scheme of a URL without a host (`urn:`, `dns:`, `file:`), which stays as it is.
+
+The key differs from that package's in one case: for a host of digits and dots that is no address (`http://256.0.0.1/`) that package
+asks the name server. Nothing is asked here, and the host is taken as a name.
+"""
+
+import re
+from contextlib import suppress
+from urllib.parse import quote, unquote_to_bytes
+
+PARTS = re.compile(
+    r"(?:https?://(?=https?://))*([a-zA-Z][a-zA-Z0-9+.-]*):(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?"
+)
+"""Scheme, authority, path and query (RFC 3986, appendix B), behind what a mistaken link has in front: `http://https://...`."""
+DEFAULT_PORTS = {"http": 80, "https": 443}
+HIGHEST_PORT = 65_535
+WWW = re.compile(r"www[0-9]*\.")
+ADDRESS = re.compile(r"[0-9]+|[1-9][0-9]*(?:\.[0-9]+){1,3}|0[0-7]*(?:\.[0-7]+){1,3}")
+"""An IPv4 address in decimal and octal numbers, as inet_aton reads it."""
+ESCAPES_OF_PERCENT = re.compile(r"%(?:25)+")
+ESCAPED = re.compile(r"[^!\"$&-~]")
+"""What does not stay as it is."""
+STAYS = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
+"""What stays as it is, besides letters and digits."""
+SESSIONS_IN_PATH = (
+    re.compile(r"\A(.*/)\((?:[a-z]\([0-9a-z]{24}\))+\)/(?=[^?]+\.aspx)"),
+    re.compile(r"\A(.*/)\([0-9a-z]{24}\)/(?=[^?]+\.aspx)"),
+)
+"""With what stands in front, in lower case. Each is left out once, the last one."""
+SESSIONS_IN_QUERY = (
+    re.compile(r"\A(.*)jsessionid=[0-9a-z]{32}(?:&|$)"),
+    re.compile(r"\A(.*)phpsessid=[0-9a-z]{32}(?:&|$)"),
+    re.compile(r"\A(.*)sid=[0-9a-z]{32}(?:&|$)"),
+    re.compile(r"\A(.*)aspsessionid[a-z]{8}=[a-z]{24}(?:&|$)"),
+    re.compile(r"\A(.*)cfid=[^&]+&cftoken=[^&]+(?:&|$)"),
+)
+"""The same, of queries."""
+
+
+def surt(url: str) -> str:
+    """Return the index key of a URL in visible ASCII, as WARC files have it. The key is visible ASCII without `#`.
+
+    Raise `ValueError` if the port is no number from 0 to 65535.
+    """
+    if not url or url.startswith("filedesc"):  # the address of an ARC file's first record
+        return url or "-"
+    parts = PARTS.match(url) or PARTS.match(f"http://{url}")
+    assert parts is not None
+    scheme, authority, path, query = parts.groups("")
+    host, port = _host_and_port(authority)
+    if not host and path and scheme.startswith("http"):
+        host, _, path = path.lstrip("/").partition("/")
+        path = f"/{path}"
+    host = _host(host)
+    query = _query(query)
+    if not host:
+        path = _path(_unescaped(path))
+        return f"{scheme}:{path or ('/' if query else '')}{query}"
+    if scheme != "dns" and (www := WWW.match(host)):
+        host = host[www.end() :]
+    shown = f":{port}" if port and port != DEFAULT_PORTS.get(scheme.lower()) else ""
+    return f"{','.join(host.split('.')[::-1])}{shown}){_path(_resolved(_unescaped(path)))}{query}"
+
+
+def _host_and_port(authority: str) -> tuple[str, int]:
+    """The host without the brackets of IPv6, and the port; 0 for none."""
+    place = authority.rpartition("@")[2].rstrip(":")
+    if "[" in place:
+        host, _, port = place.partition("[")[2].partition("]")
+        port = port.partition(":")[2]
+    else:
+        host, _, port = place.partition(":")
+    if not port:
+        return host, 0
+    if not (port.isdigit() and int(port) <= HIGHEST_PORT):
+        raise ValueError(f"{port!r} is no port")
+    return host, int(port)
+
+
+def _host(host: str) -> str:
+    host = _unescaped(host)
+    if not host.isascii():
+        with suppress(
+            ValueError
+        ):  # if IDNA does not allow the name, the bytes of its UTF-8 are escaped below
+            host = host.encode("latin-1").decode(errors="ignore").encode("idna").decode("ascii")
+    host = host.replace("..", ".").strip(".")
+    return _dotted(host) or _escaped(host).lower()
+
+
+def _dotted(host: str) -> str:
+    """An IPv4 address as four numbers; empty for what is none. A single number is taken modulo 2^32."""
+    if not ADDRESS.fullmatch(host):
+        return ""
+    *heads, last = host.split(".")
+    try:
+        above = [int(number, 8 if number.startswith("0") else 10) for number in heads]
+        value = int(last, 8 if heads and last.startswith("0") else 10)
+    except ValueError:  # an 8 or 9 in an octal number
+        return ""
+    if not heads:
+        value %= 1 << 32
+    if any(number > 255 for number in above) or value >= 1 << 8 * (4 - len(above)):
+        return ""
+    return ".".join(map(str, (*above, *value.to_bytes(4 - len(above)))))
+
+
+def _resolved(path: str) -> str:
+    """Without `.`, `..` and empty segments; `..` at the root stays."""
+    if "//" not in path and "/." not in path:
+        return path or "/"
+    kept: list[str] = []
+    for segment in path.split("/")[1:]:
+        if segment == ".." and kept:
+            kept.pop()
+        elif segment != ".":
+            kept.append(segment)
+    *heads, last = kept or [""]
+    return "/".join(("", *filter(None, heads), last))
+
+
+def _path(path: str) -> str:
+    path = _escaped(path).lower()
+    if ".aspx" in path:
+        for session in SESSIONS_IN_PATH:
+            path = session.sub(r"\1", path, count=1)
+    return path[:-1] if len(path) > 1 and path.endswith("/") else path
+
+
+def _query(query: str) -> str:
+    """With its question mark; empty where nothing is asked."""
+    query = _escaped(_unescaped(query)).lower()
+    if "id" in query:
+        for session in SESSIONS_IN_QUERY:
+            query = session.sub(r"\1", query, count=1)
+    if "&" in query:
+        fields = sorted(tuple(field.split("=", 1)) for field in query.split("&"))
+        query = "&".join(map("=".join, fields))
+    return f"?{query}" if query else ""
+
+
+def _escaped(text: str) -> str:
+    return quote(text, safe=STAYS, encoding="latin-1") if ESCAPED.search(text) else text
+
+
+def _unescaped(text: str) -> str:
+    """Until nothing is left to unescape; a character a byte (Latin-1)."""
+    while "%" in text:
+        # An escaped escape of an escape would take a round a level, and a URL can have thousands of levels.
+        before, text = text, ESCAPES_OF_PERCENT.sub("%", text)
+        text = unquote_to_bytes(text.encode("latin-1")).decode("latin-1")
+        if text == before:
+            break
+    return text

@@ -1,0 +1,39 @@
+"""`Policy`: whether a crawl looks for traps, and whether the order of parameters tells pages apart; per host where hosts differ."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """A setting of a crawl that is on or off, with exceptions for some hosts and the hosts under them."""
+
+    on: bool
+    hosts: Mapping[str, bool] = field(default_factory=dict)
+    """The exceptions, by host name in lower case. If two fit a host, the longer name counts."""
+
+    def of(self, host: str) -> bool:
+        """Return whether it is on for a host."""
+        name = host if self.hosts else ""
+        while name:
+            if name in self.hosts:
+                return self.hosts[name]
+            name = name.partition(".")[2]
+        return self.on
+
+    def __str__(self) -> str:
+        """The form that the functions of `lua/` read: 1 or 0, then ` name=1` or ` name=0` for each exception."""
+        return f"{int(self.on)}" + "".join(f" {host}={int(on)}" for host, on in sorted(self.hosts.items()))
+
+
+ON, OFF = Switch(on=True), Switch(on=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Rules of one crawl, with exceptions for hosts."""
+
+    traps: Switch = ON
+    """Whether URLs that look endless are refused (`frontier.trap`, `frontier.novelty`)."""
+    query_order: Switch = OFF
+    """Whether the order of a query's parameters tells two pages apart (`frontier.identity`)."""

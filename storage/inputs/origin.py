@@ -1,0 +1,91 @@
+"""`Origin`: an input and how it is read; how its records are written, and when it is refused."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+from uuid import NAMESPACE_URL, uuid5
+
+from core import InputError
+from storage.compression import member
+from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry, Item, Unusable
+from storage.manifest import JSON, drift
+from storage.warc import brought_record
+
+MOST_HEAD = 32 << 10
+"""Bytes of a record's head: FastWARC reads no more."""
+PASSED_OVER = "passed_over."
+"""How the name of a count begins that is of records that were passed over; their reason follows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """An input, and how it is read."""
+
+    name: str
+    """What people call it: the path or address that was given."""
+    stem: str
+    """What its volumes are called."""
+    identity: str
+    """The same for the same input and no other: `sha256:HEX` of a file."""
+    reader: str
+    """`name@version`."""
+    options: Mapping[str, JSON]
+    """What else decides what is made of it."""
+    rows: bool = False
+    """Whether most of its records must be good."""
+
+    @property
+    def how(self) -> dict[str, JSON]:
+        """How it is read; another way to read the same input would make other records."""
+        return {"reader": self.reader, "options": dict(self.options)}
+
+
+def record(origin: Origin, item: Item) -> bytes | Unusable:
+    """Return the record of an item as a gzip member. The same item of the same input gives the same bytes."""
+    if not isinstance(item, Entry):
+        return item.member if isinstance(item, Copied) else item
+    written = brought_record(
+        warc_type(item),
+        item.payload,
+        uri=item.uri,
+        mime=item.mime,
+        date_ms=item.date_ms,
+        record_id=uuid5(NAMESPACE_URL, f"{origin.identity}#{item.place}"),
+        peer=item.peer,
+        facts=item.facts,
+    )
+    if written.find(b"\r\n\r\n") > MOST_HEAD:
+        return Unusable(place=item.place, reason="head_too_long", detail=item.uri[:200])
+    return member(written)
+
+
+def warc_type(entry: Entry) -> Literal["response", "resource"]:
+    """Return the type of the record that an entry becomes."""
+    return "response" if entry.mime == HTTP_RESPONSE else "resource"
+
+
+def require_good(origin: Origin, *, good: int, passed: int, first_bad: str) -> None:
+    """Raise `InputError` if none of the records can be used, or if more rows of a table are bad than good."""
+    if not good:
+        raise InputError(f"ingest {origin.name}: no record in it can be used; {first_bad or 'it holds none'}")
+    if origin.rows and passed > good:
+        raise InputError(
+            f"ingest {origin.name}: more bad rows than good ones ({passed:,} of {passed + good:,}); the first: {first_bad}"
+        )
+
+
+def require_same_reading(origin: Origin, source: str, how: Mapping[str, JSON]) -> None:
+    """Raise `InputError` if the source holds the input, read in another way (`how`)."""
+    if difference := drift(how, origin.how):
+        raise InputError(
+            f"ingest {origin.name}: {source} holds it, read otherwise: {difference}; read it so, or into another source"
+        )
+
+
+def passed_over(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return how many records were passed over, by reason, of the counts of a Manifest or an input."""
+    return {
+        kind.removeprefix(PASSED_OVER): count
+        for kind, count in counts.items()
+        if kind.startswith(PASSED_OVER)
+    }

@@ -1,0 +1,221 @@
+"""Shared archive files: many small inputs in one WARC file, with one index and one Manifest.
+
+1. `shared-<hash>.warc.gz`: a warcinfo record, a metadata record that lists the inputs (a JSON object a line), then a gzip
+   member a record, input by input.
+2. The line of an input says what it is called, its SHA-256, how it was read, and how many records of which type it gave.
+   Each record names its input besides (`from` in WARC-JSON-Metadata).
+3. The hash is that of the list. The same inputs in the same order give the same bytes under the same name, and two commands
+   that ingest different inputs into one source never write the same name.
+4. An input that is refused, or that is not small after all, leaves nothing in the file.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from core import CorruptData
+from storage.compression import member, stem
+from storage.inputs.entry import Entry, Item, Unusable
+from storage.inputs.origin import PASSED_OVER, Origin, record, require_good, warc_type
+from storage.inputs.volumes import FULL, Size
+from storage.manifest import JSON, Manifest, manifest_name, put_output
+from storage.provenance import opening, recipe_said
+from storage.records import read
+from storage.reseal import Contents, contents, reseal, seal_contents
+from storage.s3.spool import spooled
+from storage.store import Store
+from storage.unfinished import STEP_NAME
+from storage.warc import inputs_record
+
+SMALL = 1 << 20
+"""Bytes of the largest input that shares an archive file: above it, files of its own are no burden."""
+MOST_INPUTS = 10_000
+"""Inputs of one archive file; their list takes some 2 MB."""
+LARGEST = 8 << 20
+"""Bytes of an input's records, compressed: a small file can be unpacked to any size."""
+LIST = "inputs"
+"""Field of a recipe with the digest of the list."""
+NAME = re.compile(r"warc/[^/]+/shared-[0-9a-f]{16}\.warc\.gz")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedInput:
+    """An input as the list has it."""
+
+    name: str
+    origin: str
+    """`sha256:HEX`."""
+    reader: str
+    options: Mapping[str, JSON]
+    counts: Mapping[str, int]
+    """Its records by type, and what was passed over."""
+
+    @property
+    def how(self) -> dict[str, JSON]:
+        """How it was read."""
+        return {"reader": self.reader, "options": dict(self.options)}
+
+    def line(self) -> str:
+        """Return it as a line of the list, without line break."""
+        body = {"name": self.name, "origin": self.origin, **self.how, "counts": dict(self.counts)}
+        return json.dumps(body, sort_keys=True)
+
+
+class SharedArchive:
+    """Small inputs that wait for their archive file to be sealed; their records lie in a temporary file.
+
+    Use it as a context. What is not sealed at its end is not stored. Raise `Unavailable` if there is no room for the file.
+    """
+
+    __slots__ = ("_file", "_life", "_records", "_size", "_source", "listed")
+
+    def __init__(self, source: str, size: Size = FULL) -> None:
+        self._source, self._size = source, size
+        self._life = ExitStack()
+        self._file = self._life.enter_context(self._life.enter_context(spooled("shared")).open("w+b"))
+        self._records = 0
+        self.listed: list[SharedInput] = []
+        """The inputs that wait, in their order."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._life.__exit__(kind, error, trace)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the file is to be sealed before another input is added."""
+        return (
+            len(self.listed) >= MOST_INPUTS
+            or self._records >= self._size.records
+            or self._file.tell() >= self._size.bytes
+        )
+
+    def add(self, origin: Origin, items: Iterator[Item]) -> bool:
+        """Add the records of an input. Return False, having added nothing, if it is not small.
+
+        Raise `InputError`, having added nothing, for an input that is refused (`require_good`).
+        """
+        begin = self._file.tell()
+        try:
+            counts = self._append(origin, items, begin)
+        except BaseException:
+            self._go_back(begin)
+            raise
+        if counts is None:
+            self._go_back(begin)
+            return False
+        self.listed.append(
+            SharedInput(
+                name=origin.name,
+                origin=origin.identity,
+                reader=origin.reader,
+                options=origin.options,
+                counts=counts,
+            )
+        )
+        return True
+
+    def seal(self, store: Store) -> Manifest:
+        """Publish the archive file of the inputs that wait, with its index and its Manifest. None waits afterwards."""
+        block = "".join(f"{one.line()}\n" for one in self.listed).encode()
+        digest = hashlib.sha256(block).hexdigest()
+        part = f"{self._source}/shared-{digest[:16]}"
+        name = f"warc/{part}.warc.gz"
+        recipe: dict[str, JSON] = {"ingested": f"{len(self.listed)} inputs", LIST: f"sha256:{digest}"}
+        found: list[Contents] = []
+
+        def write(path: Path) -> None:
+            self._write(path, name, recipe, block)
+            with path.open("rb") as file:
+                found.append(contents(file, name))
+
+        warc = put_output(store, name, 0, write)
+        passed = Counter[str]()
+        for one in self.listed:
+            passed.update({kind: count for kind, count in one.counts.items() if kind.startswith(PASSED_OVER)})
+        manifest = seal_contents(store, part, warc, found[0], recipe, passed)
+        self.clear()
+        return manifest
+
+    def clear(self) -> None:
+        """Forget the inputs that wait."""
+        self.listed = []
+        self._records = 0
+        self._go_back(0)
+
+    def _append(self, origin: Origin, items: Iterator[Item], begin: int) -> Counter[str] | None:
+        counts = Counter[str]()
+        good, bad, first_bad = 0, 0, ""
+        for item in items:
+            written = record(origin, item)
+            if isinstance(written, Unusable):
+                counts[f"{PASSED_OVER}{written.reason}"] += 1
+                bad, first_bad = bad + 1, first_bad or written.detail
+                continue
+            self._file.write(written)
+            good += 1
+            if good > self._size.records or self._file.tell() - begin > LARGEST:
+                return None
+            assert isinstance(item, Entry), "an archive keeps files of its own"
+            counts[warc_type(item)] += 1
+        require_good(origin, good=good, passed=bad, first_bad=first_bad)
+        self._records += good
+        return counts
+
+    def _go_back(self, size: int) -> None:
+        self._file.seek(size)
+        self._file.truncate()
+
+    def _write(self, path: Path, name: str, recipe: Mapping[str, JSON], block: bytes) -> None:
+        file_name = name.rpartition("/")[2]
+        with path.open("wb") as file:
+            file.write(opening(file_name, source=self._source, date_ms=0, recipe=recipe))
+            file.write(member(inputs_record(file_name, block)))
+            self._file.seek(0)
+            shutil.copyfileobj(self._file, file, 1 << 20)
+
+    def __repr__(self) -> str:
+        return f"<{len(self.listed)} small inputs of {self._source}>"
+
+
+def is_shared(manifest: Manifest) -> bool:
+    """Whether the archive file holds many inputs."""
+    return LIST in manifest.recipe
+
+
+def inputs_of(store: Store, name: str) -> list[SharedInput]:
+    """Return the inputs of a shared archive file, in their order. Raise `CorruptData` if its list cannot be read."""
+    with store.open(name) as file:
+        second = next(islice(read(file, name=name), 1, None), None)
+    lines = second.payload.splitlines() if second is not None and second.type == "metadata" else [b"none"]
+    try:
+        return [SharedInput(**json.loads(line)) for line in lines]
+    except (ValueError, TypeError) as error:
+        raise CorruptData(
+            f"{name} has no list of its inputs that can be read; `thresher verify` names what is damaged"
+        ) from error
+
+
+def seal_published(store: Store, source: str) -> None:
+    """Seal shared files that a killed command has published and not sealed: their inputs are not to be ingested again."""
+    for name in list(store.list(f"warc/{source}/shared-")):
+        if NAME.fullmatch(name) and not store.exists(
+            manifest_name(STEP_NAME, stem(name).removeprefix("warc/"))
+        ):
+            with store.open(name) as file:
+                recipe = recipe_said(file, source)
+            if recipe is not None and LIST in recipe:
+                reseal(store, name)

@@ -1,0 +1,56 @@
+"""A PDF with other bytes in front of its header is read alike from a file, from a tar and from a crawl."""
+
+import io
+import tarfile
+from uuid import UUID
+
+import pytest
+
+from extract import Skip
+from extract.document import document
+from pipeline.given import given
+from pipeline.ingest import ingest
+from storage.archive import Archive
+from storage.files import Files
+from storage.manifest import manifests
+from storage.records import read
+from tests.extract.pdf.paper import at, paper
+from tests.storage.captures import capture
+
+JUNK = {"lines": b"\r\n\r\n", "a head": b"HTTP/1.1 200 OK\r\nServer: x\r\n\r\n", "far": b"\0junk" * 200}
+LINES = [f"Line {number} of the paper says something about rivers and bridges." for number in range(9)]
+
+
+def texts(files):
+    for manifest in manifests(files, "archive"):
+        name = manifest.outputs[0].name
+        with files.open(name) as file:
+            for record in read(file, name=name):
+                if record.type in {"response", "resource"}:
+                    found = document(record, "s")
+                    yield found.reason if isinstance(found, Skip) else found.text
+
+
+@pytest.mark.parametrize("junk", JUNK)
+def test_it_is_read_alike_wherever_it_comes_from(tmp_path, junk):
+    data = JUNK[junk] + paper(at(72, 700, *LINES))
+    crawl = Files(tmp_path / "crawl")
+    made = Archive(crawl, "main", writer="w", user_agent="t")
+    made.append(capture(data, headers=(("Content-Type", "application/pdf"),)), UUID(int=1))
+    made.seal()
+    (tmp_path / "x.pdf").write_bytes(data)
+    with tarfile.open(tmp_path / "x.tar", "w") as tar:
+        member = tarfile.TarInfo("y.pdf")
+        member.size = len(data)
+        tar.addfile(member, io.BytesIO(data))
+    files = Files(tmp_path / "data")
+    assert ingest(files, "s", given([tmp_path / "x.pdf", tmp_path / "x.tar"])).refused == []
+    (expected,) = texts(crawl)
+    assert expected.startswith("Line 0 of the paper")
+    assert list(texts(files)) == [expected, expected]
+
+
+def test_too_far_behind_it_is_no_pdf(tmp_path):
+    (tmp_path / "x.pdf").write_bytes(b"\0junk" * 300 + paper(at(72, 700, *LINES)))
+    (refused,) = ingest(Files(tmp_path / "data"), "s", given([tmp_path / "x.pdf"])).refused
+    assert "x.pdf says pdf and is none" in refused["reason"]
