@@ -1,7 +1,7 @@
 """Documents per second where parts are made in worker processes, as `thresher process` makes them: what confinement costs is the
 difference between two checkouts.
 
-usage: python bench/isolation.py --input FILE [--workers N] [--rounds N] [--against DIRECTORY]
+usage: python bench/confinement.py --input FILE [--workers N] [--rounds N] [--against DIRECTORY]
 
 The file is anything that `thresher ingest` takes, of some thousand pages. CPU is user + system time of the command and of every process
 that it waited for. With --against, another checkout makes the same parts in turn, round by round, so that both meet the same machine;
@@ -20,7 +20,8 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
-sys.path.append(str(HERE))  # behind PYTHONPATH, which names the checkout that is measured
+# Behind PYTHONPATH, which names the checkout that is measured; and without this folder, whose names are those of packages.
+sys.path[:] = [*(entry for entry in sys.path if Path(entry) != Path(__file__).parent), str(HERE)]
 
 from pipeline import engine, process  # noqa: E402
 from pipeline.config import FiltersConfig  # noqa: E402
@@ -58,7 +59,7 @@ def main() -> None:
         name: {key: round(statistics.median(each[key] for each in rounds), 2) for key in rounds[0]}
         for name, rounds in found.items()
     }
-    result = {"bench": "isolation", "workers": args.workers, "rounds": args.rounds, **medians}
+    result = {"bench": "confinement", "workers": args.workers, "rounds": args.rounds, **medians}
     if args.against:
         result["ratio"] = {
             key: round(medians["this"][key] / medians["against"][key], 3) for key in ("docs_s", "docs_s_core")
