@@ -25,6 +25,8 @@ WRITE = (
     "/dev/shm",  # noqa: S108 - shared memory has no other place
     "/proc",  # its sandbox writes there when it makes namespaces; what is not its own it cannot look into
 )
+SHUT = "nobody may not enter"
+"""What is said, before the path of a directory, where root begins a browser whose profile lies where nobody may not go."""
 FILE_BYTES = 1 << 30
 """Of one file, shared memory included."""
 PROCESSES = 8192
@@ -42,9 +44,11 @@ def launcher(program: str, directory: Path) -> Path:
 
 
 def main(words: Sequence[str]) -> None:
-    """Become the browser. `words` are its path and arguments."""
+    """Become the browser. `words` are its path and arguments. Ends with a line that begins with `SHUT` where root cannot begin it."""
     program, *arguments = words
     profile = next(Path(word.removeprefix(PROFILE)) for word in arguments if word.startswith(PROFILE))
+    if os.geteuid() == 0 and not paths.is_open_to_all([profile.parent]):
+        sys.exit(f"{SHUT} {profile.parent}")
     environment = {**scrubbed(os.environ), "HOME": str(profile), "TMPDIR": str(profile)}
     _confine(Path(program), profile)
     os.execve(program, [program, *arguments], environment)  # noqa: S606 - without a shell, as it should be
@@ -57,8 +61,12 @@ def _confine(program: Path, profile: Path) -> None:
         syscalls.load_library()
     except (RuntimeError, ImportError):
         has_seccomp = False
+    may_be_nobody = True
     if os.geteuid() == 0:
-        os.chown(profile, user.NOBODY, user.NOBODY)
+        try:
+            os.chown(profile, user.NOBODY, user.NOBODY)
+        except OSError:  # a container may give root no right to
+            may_be_nobody = False
     own = program.resolve().parent
     with suppress(OSError, ImportError):
         paths.restrict(
@@ -66,9 +74,10 @@ def _confine(program: Path, profile: Path) -> None:
                 run=(*map(Path, RUN), own), read=tuple(map(Path, READ)), write=(*map(Path, WRITE), profile)
             )
         )
-    if user.drop(may_be_nobody=True) == "nobody":
+    if user.drop(may_be_nobody=may_be_nobody) == "nobody":
         limit(resource.RLIMIT_NPROC, PROCESSES)
     limit(resource.RLIMIT_CORE, 0)
     limit(resource.RLIMIT_FSIZE, FILE_BYTES)
     if has_seccomp:
-        syscalls.deny_network()
+        with suppress(OSError):
+            syscalls.deny_network()

@@ -19,6 +19,8 @@ from isolation import paths, syscalls, user
 from isolation.limit import limit
 
 DESCRIPTORS = 64
+WITHOUT_SECCOMP = "a worker may speak to the network and signal processes of its user"
+WITHOUT_LANDLOCK = "a worker may read what its user may read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +54,7 @@ def confine(limits: Limits) -> Confinement:
     try:
         syscalls.load_library()  # which takes files and processes
     except (RuntimeError, ImportError) as error:
-        lacks.append(
-            f"no seccomp ({error}; `apt install libseccomp2`): a worker may speak to the network and signal processes of its user"
-        )
+        lacks.append(f"no seccomp ({error}; `apt install libseccomp2`): {WITHOUT_SECCOMP}")
     seccomp = not lacks
     allowed = paths.code()
     is_open = paths.is_open_to_all(allowed.read)
@@ -63,13 +63,15 @@ def confine(limits: Limits) -> Confinement:
         landlock = paths.restrict(allowed)
     except (OSError, ImportError) as error:
         landlock = 0
-        lacks.append(
-            f"no Landlock ({error}; Linux has it from 5.13 on): a worker may read what its user may read"
-        )
+        lacks.append(f"no Landlock ({error}; Linux has it from 5.13 on): {WITHOUT_LANDLOCK}")
     who = user.drop(may_be_nobody=is_open)
     _limit(limits)
-    if seccomp:
-        syscalls.allow(syscalls.of_parser(os.getpid()))
+    try:
+        if seccomp:
+            syscalls.allow(syscalls.of_parser(os.getpid()))
+    except OSError as error:
+        seccomp = False
+        lacks.append(f"no seccomp ({error}; the kernel or the container takes no filter): {WITHOUT_SECCOMP}")
     return Confinement(user=who, landlock=landlock, seccomp=seccomp, lacks=tuple(lacks))
 
 

@@ -85,9 +85,13 @@ def restrict(allowed: Allowed) -> int:
 
 def is_open_to_all(paths: Iterable[Path]) -> bool:
     """Whether every user may read what lies there, as far as modes say. What does not exist is left out."""
+
+    def has(path: Path, mode: int) -> bool:
+        return path.stat().st_mode & mode == mode
+
     return all(
-        path.stat().st_mode & (0o005 if path.is_dir() else 0o004)
-        and all(parent.stat().st_mode & 0o001 for parent in path.resolve().parents)
+        has(path, 0o005 if path.is_dir() else 0o004)
+        and all(has(parent, 0o001) for parent in path.resolve().parents)
         for path in paths
         if path.exists()
     )

@@ -13,6 +13,7 @@ import os
 import socket
 import termios
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 FREE = (
@@ -186,5 +187,6 @@ def _load(filter_: Any) -> None:
     seccomp = load_library()
     # Before Linux 5.16 a filter switches on the mitigation of Spectre v4, which slows everything: it guards secrets that the
     # process itself holds, and this one has none.
-    filter_.set_attr(seccomp.Attr.CTL_SSB, 1)
+    with suppress(OSError):  # a library or a kernel that does not know of it
+        filter_.set_attr(seccomp.Attr.CTL_SSB, 1)
     filter_.load()

@@ -19,7 +19,7 @@ from storage.revisit import REVISIT
 
 USERS = {
     "nobody": "user nobody",
-    "root": "root's powers taken (other users may not read this Python, so it is not nobody)",
+    "root": "root without capabilities (it cannot become nobody here, or nobody may not read this Python)",
 }
 """Who a worker is where root began it."""
 

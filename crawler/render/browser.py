@@ -11,6 +11,7 @@
 
 import asyncio
 import os
+import re
 import socket
 import time
 from collections.abc import Awaitable
@@ -24,7 +25,7 @@ from playwright.async_api import Error, Playwright, async_playwright
 
 from core import InputError, ThresherError, Unavailable
 from crawler.render.processes import kill, tree
-from isolation.browser import launcher
+from isolation.browser import SHUT, launcher
 from isolation.environment import scrubbed
 
 TAB_BYTES = 1 << 30
@@ -37,6 +38,8 @@ START_S = 30.0
 STOP_S = 5.0
 NO_SANDBOX = "No usable sandbox"
 """What Chromium says where it can have none (`zygote_host_impl_linux.cc`)."""
+AS_ROOT = "Running as root without --no-sandbox"
+"""What it says where root has begun it and could not become another user."""
 ARGUMENTS = (
     "--host-resolver-rules=MAP * ~NOTFOUND",
     "--proxy-bypass-list=<-loopback>",  # loopback goes past a proxy otherwise
@@ -115,7 +118,7 @@ class Browser:
 async def start(path: str, *, sandbox: bool) -> Browser:
     """Start the program at `path`, in its own sandbox or not.
 
-    Raises `InputError` where the system does not let it have its sandbox, `Unavailable` where it does not come up.
+    Raises `InputError` where the system does not let it have its sandbox, or root begin it as nobody, `Unavailable` where it does not come up.
     """
     nowhere = socket.socket()
     nowhere.bind(("127.0.0.1", 0))  # bound and never listening: whoever connects is refused
@@ -145,6 +148,16 @@ def _why(path: str, said: str) -> ThresherError:
         return InputError(
             f"crawler.render: the system does not let {path} have its sandbox, for it grants no user namespaces; grant "
             "them (docs/security.md), or set crawler.browser_sandbox = false to render without"
+        )
+    if AS_ROOT in said:
+        return InputError(
+            f"crawler.render: {path} does not run as root in its sandbox, and the system lets root become no other user; run "
+            "the crawl as another user, or set crawler.browser_sandbox = false to render without (docs/security.md)"
+        )
+    if shut := re.search(rf"{SHUT} (.*)", said):
+        return InputError(
+            f"crawler.render: root begins {path} as nobody, who may not enter {shut[1]}; name another directory for temporary files "
+            "(TMPDIR=/tmp), or run the crawl as another user"
         )
     lines = said.strip().splitlines() or ["no answer"]
     return Unavailable(f"{path} does not start: {lines[0]}; run it by hand with --headless to see why")

@@ -31,6 +31,7 @@ class Crawl:
     def __init__(self, redis, name, root):
         self.redis, self.name, self.root = redis, name, root
         self.nameservers = ()
+        self.sandbox = True
 
     def config(self, worker, **changes):
         settings = {
@@ -44,6 +45,7 @@ class Crawl:
             "timeout_s": 3.0,
             "allow_networks": LOOPBACK,
             "nameservers": self.nameservers,
+            "browser_sandbox": self.sandbox,
         }
         return WorkerConfig(**{**settings, **changes})
 
