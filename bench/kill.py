@@ -154,7 +154,7 @@ def ok_responses(directory: Path) -> Iterator[str]:
 
 def dataset(directory: Path) -> list[tuple[str, str, tuple[int, ...]]]:
     """What a trainer would read, sorted."""
-    shards = sorted((directory / "out").glob("shard-*.parquet"))
+    shards = sorted((directory / "out").glob("data/shard-*.parquet"))
     rows = (row for shard in shards for row in pq.read_table(shard).to_pylist())
     return sorted((row["url"], row["text"], tuple(row["input_ids"])) for row in rows)
 

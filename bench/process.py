@@ -126,7 +126,7 @@ def documents_alone(warc: Path, languages: tuple[str, ...]) -> None:
     glance = partial(process.glance, languages)
     with warc.open("rb") as file:
         for record in read(file, name=str(warc)):
-            if process.enters(record) and record.type == "response":
+            if record.type == "response" and process.pageless(record) is None:
                 document(record, "bench", glance=glance)
 
 

@@ -130,7 +130,7 @@ def _of_lines(texts: Iterable[str]) -> Iterator[Entry]:
         *lines, rest = re.split(r"[\r\n]", rest + text)
         for line in lines:
             written = line.strip()
-            if written.startswith(("http://", "https://")) and len(written) <= LONGEST_URL:
+            if written.lower().startswith(("http://", "https://")) and len(written) <= LONGEST_URL:
                 yield Entry(url=written)
         rest = rest[: LONGEST + 1]  # longer than any URL, however it goes on
 

@@ -19,6 +19,8 @@ from demo.web import Serving, Web
 
 OUT = Path("demo-out")
 VOCABULARY = 4096
+READ = """import pyarrow.parquet as pq; print(pq.read_table("shards/data").slice(0, 3))"""
+"""What reads the dataset, as Python."""
 TAG = re.compile(rb"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
 TOML = """\
 # Written by the demo.
@@ -69,8 +71,7 @@ def main() -> int:
         ("crawl main", "nothing is left to fetch: the frontier remembers"),
     ):
         print(f"  {command} {arguments:<16} # {why}")
-    python = shlex.quote(sys.executable)
-    print(f"""  {python} -c 'import pyarrow.parquet as pq; print(pq.read_table("shards").slice(0, 3))'""")
+    print(f"  {shlex.quote(sys.executable)} -c {shlex.quote(READ)}")
     return 0
 
 

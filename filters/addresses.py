@@ -36,8 +36,9 @@ class Addresses:
             return True
         if not self.prefixes:
             return False
-        at, path = f"{host}{parts.path}", len(host)
-        ends = [path + found.end() for found in re.finditer("/", parts.path)]
+        path = parts.path.lower()  # as the list is
+        at = f"{host}{path}"
+        ends = [len(host) + found.end() for found in re.finditer("/", path)]
         return at in self.prefixes or any(at[:end] in self.prefixes for end in ends)
 
 

@@ -68,7 +68,8 @@ def _records(
         yield str(error)
         return
     if counts[DAMAGED] > manifest.counts.get(DAMAGED, 0):
-        yield from damaged
+        yield from damaged  # that counts and index do not agree with what is left follows from it
+        return
     yield from broken
     sealed = Counter(
         {kind: count for kind, count in manifest.counts.items() if not kind.startswith(PASSED_OVER)}

@@ -4,7 +4,7 @@ import hashlib
 from functools import lru_cache
 from pathlib import Path
 
-from core import InputError
+from core import CorruptData, InputError
 from filters.addresses import Addresses, addresses
 from pipeline.partstore import PartStore
 from storage.store import Store
@@ -29,12 +29,25 @@ def put(store: Store, directory: Path, written: str) -> str:
         ) from None
     except ValueError as error:
         raise InputError(f"{KEY} = {written!r}: {error}; give a domain or an address a line") from None
-    name = f"lists/{hashlib.sha256(data).hexdigest()}.txt"
-    store.put(name, data)
+    name = _name(data)
+    if not store.put(name, data) and not _is_whole(name, store.read(name)):
+        store.delete(name)
+        store.put(name, data)
     return name
 
 
 @lru_cache(maxsize=1)
 def loaded(store: PartStore, name: str) -> Addresses:
-    """The list of that name, which says what is in it."""
-    return addresses(store.read(name).decode().splitlines())
+    """The list of that name, which says what is in it. Raises `CorruptData` where the list is not as it was put."""
+    data = store.read(name)
+    if not _is_whole(name, data):
+        raise CorruptData(f"{name} is not as it was put; run `thresher process` again, which puts it anew")
+    return addresses(data.decode().splitlines())
+
+
+def _is_whole(name: str, data: bytes) -> bool:
+    return name == _name(data)
+
+
+def _name(data: bytes) -> str:
+    return f"lists/{hashlib.sha256(data).hexdigest()}.txt"

@@ -659,6 +659,19 @@ def verify_command(
         bool,
         typer.Option("--repair", help="Let damaged parts that can be made again be made at the next run."),
     ] = False,
+    accept_loss: Annotated[
+        bool,
+        typer.Option(
+            "--accept-loss",
+            help="Seal damaged archive files anew as they are, without the records that cannot be read.",
+        ),
+    ] = False,
+    deep: Annotated[
+        bool,
+        typer.Option(
+            "--deep", help="Read every archived record once more with warcio, and compare the two readings."
+        ),
+    ] = False,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
@@ -670,37 +683,11 @@ def verify_command(
     Example:
       thresher verify && thresher verify out
     """
-    from pipeline import verify
-    from pipeline.progress import stderr_progress
+    from pipeline.inspection import Options, inspect
     from pipeline.project import Project
 
-    opened = Project.at(project)
-    progress = stderr_progress()
-    if datasets:
-        found = [verify.verify_dataset(uri, progress) for uri in datasets]
-    else:
-        found = [verify.verify_storage(opened.store, progress)]
-        if repair:
-            verify.repair(opened.store, found[0])
-    damage = [line for checked in found for line in checked.damage]
-    count, size = sum(checked.files for checked in found), sum(checked.bytes for checked in found)
-    unfinished = [line for checked in found for line in checked.unfinished]
-    for line in (*damage, *unfinished):
-        typer.echo(line, err=True)
-    say(
-        as_json,
-        {
-            "files": count,
-            "bytes": size,
-            "damage": damage,
-            "unfinished": unfinished,
-            "garbage": sum(each.garbage for each in found),
-            "redo": [name for each in found for name in each.redo],
-        },
-        f"{count:,} files, {size:,} bytes: {f'{len(damage)} damaged' if damage else 'all as they were sealed'}",
-    )
-    if damage:
-        raise typer.Exit(1)
+    options = Options(datasets=tuple(datasets or ()), repair=repair, accept_loss=accept_loss, deep=deep)
+    inspect(Project.at(project), options, as_json)
 
 
 catalog_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)

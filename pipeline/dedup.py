@@ -78,7 +78,7 @@ def run(
     found = signatures(store, sources)
     now = replace(step(config), memory=sum(table.rows for table in found) * BYTES_A_SIGNATURE)
     whole = part(now, found, config)
-    ran = engine.run(store, now, [whole], work, crew=crew, progress=progress)
+    ran = engine.run(store, now, [whole], work, crew=crew, progress=progress, retry=True)
     ran.require_all()
     manifest = engine.sealed(store, now, whole)
     assert manifest is not None
@@ -87,7 +87,7 @@ def run(
 
 def work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
     """Read the signatures, decide, write the removals."""
-    read = tables.read_signatures(store, [span.name for span in part.inputs])
+    read = tables.read_signatures(store, part.inputs)
     removals = duplicates.removals(read, part.task)
     counts: Counter[str] = Counter()
     payload = dict(zip(read.ids, read.payload_bytes, strict=True))

@@ -81,9 +81,10 @@ class Ran:
         """ThresherError where a part is in quarantine."""
         for each in self.quarantined:
             rest = f" (and {len(self.quarantined) - 1} more)" if len(self.quarantined) > 1 else ""
+            again = "`thresher process --retry`" if each.step.startswith("process@") else "the same command"
             raise ThresherError(
-                f"part {each.part} of {each.step} is in quarantine{rest}: {each.reason}; everything else that "
-                "was made is kept. Mend the cause and run `thresher process --retry`"
+                f"part {each.part} of {each.step} is in quarantine{rest}: {each.reason}. Everything else that "
+                f"was made is kept; mend the cause and run {again}"
             )
 
 
@@ -100,10 +101,18 @@ class _Attempts:
 
 
 def run(
-    store: Store, step: Step, parts: Iterable[Part], work: Work, *, crew: Crew, progress: Progress
+    store: Store,
+    step: Step,
+    parts: Iterable[Part],
+    work: Work,
+    *,
+    crew: Crew,
+    progress: Progress,
+    retry: bool = False,
 ) -> Ran:
     """Seal every part, or put it aside. Raises what would befall every part alike.
 
+    Parts that were put aside before stay so, unless an input of theirs has changed or `retry` is set.
     `work` and the parts travel to other processes: `work` is a module's function, tasks are picklable.
     """
     # A part is a name and ranges, some hundred bytes for a thousand documents: the list may be held.
@@ -115,12 +124,19 @@ def run(
         for part in wanted
         if manifest_name(step.name, part.name) not in there or sealed(store, step, part) is None
     ]
-    aside = [mark for part in unsealed if (mark := quarantine.find(store, step, part)) is not None]
+    marked = quarantine.marked(store, step.name)
+    aside = [
+        mark
+        for part in unsealed
+        if part.name in marked and not retry and (mark := quarantine.find(store, step, part)) is not None
+    ]
     put_aside = {mark.part for mark in aside}
     missing = [part for part in unsealed if part.name not in put_aside]
     progress.start(str(step), total=len(missing))
     ran = _made(store, step, missing, work, crew, progress)
     progress.done()
+    for mended in marked & {part.name for part in missing} - {mark.part for mark in ran.quarantined}:
+        quarantine.lift(store, step.name, mended)
     return replace(ran, already=len(wanted) - len(unsealed), quarantined=(*aside, *ran.quarantined))
 
 

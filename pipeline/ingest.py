@@ -30,13 +30,11 @@ from storage.inputs.shared_archive import SMALL, SharedArchive
 from storage.inputs.volumes import FULL, Size, bring
 from storage.manifest import JSON, Manifest, digest, load, manifest_name, put_output
 from storage.members import LZ4, PLAIN, ZSTD
-from storage.records import DAMAGED, MANY_RECORDS
+from storage.records import DAMAGED, MANY_RECORDS, page_records
 from storage.reseal import contents, seal_contents
 from storage.store import Store
 from storage.unfinished import STEP_NAME
 
-ENTRIES = ("response", "resource", "conversion")
-"""Types of records that a document can be made of."""
 SUFFIXES: Mapping[bytes, str] = {PLAIN: ".warc", ZSTD: ".warc.zst", LZ4: ".warc.lz4"}
 """How the name of a copied file ends, by how its bytes begin; gzip has none of these."""
 
@@ -83,19 +81,19 @@ class Brought:
 
     @property
     def entries(self) -> int:
-        """Records that a document can be made of."""
-        return sum(self.counts.get(kind, 0) for kind in ENTRIES)
+        """Records that are to be processed: each of them gets a verdict."""
+        return page_records(self.counts)
 
     @property
     def unusable(self) -> dict[str, int]:
-        """Records that were passed over, by reason."""
+        """Records that were passed over, and damaged stretches in the archive, by reason."""
         damaged = {DAMAGED: self.counts[DAMAGED]} if self.counts.get(DAMAGED) else {}
         return {**passed_over(self.counts), **damaged}
 
     @property
     def records(self) -> int:
-        """Records in the archive."""
-        return sum(self.counts.values()) - sum(self.unusable.values())
+        """Records in the archive, damaged stretches included."""
+        return sum(self.counts.values()) - sum(passed_over(self.counts).values())
 
 
 @dataclass(slots=True, kw_only=True)

@@ -17,7 +17,7 @@ def metrics(found: Mapping[str, Any], cache: CacheStats | None) -> str:
 
 
 def _lines(sources: list[Mapping[str, Any]]) -> Iterator[str]:
-    yield from _family("thresher_records", "Archived responses of a source, by how far they have come.")
+    yield from _family("thresher_records", "Archived records of a source, by how far they have come.")
     for source in sources:
         for state in RECORDS:
             yield _sample("thresher_records", source["name"], source[state], state=state)

@@ -2,8 +2,8 @@
 
 A part is a range of records of one sealed WARC file. Its stages are fused: a record becomes a document or a
 skip, the document is judged, and what is kept is signed for deduplication, before the next record is read.
-Every response or revisit record that enters, and every note of a page that was not archived, leaves as exactly one row of the
-verdicts, kept or with its reason.
+Every record that may hold a page, or stands for one (`storage.records.PAGE_TYPES`), leaves as exactly one row of the verdicts,
+kept or with its reason. So what is archived, what is processed and what is reported are the same numbers.
 """
 
 import dataclasses
@@ -33,18 +33,18 @@ from pipeline.foreign import is_foreign, recognition
 from pipeline.partstore import PartStore
 from pipeline.step import Part, Step
 from pipeline.work import Made, Watch
-from storage import tables
+from storage import integrity, tables
 from storage.cdxj import read as read_cdxj
 from storage.commoncrawl import facts
 from storage.dropped import DROPPED
 from storage.dropped import decode as dropped
 from storage.manifest import Input, Manifest, Output, manifest_name, manifests
-from storage.records import DAMAGED, ArchivedRecord, read
+from storage.records import DAMAGED, PAGE_TYPES, ArchivedRecord
 from storage.revisit import REVISIT
 from storage.store import Store
 
 NAME = "process"
-VERSION = 3
+VERSION = 4
 RECORDS_A_PART = 1000
 TABLES = ("documents", "verdicts", "signatures")
 """What a part is made into; each lies in a folder of that name."""
@@ -54,15 +54,23 @@ CRASHED = "crashed"
 """Reason of a record that takes down the process which reads it."""
 EARLY = "early"
 """What stands for a rule where nothing had to be extracted to tell."""
-ENTERS = frozenset({"response", REVISIT, DAMAGED, DROPPED, "resource", "conversion"})
-"""Record types that may be counted: what was a page, what was one again, what may have been one, what was not archived, and
-what an input holds instead of pages (`enters`)."""
 BLOCKED = "blocked_address"
 """Reason of a record whose address is on the list of those that are not wanted."""
-ASIDE = "aside.records"
-"""Count of records of such types that are not."""
-SCHEMES = ("http:", "https:", "ftp:", "file:")
-"""Of addresses of records that an input may hold; others are a crawler's own notes (`urn:pageinfo:`, `metadata:`)."""
+SCHEMES = frozenset({"http", "https", "ftp", "file"})
+"""Of addresses of resources that may be pages; others are a crawler's own notes (`urn:pageinfo:`, `metadata:`)."""
+NOTE = "crawler_note"
+"""Reason of a resource with another address."""
+PART = "page_part"
+"""Reason of a record that a browser fetched for a page: the page's own text is in its DOM."""
+PARTS = frozenset(
+    (
+        *("stylesheet", "image", "media", "font", "script", "texttrack", "xhr", "fetch", "prefetch"),
+        *("eventsource", "websocket", "manifest", "signedexchange", "ping", "cspviolationreport"),
+        *("preflight", "fedcm", "other"),
+    )
+)
+"""What WARC-Resource-Type says of them: the resource types of the Chrome DevTools Protocol (Network.ResourceType) in lower case,
+but for `document`, which browsertrix-crawler writes on pages."""
 PAGELESS = frozenset({REVISIT, DAMAGED})
 """Those that hold no text, by which they are skipped: the document of a revisit is that of the record it refers to."""
 
@@ -150,7 +158,7 @@ def require_processed(store: Store, sources: Iterable[str], filters: FiltersConf
 
 def forget(store: Store, source: str) -> None:
     """Delete what the step made of a source: the seals first, so that nothing half there looks whole."""
-    for kind in ("manifests/process", "signatures", "verdicts", "documents"):
+    for kind in ("manifests/process", "signatures", "verdicts", "documents", "quarantine/process"):
         for name in list(store.list(f"{kind}/{source}/")):
             store.delete(name)
 
@@ -176,33 +184,35 @@ def work(store: PartStore, _: Step, part: Part, watch: Watch) -> Made:
     dom: ArchivedRecord | None = None
     told: ArchivedRecord | None = None
     watch.at(span.first)
-    with store.open(span.name) as file:
-        for record in read(file, span.first, span.end, name=span.name):
-            watch.at(record.offset)
-            if record.type == "conversion" and record.mime != PLAIN:
-                dom = record
-            elif record.type == "metadata":
-                told = record
-            if not enters(record):
-                counts[ASIDE] += record.type in ENTERS
-                continue
+    for record in integrity.records(store, span):
+        watch.at(record.offset)
+        if record.type == "metadata":
+            told = record
+        if record.type not in PAGE_TYPES:
+            continue
+        payload = _payload_bytes(record)
+        reason = pageless(record)
+        if reason is None:
             # The same page, as its browser saw it, and as Common Crawl's index knows it.
             record = facts.told(seen(record, dom), told)  # noqa: PLW2901
             dom = told = None
-            if record.offset in watch.crashed:
-                found, verdict = None, _skipped(task.source, record, CRASHED)
-            elif refused is not None and refused(record.url):
-                found, verdict = None, _skipped(task.source, record, BLOCKED, early=True)
-            else:
-                found, verdict = _judged(record, task, look, chosen)
-            verdicts.append(verdict)
-            text_bytes = 0
-            if found is not None:
-                documents.append(found)
-                text_bytes = len(found.text.encode())
-            payload = _payload_bytes(record)
-            counts.update(tally(fate(verdict), documents=1, payload=payload, text=text_bytes))
-            payload_bytes[verdict.id] = payload
+        elif record.type == "conversion":
+            dom = record
+        if record.offset in watch.crashed:
+            found, verdict = None, _skipped(task.source, record, CRASHED)
+        elif reason is not None:
+            found, verdict = None, _skipped(task.source, record, reason, early=True)
+        elif refused is not None and refused(record.url):
+            found, verdict = None, _skipped(task.source, record, BLOCKED, early=True)
+        else:
+            found, verdict = _judged(record, task, look, chosen)
+        verdicts.append(verdict)
+        text_bytes = 0
+        if found is not None:
+            documents.append(found)
+            text_bytes = len(found.text.encode())
+        counts.update(tally(fate(verdict), documents=1, payload=payload, text=text_bytes))
+        payload_bytes[verdict.id] = payload
     kept = {verdict.id for verdict in verdicts if verdict.keep}
     signed = [found for found in documents if found.id in kept]
     made = (
@@ -224,13 +234,14 @@ def work(store: PartStore, _: Step, part: Part, watch: Watch) -> Made:
     return Made(counts=dict(counts), outputs=outputs)
 
 
-def enters(record: ArchivedRecord) -> bool:
-    """Whether a record is to be counted. The parts of a rendered page are not: its DOM has them."""
-    if record.type not in ENTERS or record.resource_type:
-        return False
+def pageless(record: ArchivedRecord) -> str | None:
+    """Return the reason code of a record that holds no page of its own; None for one that may."""
     if record.type == "conversion":
-        return record.mime == PLAIN
-    return record.type != "resource" or record.url.startswith(SCHEMES)
+        return None if record.mime == PLAIN else record.type
+    if record.resource_type.lower() in PARTS:
+        return PART
+    scheme = record.url.partition(":")[0].lower()
+    return NOTE if record.type == "resource" and scheme not in SCHEMES else None
 
 
 def seen(page: ArchivedRecord, dom: ArchivedRecord | None) -> ArchivedRecord:

@@ -101,9 +101,10 @@ def export_dataset(
     )
     directory = export.claim(plan, out)
     with export.writing(directory), recorded(project, export.step(plan), names) as record:
-        dataset, record.ran = export.make(plan, directory, crew=crew, progress=progress)
+        shards, record.ran = export.make(plan, directory, crew=crew, progress=progress)
+        tokens = sum(shard.tokens for shard in shards)
+        counted = Tokens(tokenizer=tokenizer.name, tokens=tokens, text_bytes=plan.text_bytes)
+        funnel = report.funnel_of(project, names, counted)
+        dataset = export.finish(plan, directory, shards, funnel)
     export.record(project.store, plan, dataset)
-    counted = Tokens(tokenizer=tokenizer.name, tokens=dataset.tokens, text_bytes=plan.text_bytes)
-    funnel = report.funnel_of(project, names, counted)
-    export.put_report(directory, funnel)
     return dataset, funnel

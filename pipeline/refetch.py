@@ -65,12 +65,12 @@ def truncated(store: Store, source: str) -> Iterator[str]:
         for warc, index in (process.archive_outputs(archive.outputs),)
     }
     for part in manifests(store, process.NAME, source):
-        names = {output.name.partition("/")[0]: output.name for output in part.outputs}
-        documents = tables.read(store, names["documents"], _DOCUMENTS)
+        made = {output.name.partition("/")[0]: output for output in part.outputs}
+        documents = tables.read(store, made["documents"], _DOCUMENTS)
         for url, reason in zip(_texts(documents, "url"), _texts(documents, "truncated"), strict=True):
             if reason:
                 yield url
-        verdicts = tables.read(store, names["verdicts"], _VERDICTS)
+        verdicts = tables.read(store, made["verdicts"], _VERDICTS)
         unread = {
             identity
             for identity, reason in zip(_texts(verdicts, "id"), _texts(verdicts, "reason"), strict=True)

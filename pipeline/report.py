@@ -11,9 +11,10 @@ from core import InputError
 from pipeline import dedup
 from pipeline.export import tokenizer_of
 from pipeline.funnel import Funnel, Stage, Tokens, funnel
-from pipeline.process import ASIDE, EARLY, ENTERS, rules_of
+from pipeline.process import EARLY, rules_of
 from pipeline.project import Project
 from storage.manifest import Manifest, manifests
+from storage.records import page_records
 
 KINDS = ("exact", "url", "near")
 """Removals in the order in which they are decided."""
@@ -29,16 +30,14 @@ def funnel_of(project: Project, names: Sequence[str], tokens: Tokens | None = No
     rule_order: list[str] = []
     for name in names:
         archived += sum(
-            manifest.counts.get(kind, 0)
-            for manifest in manifests(project.store, "archive", name)
-            for kind in ENTERS
+            page_records(manifest.counts) for manifest in manifests(project.store, "archive", name)
         )
         for manifest in manifests(project.store, "process", name):
             fates.update(manifest.counts)
             rule_order.extend(rule for rule in rules_of(manifest.recipe) if rule not in rule_order)
     removals = dedup.find(project.store, names, project.config.dedup)
     removed = _removed(removals) if removals is not None else []
-    seen = sum(count for key, count in fates.items() if key.endswith(".documents")) + fates[ASIDE]
+    seen = sum(count for key, count in fates.items() if key.endswith(".documents"))
     return funnel(names, fates, rule_order, removed, tokens or _tokens(project, removals), archived - seen)
 
 
@@ -50,7 +49,7 @@ def render(funnel: Funnel, console: Console) -> None:
     for column in ("stage", "records", "share", "payload", "text", "tokens"):
         table.add_column(column, justify="left" if column == "stage" else "right", no_wrap=True)
     total = funnel.records
-    table.add_row("archived responses", f"{total:,}", "100.0 %", _bytes(funnel.payload_bytes), "", "")
+    table.add_row("archived records", f"{total:,}", "100.0 %", _bytes(funnel.payload_bytes), "", "")
     for stage in funnel.stages[:-1]:
         table.add_row(f"- {stage.name}", *_cells(stage, total), style="dim")
     table.add_row(funnel.kept.name, *_cells(funnel.kept, total), style="bold")
@@ -96,9 +95,7 @@ def plot(funnel: Funnel, path: Path) -> None:
     axes.invert_yaxis()
     axes.set_xlim(0, max(total, 1) * 1.22)
     axes.set_xlabel("records")
-    axes.set_title(
-        f"{', '.join(funnel.sources)}: {total:,} archived responses, {funnel.kept.documents:,} kept"
-    )
+    axes.set_title(f"{', '.join(funnel.sources)}: {total:,} archived records, {funnel.kept.documents:,} kept")
     axes.spines[["top", "right"]].set_visible(False)
     try:
         figure.savefig(path, dpi=120)

@@ -14,8 +14,7 @@ from isolation import probe
 from pipeline.project import Project
 from pipeline.quarantine import DIRECTORY
 from pipeline.said import counted
-from storage.dropped import DROPPED
-from storage.revisit import REVISIT
+from storage.records import page_records
 
 USERS = {
     "nobody": "user nobody",
@@ -145,9 +144,7 @@ def _source(
     return {
         "name": name,
         "files": len(project.catalog.parts("archive", name)),
-        "archived": sum(
-            archived.get(kind, 0) for kind in ("response", REVISIT, DROPPED, "resource", "conversion")
-        ),
+        "archived": page_records(archived),
         "processed": sum(count for key, count in processed.items() if key.endswith(".documents")),
         "kept": processed.get("keep.documents", 0),
         "quarantined": sum(1 for _ in project.store.list(f"{DIRECTORY}/process/{name}/")),

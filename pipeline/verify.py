@@ -1,34 +1,41 @@
 """Verify: everything sealed is hashed and read again, and every damage is named.
 
 1. An output must have the bytes that were sealed; a table must hold its rows. What a WARC and its index must be is said
-   in `pipeline.audit`; what revisits refer to must be archived.
+   in `pipeline.audit`; what revisits refer to must be archived. A deep check reads every record once more with warcio
+   (`pipeline.crosscheck`).
 2. Nothing is changed, unless a repair is asked for. That takes the seal from parts that can be made again from what
-   they were made from, so that the next run of their step redoes them and nothing else. An archive file is never
-   touched; one whose Manifest is gone is sealed anew.
-3. What dead workers left unsealed is named, and is no damage: the next run of the crawl takes it up.
+   they were made from, so that the next run of their step redoes them and nothing else. The index of an archive file is made
+   again at once, and a file whose Manifest is gone is sealed anew.
+3. The bytes of an archive file are never touched. A damaged one is read no more, until it is copied back or the user accepts
+   the loss: then it is sealed anew as it is, and what was made of it is made again.
+4. What dead workers left unsealed is named, and is no damage: the next run of the crawl takes it up.
 """
 
+import hashlib
+import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from core import CorruptData, InputError
-from pipeline import audit
-from pipeline.export import directory
+from pipeline import audit, crosscheck
+from pipeline.crosscheck import CrossCheck
 from pipeline.garbage import collect, unsealed
+from pipeline.process import archive_outputs
 from pipeline.progress import Progress
 from pipeline.referred import Referred
-from shards.dataset import Dataset
-from storage import reseal
+from storage import reseal, run, tables
+from storage.compression import stem
+from storage.inputs.origin import PASSED_OVER
 from storage.manifest import Manifest, Output, load, stored_digest
 from storage.recovery import remains
 from storage.store import Store
-from storage.unfinished import INDEX_SUFFIX, crawls
+from storage.unfinished import STEP, STEP_NAME, crawls
 
 MADE = ("process", "dedup")
 """Steps whose parts can be made again from storage."""
+LISTS = "lists/"
+PROCESSED = "manifests/process/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,14 +48,22 @@ class Verified:
     redo: tuple[str, ...] = ()
     """Names of the Manifests of damaged parts that can be made again."""
     unreadable: tuple[str, ...] = ()
-    """Names of the other Manifests that cannot be read."""
+    """Names of the other Manifests, of runs and of lists that cannot be read."""
+    indexes: tuple[Manifest, ...] = ()
+    """Archive parts whose WARC file is whole and whose index is not."""
+    archives: tuple[Manifest, ...] = ()
+    """Archive parts whose WARC file is damaged."""
+    differences: tuple[str, ...] = ()
+    """Where two readers of an archive that others wrote differ; its bytes are those that were sealed."""
+    unread: tuple[str, ...] = ()
+    """Archive files that warcio cannot read, one line each."""
     unfinished: tuple[str, ...] = ()
     """Open archive files that nobody writes to, one line each."""
     garbage: int = 0
     """Outputs of attempts that were never sealed."""
 
 
-def verify_storage(store: Store, progress: Progress) -> Verified:
+def verify_storage(store: Store, progress: Progress, *, is_deep: bool = False) -> Verified:
     """Check every output of every Manifest."""
     names = list(store.list("manifests/"))
     progress.start("verify", total=len(names))
@@ -56,70 +71,102 @@ def verify_storage(store: Store, progress: Progress) -> Verified:
     damage: list[str] = []
     redo: list[str] = []
     unreadable: list[str] = []
+    indexes: list[Manifest] = []
+    archives: list[Manifest] = []
+    cross = CrossCheck()
     with Referred() as referred:
         for name in names:
             progress.advance(name)
-            faults: list[str] = []
-            readable = False
+            step = name.split("/")[1]
             try:
                 manifest = load(store, name)
             except CorruptData as error:
-                faults.append(str(error))
-            else:
-                readable = True
-                checked += len(manifest.outputs)
-                size += sum(output.bytes for output in manifest.outputs)
-                faults.extend(f"{name}: {fault}" for fault in _faults(store, manifest, referred))
-            damage.extend(faults)
-            if faults and name.split("/")[1] in MADE:
+                damage.append(str(error))
+                (redo if step in MADE else unreadable).append(name)
+                continue
+            checked += len(manifest.outputs)
+            size += sum(output.bytes for output in manifest.outputs)
+            changed = [output for output in manifest.outputs if _is_changed(store, output)]
+            faults = list(_faults(store, manifest, changed, referred))
+            if step == STEP_NAME and is_deep and not changed:
+                cross = cross.plus(crosscheck.archive(store, manifest))
+            damage.extend(f"{name}: {fault}" for fault in faults)
+            if faults and step in MADE:
                 redo.append(name)
-            elif not readable:
-                unreadable.append(name)
+            if changed and step == STEP_NAME:
+                warc, _ = archive_outputs(manifest.outputs)
+                (archives if warc in changed else indexes).append(manifest)
         damage.extend(
             f"{file} at {offset}: a revisit of a record that is not archived"
             for file, offset in referred.missing()
         )
     progress.done()
+    damage.extend(cross.damage)
     damage.extend(f"{name} is archived, and no Manifest names it" for name in reseal.unsealed(store))
-    garbage = sum(1 for _ in unsealed(store))
+    for name in store.list(run.RUNS):
+        try:
+            run.load(store, name)
+        except CorruptData as error:
+            damage.append(str(error))
+            unreadable.append(name)
+    for name in store.list(LISTS):
+        if not _is_list(store, name):
+            damage.append(f"{name}: its bytes are not those that its name says")
+            unreadable.append(name)
     return Verified(
         files=checked,
         bytes=size,
         damage=tuple(damage),
         redo=tuple(redo),
         unreadable=tuple(unreadable),
+        indexes=tuple(indexes),
+        archives=tuple(archives),
+        differences=cross.differences,
+        unread=cross.unread,
         unfinished=tuple(_unfinished(store)),
-        garbage=garbage,
+        garbage=sum(1 for _ in unsealed(store)),
     )
 
 
 def repair(store: Store, found: Verified) -> None:
-    """Unseal what can be made again; its step makes it at its next run. Seal archive files anew that have lost their
-    Manifest. Remove what failed attempts left.
+    """Unseal what can be made again; its step makes it at its next run. Make indexes again. Seal archive files anew that have
+    lost their Manifest. Remove what failed attempts left.
     """
     for name in (*found.redo, *found.unreadable):
         store.delete(name)
+    for manifest in found.indexes:
+        reseal.reindex(store, manifest)
     for name in list(reseal.unsealed(store)):
         reseal.reseal(store, name)
     collect(store)
 
 
-def verify_dataset(uri: str, progress: Progress) -> Verified:
-    """Check every shard of an export directory."""
-    store = directory(uri)
-    if not store.exists("manifest.json"):
-        raise InputError(f"{uri}: no manifest.json in it; give the directory of a finished export")
-    dataset = Dataset.from_json(store.read("manifest.json"), f"{uri}/manifest.json")
-    progress.start("verify", total=len(dataset.shards))
-    damage: list[str] = []
-    for shard in dataset.shards:
-        progress.advance(shard.name)
-        output = Output(name=shard.name, bytes=shard.bytes, sha256=shard.sha256, rows=shard.documents)
-        faults = [*_caught(_bytes(store, output)), *_caught(_table(store, output))]
-        damage.extend(f"{uri}: {fault}" for fault in faults)
-    progress.done()
-    size = sum(shard.bytes for shard in dataset.shards)
-    return Verified(files=len(dataset.shards), bytes=size, damage=tuple(damage))
+def accept_loss(store: Store, found: Verified) -> list[str]:
+    """Seal damaged archive files anew as they are; returns their names. The damaged records are counted as such from now on,
+    and what was made of the files is made again by its step. A file in which no record can be read, or that is missing, stays
+    as it is.
+    """
+    accepted = []
+    for manifest in found.archives:
+        warc, _ = archive_outputs(manifest.outputs)
+        with suppress(InputError, CorruptData):
+            reseal.reseal(store, warc.name, manifest.recipe, _left_out(manifest))
+            accepted.append(warc.name)
+            _unseal_parts(store, warc.name)
+    return accepted
+
+
+def _left_out(manifest: Manifest) -> dict[str, int]:
+    return {kind: count for kind, count in manifest.counts.items() if kind.startswith(PASSED_OVER)}
+
+
+def _unseal_parts(store: Store, archive: str) -> None:
+    """Take the seal from what the process step made of an archive file."""
+    source, _, own = stem(archive).removeprefix("warc/").partition("/")
+    part = re.compile(rf"part-{re.escape(own)}-\d{{12}}\.json")
+    for name in list(store.list(f"{PROCESSED}{source}/part-{own}-")):
+        if part.fullmatch(name.rpartition("/")[2]):
+            store.delete(name)
 
 
 def _unfinished(store: Store) -> Iterator[str]:
@@ -131,18 +178,30 @@ def _unfinished(store: Store) -> Iterator[str]:
             )
 
 
-def _faults(store: Store, manifest: Manifest, referred: Referred) -> Iterator[str]:
+def _faults(store: Store, manifest: Manifest, changed: list[Output], referred: Referred) -> Iterator[str]:
+    """One line a damage."""
+    if manifest.step == STEP:
+        yield from _archive_faults(store, manifest, changed, referred)
+        return
     for output in manifest.outputs:
-        if not store.exists(output.name):
-            yield f"{output.name} is missing"
-            continue
-        checks = [_bytes(store, output)]
-        if output.name.endswith(".parquet"):
-            checks.append(_table(store, output))
-        elif output.name.startswith("warc/") and not output.name.endswith(INDEX_SUFFIX):
-            checks.append(audit.archive(store, manifest, referred))
-        for check in checks:
-            yield from _caught(check)
+        if output in changed:
+            yield _change(store, output)
+        elif output.name.endswith(".parquet"):
+            yield from _caught(tables.faults(store, output))
+
+
+def _archive_faults(
+    store: Store, manifest: Manifest, changed: list[Output], referred: Referred
+) -> Iterator[str]:
+    """Of a changed WARC file, the places that cannot be read, where there are any; else that it is changed."""
+    warc, index = archive_outputs(manifest.outputs)
+    # Read in any case: whether what revisits refer to is there is asked of all files.
+    found = list(_caught(audit.archive(store, manifest, referred))) if store.exists(warc.name) else []
+    if warc in changed and not any(line.startswith(warc.name) for line in found):
+        yield _change(store, warc)
+    if index in changed:
+        yield _change(store, index)
+    yield from (line for line in found if index not in changed or not line.startswith(index.name))
 
 
 def _caught(check: Iterator[str]) -> Iterator[str]:
@@ -153,27 +212,23 @@ def _caught(check: Iterator[str]) -> Iterator[str]:
         yield str(error)
 
 
-def _bytes(store: Store, output: Output) -> Iterator[str]:
-    if not store.exists(output.name):
-        yield f"{output.name} is missing"
-    elif (size := store.size(output.name)) != output.bytes:
-        yield f"{output.name} has {size} bytes, sealed were {output.bytes}"
-    elif stored_digest(store, output.name) != output.sha256:
-        yield f"{output.name}: its bytes are not those that were sealed"
-
-
-def _table(store: Store, output: Output) -> Iterator[str]:
-    """A group at a time: a table may be larger than memory."""
-    if not store.exists(output.name):
-        return
-    rows = 0
+def _is_changed(store: Store, output: Output) -> bool:
     try:
-        with store.open(output.name) as file:
-            table = pq.ParquetFile(file)
-            for group in range(table.num_row_groups):
-                rows += table.read_row_group(group).num_rows
-    except (pa.ArrowException, OSError) as error:
-        yield f"{output.name} cannot be read: {str(error).splitlines()[0]}"
-        return
-    if rows != output.rows:
-        yield f"{output.name} has {rows} rows, sealed were {output.rows}"
+        return stored_digest(store, output.name) != output.sha256
+    except CorruptData:  # it is missing, or the storage itself finds it damaged
+        return True
+
+
+def _change(store: Store, output: Output) -> str:
+    if not store.exists(output.name):
+        return f"{output.name} is missing"
+    if (size := store.size(output.name)) != output.bytes:
+        return f"{output.name} has {size} bytes, sealed were {output.bytes}"
+    return f"{output.name}: its bytes are not those that were sealed"
+
+
+def _is_list(store: Store, name: str) -> bool:
+    try:
+        return name == f"{LISTS}{hashlib.sha256(store.read(name)).hexdigest()}.txt"
+    except CorruptData:  # the storage itself finds it damaged
+        return False

@@ -16,7 +16,7 @@ from frontier.scope import registered_domain
 from pipeline import dedup
 from pipeline.project import Project
 from storage import tables
-from storage.manifest import manifests
+from storage.manifest import Output, manifests
 from storage.store import Store
 
 ENOUGH = 20
@@ -49,9 +49,9 @@ def _counted(project: Project, crawl: str) -> tuple[Counter[str], Counter[str]]:
     removed = _removed(project, crawl)
     documents, kept = Counter[str](), Counter[str]()
     for manifest in manifests(project.store, "process", crawl):
-        names = {output.name.partition("/")[0]: output.name for output in manifest.outputs}
-        keep = _kept(project.store, names["verdicts"])
-        found = tables.read(project.store, names["documents"], _URLS)
+        made = {output.name.partition("/")[0]: output for output in manifest.outputs}
+        keep = _kept(project.store, made["verdicts"])
+        found = tables.read(project.store, made["documents"], _URLS)
         for id_, url in zip(_texts(found, "id"), _texts(found, "url"), strict=True):
             domain = registered_domain(canonical(url).host)
             documents[domain] += 1
@@ -59,8 +59,8 @@ def _counted(project: Project, crawl: str) -> tuple[Counter[str], Counter[str]]:
     return documents, kept
 
 
-def _kept(store: Store, name: str) -> set[str]:
-    table = tables.read(store, name, _KEEP)
+def _kept(store: Store, verdicts: Output) -> set[str]:
+    table = tables.read(store, verdicts, _KEEP)
     return set(_texts(table.filter(table["keep"]), "id"))
 
 
@@ -70,7 +70,7 @@ def _removed(project: Project, crawl: str) -> set[str]:
         return set()
     found: set[str] = set()
     for output in run.outputs:
-        found.update(_texts(tables.read(project.store, output.name, _REMOVED), "id"))
+        found.update(_texts(tables.read(project.store, output, _REMOVED), "id"))
     return found
 
 

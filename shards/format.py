@@ -1,6 +1,9 @@
-"""The columns of a Parquet shard. Any Parquet tool reads them; nothing of ours is needed."""
+"""The columns of a Parquet shard, and where shards lie. Any Parquet tool reads them; nothing of ours is needed."""
 
 import pyarrow as pa
+
+DIRECTORY = "data"
+"""Of the export directory. Nothing but shards lies in it: PyArrow, pandas and Polars take every file of a directory for data."""
 
 SHARD = pa.schema(
     [
@@ -16,5 +19,5 @@ SHARD = pa.schema(
 
 
 def shard_name(number: int) -> str:
-    """File name of a shard, so that names sort as numbers do up to a hundred thousand."""
-    return f"shard-{number:05d}.parquet"
+    """Name of a shard in the export directory, so that names sort as numbers do up to a hundred thousand."""
+    return f"{DIRECTORY}/shard-{number:05d}.parquet"

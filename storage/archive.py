@@ -3,8 +3,8 @@
 1. A capture's request record is written before its response record, and what is noted of it between the two: a response
    in the archive is never without either. One that is dropped leaves a metadata record instead of them.
 2. After `commit()` everything appended before is durable, whatever happens to the writer or the machine.
-3. A payload that this writer has committed before is not written again: a revisit record refers to it
-   (`storage.payloads`).
+3. A payload that this writer has committed before, or that lies in a file of the crawl that was sealed lately, is not written
+   again: a revisit record refers to it (`storage.payloads`).
 4. Every member is checked before it is appended, by `storage.validator`: what is no WARC never enters a file.
 5. What a dead writer left is sealed by `recover`; a file that is being written is locked.
 """
@@ -23,6 +23,7 @@ from storage.growing import GrowingFile
 from storage.manifest import Manifest
 from storage.notes import Notes
 from storage.payloads import LIMIT, Payloads
+from storage.recall import recall
 from storage.records import mime_of
 from storage.recovery import Recovered, Survivor, recover
 from storage.revisit import REVISIT, REVISIT_MIME, Revisit
@@ -58,7 +59,8 @@ class Archive:
     """The archive of one crawl as one writer makes it: a file at a time, the next when one is full or old.
 
     `writer` names one life of one process. `max_bytes` is exceeded only by a single capture that is larger;
-    age is told by the captures' own times. `payloads` is how many it remembers, so as not to write them again.
+    age is told by the captures' own times. `payloads` is how many it remembers, so as not to write them again: those of the files
+    that were sealed last it knows from the beginning.
     """
 
     __slots__ = (
@@ -108,6 +110,7 @@ class Archive:
             serial for owner, serial in (writer_and_serial(crawl, name) for name in sealed) if owner == writer
         ]
         self._serial = max(serials, default=-1)
+        recall(self._payloads, store, crawl)
         self._open: GrowingFile | None = None
         self.appended = 0
         """Bytes of everything appended so far, to this file and those before."""
@@ -129,8 +132,8 @@ class Archive:
     ) -> RecordRef:
         """Add the exchange; `record_id` becomes the response record's. Not durable before `commit`.
 
-        `notes` become a metadata record beside it. Where a `revisit` is given, or this writer has committed the same
-        payload before, a revisit record takes the response's place. What is given must be durable. A page that is to be
+        `notes` become a metadata record beside it. Where a `revisit` is given, or the same payload is known to be
+        committed, a revisit record takes the response's place. What is given must be durable. A page that is to be
         referred to, for it comes again, is written `whole` whoever had its payload: no revisit refers to another.
         `resource_type` is what a page wanted it for, where it is a part of one (`script`, `xhr`).
 
@@ -157,6 +160,7 @@ class Archive:
             etag=capture.header("etag"),
             last_modified=capture.header("last-modified"),
             record_id=record_id.urn,
+            content_encoding=capture.header("content-encoding"),
             revisit=revisit,
         )
         self._index(row)

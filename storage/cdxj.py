@@ -3,8 +3,8 @@
 A line is `surt timestamp {json}`, as pywb and the Common Crawl write it: the timestamp of 14 digits is UTC,
 the values of the JSON are all texts. `filename` is the name of the WARC file in the storage. A revisit has the type
 `warc/revisit`. Ours are `etag` and `last-modified`, what a server is to be told to answer only what has changed; `ms`,
-the milliseconds behind the timestamp; `id`, the WARC-Record-ID; and, of a revisit, `original-url`, `original-ms` and
-`original-id`, what it refers to.
+the milliseconds behind the timestamp; `id`, the WARC-Record-ID; `content-encoding`, without which a digest does not say what a
+payload is; and, of a revisit, `original-url`, `original-ms` and `original-id`, what it refers to.
 """
 
 import gzip
@@ -30,6 +30,8 @@ _GZIP = 31
 """How zlib is told to write gzip, with the widest window."""
 LONGEST_VALIDATOR = 256
 """Characters of an ETag or a Last-Modified; a longer one is left out, for cut it is none."""
+NO_ENCODING = "\n"
+"""Stands for a Content-Encoding that is longer: no header is so."""
 _BARE = str.maketrans("", "", "-T:")
 INDEXED = frozenset({"response", REVISIT, "resource"})
 """Types of records that can be looked up."""
@@ -58,6 +60,8 @@ class Row:
     """Milliseconds behind the timestamp."""
     record_id: str = ""
     """WARC-Record-ID, `urn:uuid:...`; empty where an index does not say."""
+    content_encoding: str = ""
+    """Of a response; empty where there is none."""
     original_url: str = ""
     """WARC-Refers-To-Target-URI of a revisit."""
     original_date_ms: int = 0
@@ -84,9 +88,11 @@ def row(
     etag: str | None = None,
     last_modified: str | None = None,
     record_id: str = "",
+    content_encoding: str | None = None,
     revisit: Revisit | None = None,
 ) -> Row:
     """The row of a record. Validators that are too long are left out."""
+    encoding = "" if revisit else encoding_of(content_encoding)
     return Row(
         surt=key(url),
         timestamp=timestamp(date_ms),
@@ -101,6 +107,7 @@ def row(
         last_modified=_validator(last_modified),
         ms=date_ms % 1000,
         record_id=record_id,
+        content_encoding=encoding if len(encoding) <= LONGEST_VALIDATOR else NO_ENCODING,
         original_url=revisit.uri if revisit else "",
         original_date_ms=revisit.date_ms if revisit else 0,
         original_id=revisit.refers_to if revisit else "",
@@ -120,8 +127,14 @@ def row_of(record: ArchivedRecord, ref: RecordRef) -> Row | None:
         etag=record.header("etag"),
         last_modified=record.header("last-modified"),
         record_id=record.record_id,
+        content_encoding=record.header("content-encoding"),
         revisit=record.revisit,
     )
+
+
+def encoding_of(header: str | None) -> str:
+    """The value of a Content-Encoding header in lower case, without white space around it."""
+    return (header or "").strip().lower()
 
 
 def line(row: Row) -> str:
@@ -133,6 +146,8 @@ def line(row: Row) -> str:
         more += f', "ms": "{row.ms}"'
     if row.record_id:
         more += f', "id": {quoted(row.record_id)}'
+    if row.content_encoding:
+        more += f', "content-encoding": {quoted(row.content_encoding)}'
     if row.original_id:
         more += f', "original-id": {quoted(row.original_id)}'
     if row.original_url:
@@ -161,7 +176,7 @@ def read(file: BinaryIO, *, name: str) -> Iterator[Row]:
             for text in lines:
                 yield parse(text)
                 number += 1
-    except (ValueError, KeyError, TypeError, EOFError, OSError) as error:
+    except (ValueError, KeyError, TypeError, EOFError, OSError, zlib.error) as error:
         raise CorruptData(
             f"{name} is no CDXJ behind its line {number} ({error}); its WARC file can be ingested again"
         ) from error
@@ -202,6 +217,7 @@ def parse(text: str) -> Row:
         original_url=found.get("original-url", ""),
         original_date_ms=int(found.get("original-ms", 0)),
         record_id=found.get("id", ""),
+        content_encoding=found.get("content-encoding", ""),
         original_id=found.get("original-id", ""),
     )
 

@@ -6,10 +6,11 @@ Parts of names that begin with a dot are ours: work in progress.
 
 import errno
 import fcntl
+import heapq
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
@@ -154,6 +155,20 @@ class Files:
         for name in self._walk(directory):
             if name.startswith(prefix):
                 yield name
+
+    def youngest(self, directory: str, ending: str, most: int) -> Sequence[str]:
+        """Names of the files in `directory` that end so, at most `most`, the one that was written last first."""
+        try:
+            with os.scandir(self.path(directory)) as scan:
+                ages = (
+                    (entry.stat().st_mtime_ns, entry.name)
+                    for entry in scan
+                    if entry.name.endswith(ending) and not entry.name.startswith(".") and entry.is_file()
+                )
+                found = heapq.nlargest(most, ages)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return [f"{directory}/{name}" for _, name in found]
 
     def delete(self, name: str) -> None:
         """Remove the object, durably; one that is not there is removed already."""

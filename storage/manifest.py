@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from core import Conflict, CorruptData, InputError
-from storage.store import Staged, Store
+from storage.store import Readable, Staged, Store
 
 JSON: TypeAlias = "str | int | float | bool | Sequence[JSON] | Mapping[str, JSON] | None"
 
@@ -71,7 +71,7 @@ class Manifest:
             "outputs": [asdict(each) for each in self.outputs],
             "counts": dict(self.counts),
         }
-        sealed = {**body, "digest": _digest(body)}
+        sealed = {**body, "digest": body_digest(body)}
         return (json.dumps(sealed, sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
 
 
@@ -129,7 +129,7 @@ def load(store: Store, name: str) -> Manifest:
     except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
         detail = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise CorruptData(f"{name} is no Manifest ({detail}); run `thresher verify --repair`") from error
-    if manifest.fingerprint != expected or digest_said != _digest(body):
+    if manifest.fingerprint != expected or digest_said != body_digest(body):
         raise CorruptData(f"{name} was changed after it was sealed; run `thresher verify --repair`")
     return manifest
 
@@ -147,7 +147,7 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def stored_digest(store: Store, name: str) -> str:
+def stored_digest(store: Readable, name: str) -> str:
     """SHA-256 of a stored object, in hexadecimal digits."""
     with store.open(name) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -172,7 +172,8 @@ def publish(store: Store, staged: Staged, sha256: str) -> None:
         staged.publish()
 
 
-def _digest(body: Mapping[str, Any]) -> str:
+def body_digest(body: Mapping[str, Any]) -> str:
+    """SHA-256, in hexadecimal digits, of canonical JSON of a body: what a file of JSON says of itself."""
     text = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 

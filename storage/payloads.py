@@ -2,19 +2,35 @@
 
 1. A payload is known only once its record is committed: no revisit refers to what may yet be lost.
 2. Memory is bounded: the payloads that were longest of no use are forgotten.
-3. Small payloads are never known: to leave one out saves nothing, and whoever reads the archive has it at hand.
+3. Small payloads are never known: to leave one out saves nothing, and whoever reads the archive has it at hand. Of one that was
+   archived before (`storage.recall`) only its record's length is known, which may be a small one's: it is never asked for.
 """
 
+from collections.abc import Iterable
 from itertools import islice
+from typing import NamedTuple
 from uuid import UUID
 
 from core import Capture
+from storage.cdxj import encoding_of
 from storage.revisit import Revisit
 
 LIMIT = 100_000
 """Some 27 MB, with URLs of 60 characters."""
 SMALLEST = 1024
 """Bytes: less is written again."""
+
+
+class Known(NamedTuple):
+    """A response record that is durable."""
+
+    digest: str
+    """Of its payload."""
+    encoding: str
+    """What its Content-Encoding says (`storage.cdxj.encoding_of`)."""
+    record_id: UUID
+    uri: str
+    date_ms: int
 
 
 class Payloads:
@@ -63,6 +79,20 @@ class Payloads:
             for key in list(islice(self._known, over + self._limit // 8)):
                 del self._known[key]
 
+    def recall(self, records: Iterable["Known"]) -> None:
+        """Take these for committed, as far as there is room: the ones that are wanted most come first."""
+        room = self._limit - len(self._known)
+        recalled = {
+            f"{each.digest} {each.encoding}": _packed(each.record_id, each.uri, each.date_ms)
+            for each in islice(records, max(room, 0))
+        }
+        self._known = {**dict(reversed(recalled.items())), **self._known}
+
+    @property
+    def room(self) -> int:
+        """How many more can be known before one is forgotten."""
+        return self._limit - len(self._known)
+
     def __len__(self) -> int:
         return len(self._known)
 
@@ -86,4 +116,4 @@ def _unpacked(packed: bytes) -> tuple[UUID, str, int]:
 
 def _key(capture: Capture, digest: str) -> str:
     """What a payload decodes to is said by the head: the same bytes under another encoding are another page."""
-    return f"{digest} {capture.header('content-encoding') or ''}"
+    return f"{digest} {encoding_of(capture.header('content-encoding'))}"

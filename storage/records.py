@@ -19,7 +19,7 @@ from fastwarc.warc import HeaderMap, WarcRecord
 from core import InputError, RecordRef
 from storage.dropped import DROPPED, WARC_FIELDS
 from storage.dropped import decode as dropped
-from storage.members import HEAD_END, NO_RECORD, PLAIN, Member, members
+from storage.members import HEAD_END, LENGTH, NO_RECORD, PLAIN, Member, members
 from storage.payload import TOO_LONG, content_decoded, transfer_decoded
 from storage.revisit import REVISIT, Revisit, profile_of
 
@@ -34,6 +34,8 @@ NO_HEAD = "no_http_head"
 
 WRONG_LENGTH = "wrong_length"
 
+PAGE_TYPES = frozenset({"response", REVISIT, "resource", "conversion", DROPPED, DAMAGED})
+"""Types of the records that may hold a page, or stand for one. Each of them gets a verdict, and only they do."""
 HTTP_TYPES = ("response", "request", REVISIT)
 HEADERS_OF_PAYLOAD = ("transfer-encoding", "content-encoding", "content-type")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -121,6 +123,20 @@ def read(
         yield record
 
 
+def page_records(counts: Mapping[str, int]) -> int:
+    """Return how many of an archive file's records, counted by type, may hold a page or stand for one."""
+    return sum(counts.get(kind, 0) for kind in PAGE_TYPES)
+
+
+def block_of(member: Member) -> bytes | None:
+    """Return the block of a record as it lies in the file; None where the record has no head, or is too long for memory."""
+    begin = _head_end(member.data)
+    length = LENGTH.search(member.data, 0, begin.end()) if begin else None
+    if begin is None or length is None or not member.whole:
+        return None
+    return member.data[begin.end() :][: int(length[1])]
+
+
 def mime_of(content_type: str | None) -> str:
     """`text/html` of `Text/HTML; charset=utf-8`; empty where there is none."""
     found = MIME.match(content_type or "")
@@ -141,10 +157,9 @@ def _refusal(name: str, member: Member, problem: str) -> InputError:
 def _record(member: Member, file: str, limit: int) -> ArchivedRecord:
     if member.problem:
         return _damaged(member, file, member.problem)
-    lf_only = LF_LINE.match(member.data) is not None
-    begin = (HEAD_END if lf_only else CRLF_HEAD_END).search(member.data)
+    begin = _head_end(member.data)
     try:
-        record = WarcRecord.from_reader(io.BytesIO(member.data), lf_only)
+        record = WarcRecord.from_reader(io.BytesIO(member.data), _is_lf_only(member.data))
         head = record.headers
         length = int(_value(head, "Content-Length"))
     except (OSError, ValueError):
@@ -194,6 +209,14 @@ def _record(member: Member, file: str, limit: int) -> ArchivedRecord:
     )
 
 
+def _is_lf_only(data: bytes) -> bool:
+    return LF_LINE.match(data) is not None
+
+
+def _head_end(data: bytes) -> re.Match[bytes] | None:
+    return (HEAD_END if _is_lf_only(data) else CRLF_HEAD_END).search(data)
+
+
 def _facts(written: str) -> dict[str, str]:
     if not written:
         return {}
@@ -236,7 +259,7 @@ class _Found(NamedTuple):
 def _http(record: WarcRecord, block: bytes, limit: int, kind: str) -> _Found:
     record.is_http = True
     try:
-        record.parse_http("none", HEAD_ROOM, LF_LINE.match(block) is not None)
+        record.parse_http("none", HEAD_ROOM, _is_lf_only(block))
         status = record.http_headers.status_code
         headers = tuple(
             (name.decode("latin-1"), value.decode("latin-1"))

@@ -65,9 +65,7 @@ def seal_contents(
     passed_over: Mapping[str, int] = MappingProxyType({}),
 ) -> Manifest:
     """Put the index of an archive file that is published, then its Manifest. `passed_over` are counts of what was left out of it."""
-    index = put_output(
-        store, f"warc/{part}{INDEX_SUFFIX}", len(found.lines), partial(cdxj.write, lines=found.lines)
-    )
+    index = _put_index(store, part, found.lines)
     manifest = Manifest(
         step=STEP,
         part=part,
@@ -93,18 +91,43 @@ def unsealed(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
             yield name
 
 
-def reseal(store: Store, name: str) -> Manifest:
-    """Seal the archive file of that name. Raises `InputError` where it is no WARC."""
+def reindex(store: Store, manifest: Manifest) -> Manifest:
+    """Make the index of a sealed archive file again, which is as it was sealed. Where the index comes out with other bytes than
+    before, the file is sealed anew with it.
+    """
+    (warc,) = (output for output in manifest.outputs if not output.name.endswith(INDEX_SUFFIX))
+    with store.open(warc.name) as file:
+        lines = contents(file, warc.name).lines
+    remade = replace(manifest, outputs=(warc, _put_index(store, manifest.part, lines)))
+    if remade.outputs != manifest.outputs:
+        store.delete(manifest_name(STEP_NAME, manifest.part))
+        seal(store, remade)
+    return remade
+
+
+def reseal(
+    store: Store,
+    name: str,
+    recipe: Mapping[str, JSON] | None = None,
+    passed_over: Mapping[str, int] = MappingProxyType({}),
+) -> Manifest:
+    """Seal the archive file of that name as it is now. `recipe` is that of its last seal, where that can be read, and
+    `passed_over` its counts of what was left out of the file. Raises `InputError` where it is no WARC.
+    """
     part = _part(name)
     source, _, own = part.partition("/")
     with store.open(name) as file:
         found = contents(file, name)
-        recipe = recipe_said(file, source)
+        recipe = recipe or recipe_said(file, source)
     warc = Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=0)
     if recipe is None:
         recipe = RECIPE if own.startswith(f"{source}-") else {"ingested": name.rpartition("/")[2]}
     store.delete(manifest_name(STEP_NAME, part))
-    return seal_contents(store, part, warc, found, recipe)
+    return seal_contents(store, part, warc, found, recipe, passed_over)
+
+
+def _put_index(store: Store, part: str, lines: Lines) -> Output:
+    return put_output(store, f"warc/{part}{INDEX_SUFFIX}", len(lines), partial(cdxj.write, lines=lines))
 
 
 def _part(name: str) -> str:

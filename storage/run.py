@@ -1,7 +1,8 @@
 """`Run`: what one run of one step did and cost, kept in storage beside what it made.
 
 1. A run is put once, when it has ended, under `runs/<step>/<day it began, UTC>/<id>.json`.
-2. It decides nothing: no part depends on it, and one that is damaged or deleted is a line less in a report.
+2. It decides nothing: no part depends on it, and one that is damaged or deleted is a line less in a report. It carries the
+   digest of itself, so that a damaged one is known.
 3. Clocks and machines are here, so that Manifests need none.
 """
 
@@ -14,9 +15,11 @@ from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
 from core import CorruptData, InputError
+from storage.manifest import body_digest, plain
 from storage.store import Store
 
-FORMAT = "thresher-run@1"
+FORMAT = "thresher-run@2"
+RUNS = "runs/"
 Outcome = Literal["done", "failed", "interrupted"]
 PART_OF_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 LAST_MS = 253_402_300_799_999
@@ -66,7 +69,7 @@ class Run:
 def run_name(run: Run) -> str:
     """Where it lies: `runs/process/20260102/4f1c.json`."""
     day = datetime.fromtimestamp(run.started_ms / 1000, UTC)
-    return f"runs/{run.step}/{day:%Y%m%d}/{run.id}.json"
+    return f"{RUNS}{run.step}/{day:%Y%m%d}/{run.id}.json"
 
 
 def put(store: Store, run: Run) -> bool:
@@ -77,27 +80,30 @@ def put(store: Store, run: Run) -> bool:
     wrong = _wrong(run)
     if wrong:
         raise InputError(f"run {run.id!r} cannot be kept: {wrong}")
-    body = {"format": FORMAT, **asdict(run)}
+    body = plain({"format": FORMAT, **asdict(run)})
+    sealed = {**body, "digest": body_digest(body)}
     return store.put(
-        run_name(run), (json.dumps(body, sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
+        run_name(run), (json.dumps(sealed, sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
     )
 
 
 def load(store: Store, name: str) -> Run:
-    """The run stored under `name`. Raises `CorruptData` where it is missing or is none."""
+    """The run stored under `name`. Raises `CorruptData` where it is missing or not as it was put."""
     try:
         run = _from_json(json.loads(store.read(name)))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         detail = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise CorruptData(f"{name} is no run ({detail}); it may be deleted") from error
+        raise CorruptData(f"{name} is no run ({detail}); `thresher verify --repair` deletes it") from error
     if run_name(run) != name:
-        raise CorruptData(f"{name} is no run (it is of {run_name(run)}); it may be deleted")
+        raise CorruptData(
+            f"{name} is no run (it is of {run_name(run)}); `thresher verify --repair` deletes it"
+        )
     return run
 
 
 def runs(store: Store, step: str = "") -> Iterator[Run]:
     """All runs of a step, or of every step, in the order of their names. Damaged ones are passed over."""
-    for name in store.list(f"runs/{step}/" if step else "runs/"):
+    for name in store.list(f"{RUNS}{step}/" if step else RUNS):
         try:
             run = load(store, name)
         except CorruptData:
@@ -106,6 +112,8 @@ def runs(store: Store, step: str = "") -> Iterator[Run]:
 
 
 def _from_json(body: Any) -> Run:
+    if body.pop("digest") != body_digest(body):
+        raise ValueError("it was changed after it was put")
     if body.pop("format") != FORMAT:
         raise ValueError(f"its format is not {FORMAT!r}")
     run = Run(**{**body, "sources": tuple(body["sources"])})

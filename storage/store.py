@@ -7,7 +7,7 @@
 `tests/storage/test_store.py` holds every implementation to this.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from io import BufferedReader
 from pathlib import Path
@@ -78,6 +78,12 @@ class Store(Readable, Protocol):
 
     def list(self, prefix: str = "") -> Iterator[str]:
         """Names that begin with `prefix` (any text, not only a directory), in byte order, as a stream."""
+        ...
+
+    def youngest(self, directory: str, ending: str, most: int) -> Sequence[str]:
+        """Names of the objects that lie directly in `directory` and end so: at most `most` of them, those put last, the youngest
+        first. Memory is bounded by `most`, however many there are.
+        """
         ...
 
     def delete(self, name: str) -> None:

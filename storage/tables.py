@@ -4,7 +4,7 @@ The same rows in the same order give the same bytes: no clock, no file name, and
 put together in memory goes into a file. Any Parquet reader reads them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
@@ -15,7 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core import CorruptData, Document, Verdict
-from storage.store import Readable
+from storage import integrity
+from storage.integrity import SealedObject
+from storage.manifest import Output
+from storage.store import Readable, Store
 
 ZSTD_LEVEL = 3
 """Zstandard's own default; higher levels cost more time than the text steps themselves."""
@@ -199,9 +202,9 @@ def signature_rows(
     return pa.Table.from_arrays(arrays, schema=SIGNATURES)
 
 
-def read_signatures(store: Readable, names: Iterable[str]) -> Signatures:
-    """All signatures of some tables, one after another. Raises `CorruptData` for a file that is none."""
-    tables = [SIGNATURES.empty_table(), *(read(store, name, SIGNATURES) for name in names)]
+def read_signatures(store: Readable, sealed: Iterable[SealedObject]) -> Signatures:
+    """All signatures of some tables, one after another. Raises `CorruptData` for one that is not as it was sealed."""
+    tables = [SIGNATURES.empty_table(), *(read(store, each, SIGNATURES) for each in sealed)]
     table = pa.concat_tables(tables)
     flat = [
         cast("pa.FixedSizeListArray[Any, Any]", chunk).flatten().to_numpy()
@@ -224,14 +227,30 @@ def removed_rows(removals: Iterable[Removed]) -> pa.Table:
 
 
 def write(file: Path | BinaryIO, table: pa.Table) -> None:
-    """Write a table as Parquet (Zstandard). The same rows in the same order give the same bytes."""
+    """Write a table as Parquet (Zstandard), each page with its CRC-32. The same rows in the same order give the same bytes."""
     pq.write_table(
         table.combine_chunks(),  # pages end where chunks do
         file,
         row_group_size=ROWS_A_GROUP,
         compression="zstd",
         compression_level=ZSTD_LEVEL,
+        write_page_checksum=True,
     )
+
+
+def faults(store: Store, output: Output) -> Iterator[str]:
+    """What is wrong with a sealed table, one line each. It is read a group at a time: a table may be larger than memory."""
+    rows = 0
+    try:
+        with store.open(output.name) as file:
+            table = pq.ParquetFile(file, page_checksum_verification=True)
+            for group in range(table.num_row_groups):
+                rows += table.read_row_group(group).num_rows
+    except (pa.ArrowException, OSError) as error:
+        yield f"{output.name} cannot be read: {str(error).splitlines()[0]}"
+        return
+    if rows != output.rows:
+        yield f"{output.name} has {rows} rows, sealed were {output.rows}"
 
 
 def columns(schema: pa.Schema, *names: str) -> pa.Schema:
@@ -239,13 +258,17 @@ def columns(schema: pa.Schema, *names: str) -> pa.Schema:
     return pa.schema([schema.field(name) for name in names])
 
 
-def read(store: Readable, name: str, schema: pa.Schema) -> pa.Table:
-    """The columns of a schema. Raises `CorruptData` for a file that does not hold them."""
+def read(store: Readable, sealed: SealedObject, schema: pa.Schema) -> pa.Table:
+    """The columns of a schema in a sealed table. Raises `CorruptData` where the table is not as it was sealed, or does not
+    hold them. The whole table is read: only so can its digest be told (decision 24).
+    """
+    data = integrity.read(store, sealed)
     try:
-        with store.open(name) as file:
-            # A worker process may start no thread: neither to decode nor to read ahead.
-            parquet = pq.ParquetFile(file, pre_buffer=False)
-            return parquet.read(columns=schema.names, use_threads=False).cast(schema)
+        # A worker process may start no thread: neither to decode nor to read ahead.
+        parquet = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)
+        return parquet.read(columns=schema.names, use_threads=False).cast(schema)
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         detail = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise CorruptData(f"{name} cannot be read as a table of ours: {detail}; make it again") from error
+        raise CorruptData(
+            f"{sealed.name} cannot be read as a table of ours: {detail}; make it again"
+        ) from error

@@ -10,7 +10,7 @@ from sqlmodel import Session, col, select
 from core import InputError
 from storage.catalog.address import locate
 from storage.catalog.database import Damaged
-from storage.catalog.refresh import Contents, contents, forget_all, refresh
+from storage.catalog.refresh import Contents, contents, faults, forget_all, refresh
 from storage.catalog.schema import begin_anew, prepare
 from storage.catalog.tables import ArchiveFile, Cost, Mirrored, Run, SealedPart, Source
 from storage.store import Store
@@ -49,6 +49,13 @@ class Catalog:
     def rebuild(self, store: Store) -> Contents:
         """Make the catalog again from storage alone. Readers see the old one until the new one is whole."""
         return self._mending(lambda: self._rebuild(store))
+
+    def faults(self, store: Store) -> list[str]:
+        """Names of stored objects that the catalog, refreshed before, tells of otherwise than they are. A database notices
+        damage to its own structure; a number that has changed in it only this comparison does.
+        """
+        with self._database.reading() as session:
+            return list(faults(session, store))
 
     def sources(self) -> list[Source]:
         """All crawls and ingests that have sealed something, by name."""

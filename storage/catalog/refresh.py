@@ -19,6 +19,8 @@ from storage.store import Store
 
 BATCH = 500
 """Names that are copied or forgotten with one statement a table."""
+SUMMED = ["name", "kind", "files", "bytes", "records", "responses"]
+"""Columns of a source."""
 PAGE = 1000
 """Names that are asked of a table at a time."""
 
@@ -61,6 +63,37 @@ def forget_all(session: Session) -> None:
     """Empty every table."""
     for table in TABLES:
         session.execute(delete(table))
+
+
+def faults(session: Session, store: Store) -> Iterator[str]:
+    """Names of stored objects of which the tables say something else than storage does, and of sources whose sums are wrong.
+
+    The tables are to agree with the storage by the names of what is in it (`refresh`). One object is read at a time.
+    """
+    for copied in (_MANIFESTS, _RUNS):
+        for name, stamp in _known(session, copied):
+            said: list[SQLModel] = []
+            for column in copied.owned:
+                said.extend(session.scalars(select(column.class_).where(column == name)))
+            if _comparable(said) != _comparable(_rows(store, copied, name, stamp)):
+                yield name
+            session.expunge_all()
+    sums = {tuple(row) for row in session.execute(_sums())}
+    for row in session.execute(select(*(getattr(Source, name) for name in SUMMED))):
+        if tuple(row) not in sums:
+            yield f"manifests/archive/{row[0]}/"
+
+
+def _comparable(rows: list[SQLModel]) -> list[tuple[str, str]]:
+    """The rows as texts. A database gives back 0.0 for 0."""
+    fields = ({name: _whole(value) for name, value in row.model_dump().items()} for row in rows)
+    return sorted(
+        (type(row).__name__, str(sorted(each.items()))) for row, each in zip(rows, fields, strict=True)
+    )
+
+
+def _whole(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def contents(session: Session) -> Contents:
@@ -145,21 +178,20 @@ def _rows(store: Store, copied: _Copied, name: str, stamp: str) -> list[SQLModel
 
 
 def _add_up_sources(session: Session) -> None:
-    kinds = func.min(col(ArchiveFile.kind)), func.max(col(ArchiveFile.kind))
     session.execute(delete(Source))
-    session.execute(
-        insert(Source).from_select(
-            ["name", "kind", "files", "bytes", "records", "responses"],
-            select(
-                col(ArchiveFile.source),
-                case((kinds[0] == kinds[1], kinds[0]), else_="mixed"),
-                func.count(),
-                func.sum(col(ArchiveFile.bytes)),
-                func.sum(col(ArchiveFile.records)),
-                func.sum(col(ArchiveFile.responses)),
-            ).group_by(col(ArchiveFile.source)),
-        )
-    )
+    session.execute(insert(Source).from_select(SUMMED, _sums()))
+
+
+def _sums() -> Any:
+    kinds = func.min(col(ArchiveFile.kind)), func.max(col(ArchiveFile.kind))
+    return select(
+        col(ArchiveFile.source),
+        case((kinds[0] == kinds[1], kinds[0]), else_="mixed"),
+        func.count(),
+        func.sum(col(ArchiveFile.bytes)),
+        func.sum(col(ArchiveFile.records)),
+        func.sum(col(ArchiveFile.responses)),
+    ).group_by(col(ArchiveFile.source))
 
 
 _MANIFESTS = _Copied(

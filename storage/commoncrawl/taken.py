@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from storage import tables
 from storage.commoncrawl.row import Row
@@ -25,6 +24,8 @@ STEP_NAME = "commoncrawl"
 STEP = f"{STEP_NAME}@1"
 DIRECTORY = "commoncrawl"
 KEY = np.dtype([("high", "<u8"), ("low", "<u8")])
+BATCH = 10_000
+"""Rows that are taken apart at a time."""
 _NUMBERS = frozenset({"offset", "length", "status"})
 SCHEMA = pa.schema(
     [
@@ -89,9 +90,10 @@ def known(store: Store, source: str) -> Known:
     found: list[npt.NDArray[np.void]] = [np.empty(0, dtype=KEY)]
     for manifest in manifests(store, STEP_NAME, source):
         for output in manifest.outputs:
-            with store.open(output.name) as file:
-                batches = pq.ParquetFile(file).iter_batches(columns=["filename", "offset"])
-                found.extend(np.fromiter(_keys(batch.to_pylist()), dtype=KEY) for batch in batches)
+            table = tables.read(store, output, tables.columns(SCHEMA, "filename", "offset"))
+            found.extend(
+                np.fromiter(_keys(batch.to_pylist()), dtype=KEY) for batch in table.to_batches(BATCH)
+            )
     return Known(np.concatenate(found))
 
 

@@ -4,12 +4,14 @@ Columns are recognised by the names that published collections use, in any case;
 column `metadata`. A name that the user gives goes before all others.
 
 1. Text is text as it is; where a row has none, HTML is a page, to be extracted like one that was fetched.
-2. A URL of the web is the record's URL; so is an id that is one. Else the record is named after its file and line.
+2. A URL of the web is the record's URL; so is an id that is one. What browsers take from a URL or escape in it (white space) is
+   no reason to lose it. Else the record is named after its file and line.
 3. What is no text, no date or no address is left out, and never an error: a row is lost for want of its text alone.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -46,7 +48,9 @@ SAID: Mapping[Fact, tuple[str, ...]] = {
     "language": ("language", "lang", "metadata.language", "metadata.lang"),
     "license": ("license", "licence", "metadata.license"),
 }
-WEB = ("http://", "https://", "ftp://")
+WEB = frozenset({"http://", "https://", "ftp://"})
+NO_BREAKS = dict.fromkeys(map(ord, "\t\n\r"))
+HOST_END = re.compile(r"[/?#\\]")
 LONGEST_URL = 8192
 """Characters, as it is written in a head."""
 LONGEST_FACT = 3000
@@ -137,7 +141,7 @@ def entry(row: Mapping[str, Any], columns: Columns, spot: Spot) -> Entry | Unusa
             place=spot.place, reason="not_utf8", detail=f"{spot.fragment}: a text that is not UTF-8"
         )
     identity = _first(cells, (columns.id.lower(), *IDS) if columns.id else IDS)
-    url = _first(cells, (columns.url.lower(), *URLS) if columns.url else URLS)
+    url = _first(cells, (columns.url.lower(), *URLS) if columns.url else URLS, _written)
     dumped = _first(cells, DUMPS) != ""
     facts: dict[Fact, str] = {"id": identity} if identity == _short(identity) else {}
     for fact, names in SAID.items():
@@ -146,7 +150,7 @@ def entry(row: Mapping[str, Any], columns: Columns, spot: Spot) -> Entry | Unusa
     facts["date"] = _iso(facts.get("date", ""))
     return Entry(
         place=spot.place,
-        uri=next((one for one in (url, identity) if is_web(one)), spot.uri),
+        uri=address(url) or address(identity) or spot.uri,
         mime=mime,
         payload=payload,
         date_ms=_fetched(cells, (*FETCHED, "date", "metadata.date") if dumped else FETCHED),
@@ -154,11 +158,18 @@ def entry(row: Mapping[str, Any], columns: Columns, spot: Spot) -> Entry | Unusa
     )
 
 
-def is_web(url: str) -> bool:
-    """Whether it is the address of something in the web."""
-    return (
-        url.lower().startswith(WEB) and len(target_uri(url)) <= LONGEST_URL and not any(map(str.isspace, url))
-    )
+def address(url: str) -> str:
+    """Return the address of something in the web; empty for any other text.
+
+    Spaces around it, tabs and line breaks are taken out (WHATWG URL, section 4.4). A space in it stays, and is escaped in the
+    head of its record (`storage.warc.target_uri`). A host with white space in it is none.
+    """
+    scheme, colon, rest = url.strip().translate(NO_BREAKS).partition("//")
+    host = HOST_END.split(rest, maxsplit=1)[0]
+    if f"{scheme.lower()}{colon}" not in WEB or not host or any(map(str.isspace, host)):
+        return ""
+    found = f"{scheme}{colon}{rest}"
+    return found if len(target_uri(found)) <= LONGEST_URL else ""
 
 
 def milliseconds(value: object) -> int:
@@ -229,12 +240,19 @@ def _cells(row: Mapping[str, Any]) -> dict[str, Any]:
     return cells
 
 
-def _first(cells: Mapping[str, Any], names: tuple[str, ...]) -> str:
+def _first(
+    cells: Mapping[str, Any], names: tuple[str, ...], read: Callable[[object], str] | None = None
+) -> str:
     for name in names:
         value = cells.get(name)
-        if value is not None and (said := _said(value)):
+        if value is not None and (said := (read or _said)(value)):
             return said
     return ""
+
+
+def _written(value: object) -> str:
+    """A text as it stands there, white space and all."""
+    return value.strip() if isinstance(value, str) else _said(value)
 
 
 def _said(value: object) -> str:

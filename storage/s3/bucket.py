@@ -14,7 +14,7 @@ import os
 import re
 import time
 import weakref
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -143,14 +143,13 @@ class Bucket:
 
     def list(self, prefix: str = "") -> Iterator[str]:
         """Names that begin with `prefix`, in byte order, as a stream; at least one request a directory."""
+        return listing.names(self._page, self._place.prefix, prefix)
 
-        def page(under: str, token: str | None) -> dict[str, Any]:
-            more = {"ContinuationToken": token} if token else {}
-            return self._run(
-                self._connection.ask("list_objects_v2", Prefix=under, Delimiter="/", MaxKeys=PAGE, **more)
-            )
-
-        return listing.names(page, self._place.prefix, prefix)
+    def youngest(self, directory: str, ending: str, most: int) -> Sequence[str]:
+        """Names of the objects directly in `directory` that end so, at most `most`, the one that was put last first. One request
+        for each 1000 objects there.
+        """
+        return listing.youngest(self._page, self._place.prefix, f"{directory}/", ending, most)
 
     def delete(self, name: str) -> None:
         """Remove the object, durably; one that is not there is removed already."""
@@ -191,6 +190,13 @@ class Bucket:
     def close(self) -> None:
         """End this process's connection; a later call makes another."""
         self._shared.close()
+
+    def _page(self, under: str, token: str | None) -> dict[str, Any]:
+        """The reply to one request for a list."""
+        more = {"ContinuationToken": token} if token else {}
+        return self._run(
+            self._connection.ask("list_objects_v2", Prefix=under, Delimiter="/", MaxKeys=PAGE, **more)
+        )
 
     @property
     def _connection(self) -> Connection:

@@ -30,6 +30,19 @@ def names(page: Callable[[str, str | None], Page], root: str, prefix: str) -> It
         yield name
 
 
+def youngest(
+    page: Callable[[str, str | None], Page], root: str, directory: str, ending: str, most: int
+) -> list[str]:
+    """Names under `root` that lie directly in `directory` and end so: at most `most`, the one that was put last first."""
+    objects = (
+        (each["LastModified"], each["Key"].removeprefix(root))
+        for reply in _replies(page, root + directory)
+        for each in reply.get("Contents", ())
+        if each["Key"].endswith(ending)
+    )
+    return [name for _, name in heapq.nlargest(most, objects) if _is_name(name)]
+
+
 def _level(page: Callable[[str, str | None], Page], root: str, prefix: str) -> Iterator[str]:
     waiting: list[tuple[bytes, str]] = []
     for entry in _entries(page, root, prefix):
@@ -47,15 +60,20 @@ def _entries(page: Callable[[str, str | None], Page], root: str, prefix: str) ->
     """Objects and, with a slash at the end, directories; within a page as if the slash were not there, so that
     a directory never comes after what sorts behind all of its names.
     """
-    token = None
-    while True:
-        reply = page(root + prefix, token)
+    for reply in _replies(page, root + prefix):
         found = [each["Key"] for each in reply.get("Contents", ())]
         found += [each["Prefix"] for each in reply.get("CommonPrefixes", ())]
         yield from sorted(
             (each.removeprefix(root) for each in found if each != root + prefix or not each.endswith("/")),
             key=lambda entry: entry.removesuffix("/").encode(),
         )
+
+
+def _replies(page: Callable[[str, str | None], Page], prefix: str) -> Iterator[Page]:
+    token = None
+    while True:
+        reply = page(prefix, token)
+        yield reply
         token = reply.get("NextContinuationToken")
         if not reply.get("IsTruncated") or not token:
             return

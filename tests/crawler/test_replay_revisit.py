@@ -37,11 +37,11 @@ def recovered(crawl):
     return crawl.ask(lambda frontier: recover(Files(crawl.root), frontier, everybody, crawl=crawl.name))
 
 
-def dead(crawl, worker, *, compression="gzip", revisit=None):
+def dead(crawl, worker, *, compression="gzip", revisit=None, pages=2):
     """Archive what a lease yields as that worker would, and die before it is settled."""
     archive = Archive(Files(crawl.root), crawl.name, writer=worker, user_agent="t", compression=compression)
     refs = []
-    for _ in range(2):
+    for _ in range(pages):
         lease = leased(crawl, worker)
         capture = fetched(crawl, lease.url)
         refs.append(
@@ -76,6 +76,25 @@ def test_a_revisit_is_settled_with_the_links_of_the_record_that_it_refers_to(
         "/one/x": 1,
         "/two/x": 1,
     }
+
+
+def test_the_next_worker_does_not_write_again_what_a_dead_one_archived(crawl, site):
+    site.answers |= {"/one/": SAME, "/two/": SAME}
+    site.answers["/robots.txt"] = page("", status="404 Not Found")
+    crawl.seed(f"{site.url}/one/", f"{site.url}/two/", max_depth=0)
+    settle_robots(crawl)
+    archive, _ = dead(crawl, "dead", pages=1)
+    archive.abandon()
+    assert recovered(crawl) == 1
+    run_worker(crawl.config("next"))
+    first, second = (
+        record
+        for record in records(crawl)
+        if record.type in {"response", "revisit"} and "robots.txt" not in record.url
+    )
+    assert (first.type, second.type) == ("response", "revisit")
+    assert second.revisit.refers_to == first.record_id
+    assert site.paths["/one/"] == site.paths["/two/"] == 1
 
 
 def settle_robots(crawl):

@@ -28,7 +28,7 @@ def undisturbed(web, tmp_path_factory):
     (directory / "thresher.toml").write_text(TOML)
     (directory / "seeds.txt").write_text("\n".join(web.seeds))
     User(directory).types(*WORDS, "out")
-    return rows((directory / "out").glob("shard-*.parquet"))
+    return rows((directory / "out").glob("data/shard-*.parquet"))
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def rows(shards):
 
 
 def dataset(store):
-    return rows(store.open(name) for name in store.list("out/shard-"))
+    return rows(store.open(name) for name in store.list("out/data/shard-"))
 
 
 def command(store):

@@ -29,7 +29,7 @@ def web():
 
 def dataset(directory):
     """Without addresses: of pages that are the same to a byte the first that came stands for all, and a kill may change which."""
-    tables = [pq.read_table(path) for path in sorted((directory / "out").glob("shard-*.parquet"))]
+    tables = [pq.read_table(path) for path in sorted((directory / "out").glob("data/shard-*.parquet"))]
     return sorted((row["text"], tuple(row["input_ids"])) for t in tables for row in t.to_pylist())
 
 

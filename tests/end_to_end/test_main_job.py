@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 from collections import Counter
 
 import pyarrow.parquet as pq
@@ -10,6 +12,7 @@ from fastwarc.warc import ArchiveIterator
 from tokenizers import Tokenizer
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
+from demo.__main__ import READ
 from demo.web import Web
 from shards import tokenizer
 
@@ -52,7 +55,7 @@ def archived(user):
 
 
 def rows(user):
-    paths = sorted((user.directory / "out").glob("shard-*.parquet"))
+    paths = sorted((user.directory / "out").glob("data/shard-*.parquet"))
     return [row for path in paths for row in pq.read_table(path).to_pylist()]
 
 
@@ -137,11 +140,20 @@ def test_the_funnel_is_drawn(job):
     assert (user.directory / "funnel.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_dataset_is_read_as_the_demo_says(job):
+    user, said, _ = job
+    code = READ.replace("shards/", "out/").replace(".slice(0, 3)", ".num_rows")
+    found = subprocess.run(
+        [sys.executable, "-c", code], cwd=user.directory, capture_output=True, text=True, check=True
+    )
+    assert int(found.stdout) == said["dataset"]["documents"]
+
+
 def test_everything_verifies_and_any_damage_is_found(job):
     user, _, _ = job
     assert user.types("verify", "--json").json["damage"] == []
     assert user.types("verify", "out", "--json").json["damage"] == []
-    shard = next((user.directory / "out").glob("shard-*.parquet"))
+    shard = next((user.directory / "out").glob("data/shard-*.parquet"))
     data = shard.read_bytes()
     shard.chmod(0o644)
     shard.write_bytes(data[:100] + b"X" + data[101:])
@@ -152,7 +164,7 @@ def test_everything_verifies_and_any_damage_is_found(job):
 
 def test_running_it_again_fetches_nothing_and_changes_no_byte(job, web):
     user, said, _ = job
-    before = {path: path.read_bytes() for path in (user.directory / "out").iterdir() if path.is_file()}
+    before = {path: path.read_bytes() for path in (user.directory / "out").rglob("*") if path.is_file()}
     asked = len(web.log)
     again = user.types(
         "run", "seeds.txt", "--out", "out", "--tokenizer", "tokenizer.json", "--scope", "host", "--json"
@@ -160,7 +172,7 @@ def test_running_it_again_fetches_nothing_and_changes_no_byte(job, web):
     assert len(web.log) == asked
     assert again.json["dataset"] == said["dataset"]
     assert {
-        path: path.read_bytes() for path in (user.directory / "out").iterdir() if path.is_file()
+        path: path.read_bytes() for path in (user.directory / "out").rglob("*") if path.is_file()
     } == before
 
 

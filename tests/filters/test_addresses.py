@@ -37,6 +37,7 @@ mixed.example/page.html  # with a comment
         "http://whole.example/any",
         "http://mixed.example/forum/thread/1",
         "http://mixed.example/forum/?page=2",
+        "HTTP://Mixed.Example/Forum/Thread/1",
         "http://mixed.example/page.html?x=1",
     ],
 )

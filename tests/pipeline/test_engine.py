@@ -16,9 +16,9 @@ from core import Conflict, CorruptData, ThresherError, Unavailable
 from pipeline import engine, quarantine
 from pipeline.crew import local_crew
 from pipeline.progress import LineProgress
-from pipeline.step import Step
-from pipeline.work import Died, Raised, Sealed
-from storage.manifest import load, manifest_name
+from pipeline.step import Part, Step
+from pipeline.work import Died, Made, Raised, Sealed
+from storage.manifest import Input, load, manifest_name
 from tests.pipeline import labour
 from tests.pipeline.labour import ITEMS, STEP, Noting, double, parts, refuse, segfault
 
@@ -207,6 +207,39 @@ def test_a_part_in_quarantine_waits_there_until_it_is_released(files, crew):
     assert quarantine.release(files, "double", "main") == 1
     mended = run(files, double, crew)
     assert (mended.made, mended.already, mended.quarantined) == (1, 3, ())
+
+
+def from_input(store, _, part, __):
+    """Refuse an input that is not as it should be."""
+    (span,) = part.inputs
+    if store.read(span.name) != b"good":
+        raise CorruptData(f"{span.name} is damaged")
+    return Made(counts={}, outputs=())
+
+
+def run_from_input(files, crew):
+    part = Part(name="main/part-0", inputs=(Input(name="input", sha256="0" * 64),), writes=())
+    step = Step(name="copy", version=1, recipe={})
+    return engine.run(files, step, [part], from_input, crew=crew, progress=LineProgress())
+
+
+@pytest.mark.parametrize("first", [b"bad", None])
+def test_a_quarantine_ends_when_an_input_changes(files, crew, first):
+    if first is not None:
+        files.put("input", first)
+    assert len(run_from_input(files, crew).quarantined) == 1
+    assert len(run_from_input(files, crew).quarantined) == 1
+    files.delete("input")
+    files.put("input", b"good")
+    assert run_from_input(files, crew).quarantined == ()
+    assert list(quarantine.marks(files, "copy", "main")) == []
+
+
+def test_a_step_that_is_asked_to_tries_again_what_is_in_quarantine(files, crew):
+    run(files, refuse, crew)
+    again = engine.run(files, STEP, parts(4), double, crew=crew, progress=LineProgress(), retry=True)
+    assert (again.made, again.already, again.quarantined) == (1, 3, ())
+    assert list(quarantine.marks(files, "double", "main")) == []
 
 
 def test_a_damaged_mark_keeps_no_part_from_being_tried(files, crew):

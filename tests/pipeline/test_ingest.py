@@ -66,9 +66,9 @@ def whole_job(files, out, crew, source="s"):
     removed, _ = dedup.run(files, [source], DEDUP, crew=crew, progress=LineProgress())
     plan = export.plan(files, [source], tokenizer.load(None), removed)
     claimed = export.claim(plan, str(out))
-    dataset, _ = export.make(plan, claimed, crew=crew, progress=LineProgress())
-    rows = [row for shard in dataset.shards for row in pq.read_table(out / shard.name).to_pylist()]
-    assert len(rows) == dataset.documents
+    shards, _ = export.make(plan, claimed, crew=crew, progress=LineProgress())
+    rows = [row for shard in shards for row in pq.read_table(out / shard.name).to_pylist()]
+    assert len(rows) == plan.documents == sum(shard.documents for shard in shards)
     return sorted(row["url"] for row in rows)
 
 

@@ -13,6 +13,7 @@ from storage.compression import SUFFIXES
 from storage.files import Files
 from storage.manifest import manifests
 from tests.storage.captures import STARTED_MS, capture
+from tests.storage.reading import sealed
 
 FILTERS = FiltersConfig(preset="none", languages=())
 PAGE = b"<html><body>" + b"<p>Rivers run to the sea, and all of them are long.</p>" * 40 + b"</body></html>"
@@ -33,4 +34,6 @@ def test_a_revisit_is_skipped_with_its_reason_and_the_page_is_a_document_once(tm
     assert manifest.counts["keep.documents"] == 1
     assert manifest.counts["early/revisit.documents"] == 2
     (name,) = store.list("documents/")
-    assert tables.read(store, name, tables.DOCUMENTS).column("url").to_pylist() == ["https://example.org/0"]
+    assert tables.read(store, sealed(store, name), tables.DOCUMENTS).column("url").to_pylist() == [
+        "https://example.org/0"
+    ]

@@ -2,16 +2,21 @@
 
 import gzip
 import json
+import re
 
 import pytest
 
-from pipeline import engine, process
+from core import CorruptData
+from pipeline import blocklist, engine, process
 from pipeline.config import FiltersConfig
 from pipeline.given import given
 from pipeline.ingest import ingest
 from pipeline.progress import LineProgress
-from pipeline.verify import repair, verify_storage
+from pipeline.verify import accept_loss, repair, verify_storage
+from storage import run
 from storage.files import Files
+from storage.manifest import load
+from tests.storage.sealing import ran
 
 FILTERS = FiltersConfig(preset="none", languages=())
 
@@ -110,6 +115,102 @@ def test_an_archive_file_that_lost_its_manifest_is_named_and_sealed_anew(files, 
     repair(files, damage)
     assert contents(files) == before
     assert made(files, crew) == 0
+
+
+@pytest.mark.parametrize("how", ["gone", "damaged"])
+def test_an_index_is_made_again_from_its_archive_file(files, crew, how):
+    before = contents(files)
+    name = "warc/s/a.cdxj.gz"
+    files.delete(name) if how == "gone" else flip(files, name)
+    damage = found(files)
+    (line,) = damage.damage
+    assert name in line
+    assert damage.archives == ()
+    repair(files, damage)
+    assert contents(files) == before
+    assert found(files).damage == ()
+    assert made(files, crew) == 0
+
+
+def test_a_list_of_addresses_that_is_damaged_is_named_and_put_anew(files, tmp_path):
+    (tmp_path / "blocked.txt").write_text("bad.example\n")
+    name = blocklist.put(files, tmp_path, "blocked.txt")
+    whole = files.read(name)
+    flip(files, name)
+    with pytest.raises(CorruptData, match=f"{name} is not as it was put"):
+        blocklist.loaded.__wrapped__(files, name)
+    damage = found(files)
+    (line,) = damage.damage
+    assert name in line
+    assert blocklist.put(files, tmp_path, "blocked.txt") == name
+    assert files.read(name) == whole
+    flip(files, name)
+    repair(files, damage)
+    assert not files.exists(name)
+
+
+def test_a_run_that_is_damaged_is_named_and_deleted(files):
+    run.put(files, ran(1))
+    flip(files, run.run_name(ran(1)))
+    damage = found(files)
+    (line,) = damage.damage
+    assert line.startswith(f"{run.run_name(ran(1))} is no run")
+    repair(files, damage)
+    assert found(files).damage == ()
+
+
+def test_one_damaged_record_is_one_line(files):
+    flip(files, "warc/s/a.warc.gz")
+    (line,) = found(files).damage
+    assert re.fullmatch(r"manifests/archive/s/a\.json: warc/s/a\.warc\.gz at \d+: broken_compression", line)
+
+
+def test_a_loss_is_accepted_only_when_the_user_says_so(files, crew):
+    """The damaged record counts as such; what was made of the file is made again, and nothing else."""
+    before = contents(files)
+    name = "warc/s/b.warc.gz"
+    flip(files, name)
+    damage = found(files)
+    assert [manifest.part for manifest in damage.archives] == ["s/b"]
+    assert accept_loss(files, damage) == [name]
+    assert found(files).damage == ()
+    assert made(files, crew) == 1
+    counts = load(files, "manifests/process/s/part-b-000000000000.json").counts
+    assert counts["early/damaged.documents"] == 1
+    assert counts["keep.documents"] == 4
+    after = contents(files)
+    assert {each for each in before if before[each] != after.get(each)} == {
+        name,
+        "warc/s/b.cdxj.gz",
+        "manifests/archive/s/b.json",
+        "manifests/process/s/part-b-000000000000.json",
+        *(f"{kind}/s/part-b-000000000000.parquet" for kind in ("documents", "verdicts", "signatures")),
+    }
+
+
+def test_of_a_file_that_is_gone_no_loss_can_be_accepted(files):
+    files.delete("warc/s/b.warc.gz")
+    damage = found(files)
+    assert len(damage.damage) == 1
+    assert accept_loss(files, damage) == []
+    assert found(files).damage == damage.damage
+
+
+def test_an_archive_that_is_copied_back_is_processed_again_without_a_word(files, crew):
+    name = "warc/s/b.warc.gz"
+    whole = files.read(name)
+    before = contents(files)
+    process.forget(files, "s")
+    flip(files, name)
+    step, parts = process.step(FILTERS), list(process.parts(files, "s", FILTERS))
+    ran = engine.run(files, step, parts, process.work, crew=crew, progress=LineProgress())
+    (mark,) = ran.quarantined
+    assert ran.made == 1
+    assert "warc/s/b.warc.gz is not as it was sealed (at byte" in mark.reason
+    files.delete(name)
+    files.put(name, whole)
+    assert made(files, crew) == 1
+    assert contents(files) == before
 
 
 def test_damage_of_an_archive_is_named_with_its_place_and_nothing_is_taken_away(files):

@@ -4,14 +4,16 @@ import pytest
 
 from core import CorruptData
 from shards import Dataset, ShardFile
+from shards.dataset import SideFile
 
 DATASET = Dataset(
     fingerprint="f" * 64,
     recipe={"tokenizer": {"name": "bytes"}},
     shards=(
-        ShardFile(name="shard-00000.parquet", bytes=10, sha256="a" * 64, documents=2, tokens=30),
-        ShardFile(name="shard-00001.parquet", bytes=11, sha256="b" * 64, documents=3, tokens=40),
+        ShardFile(name="data/shard-00000.parquet", bytes=10, sha256="a" * 64, documents=2, tokens=30),
+        ShardFile(name="data/shard-00001.parquet", bytes=11, sha256="b" * 64, documents=3, tokens=40),
     ),
+    files=(SideFile(name="report.json", bytes=5, sha256="c" * 64),),
 )
 
 
@@ -28,3 +30,15 @@ def test_a_manifest_clipped_anywhere_is_corrupt():
     for end in range(len(data) - 2):
         with pytest.raises(CorruptData, match="here"):
             Dataset.from_json(data[:end], "here")
+
+
+def test_a_manifest_of_which_any_bit_is_flipped_is_corrupt():
+    data = DATASET.to_json()
+    for at in range(8 * len(data)):
+        flipped = bytearray(data)
+        flipped[at // 8] ^= 1 << at % 8
+        try:
+            found = Dataset.from_json(bytes(flipped), "here")
+        except CorruptData:
+            continue
+        assert found == DATASET  # white space, or a letter of an escape

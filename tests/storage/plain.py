@@ -49,6 +49,9 @@ class Plain:
     def age_ms(self, name):
         return self.files.age_ms(name)
 
+    def youngest(self, directory, ending, most):
+        return self.files.youngest(directory, ending, most)
+
     def list(self, prefix=""):
         return self.files.list(prefix)
 

@@ -2,6 +2,7 @@
 
 from storage import cdxj, records, tables
 from storage.files import Files
+from storage.manifest import Input, stored_digest
 
 
 def read(path, first=0, end=None, *, name="", **options):
@@ -14,5 +15,11 @@ def rows(path):
         yield from cdxj.read(file, name=str(path))
 
 
+def sealed(store, name):
+    """The object as a seal of it would name it now."""
+    return Input(name=name, sha256=stored_digest(store, name))
+
+
 def table(path, schema):
-    return tables.read(Files(path.parent), path.name, schema)
+    store = Files(path.parent)
+    return tables.read(store, sealed(store, path.name), schema)

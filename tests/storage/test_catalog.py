@@ -117,6 +117,29 @@ def test_runs_come_in_order_with_their_costs(store, catalog):
     assert len(catalog.runs()) == 3
 
 
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ("UPDATE sealedpart SET rows = 4 WHERE part = 'main/2'", "manifests/archive/main/2.json"),
+        ("UPDATE archivefile SET sha256 = 'x' WHERE source = 'cc'", "manifests/archive/cc/1.json"),
+        ("DELETE FROM archivefile WHERE source = 'cc'", "manifests/archive/cc/1.json"),
+        ("UPDATE cost SET cpu_s = 0.5 WHERE cpu_s > 1", "runs/"),
+        ("UPDATE source SET responses = 8 WHERE name = 'main'", "manifests/archive/main/"),
+    ],
+)
+def test_a_row_that_is_not_what_storage_says_is_named(store, catalog, change, named):
+    some(store)
+    catalog.refresh(store)
+    assert catalog.faults(store) == []
+    with catalog._database.writing() as session:
+        session.connection().exec_driver_sql(change)
+    found = catalog.faults(store)
+    assert found
+    assert found[0].startswith(named)
+    catalog.rebuild(store)
+    assert catalog.faults(store) == []
+
+
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_questions_of_the_guide_are_answered(store, catalog, question):
     some(store)

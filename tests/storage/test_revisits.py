@@ -1,5 +1,6 @@
 """A payload is written once; what is written in its place refers to what is durable."""
 
+import os
 import random
 import subprocess
 import sys
@@ -16,7 +17,8 @@ from storage.compression import SUFFIXES
 from storage.files import Files
 from storage.originals import originals
 from storage.payloads import Payloads
-from storage.warc import payload_digest
+from storage.recall import recall
+from storage.warc import payload_digest, sha1
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.reading import read, rows
 
@@ -241,6 +243,71 @@ def test_a_page_that_comes_again_is_written_whole_whoever_had_its_payload(files)
     answers = [record for record in records(files) if record.type in {"response", "revisit"}]
     assert types(answers) == ["response", "response", "revisit"]
     assert answers[-1].revisit.refers_to == UUID(int=2).urn
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("end", ["sealed", "recovered"])
+def test_a_new_writer_knows_what_was_archived_before(tmp_path, kind, end):
+    files = Files(tmp_path / "data")
+    first = archive(files, kind)
+    first.append(page(1), UUID(int=1))
+    first.append(page(2, BIG[:1500], headers=(("Content-Encoding", "br"),)), UUID(int=2))
+    first.commit()
+    if end == "sealed":
+        first.seal()
+    else:
+        first.abandon()
+        recover(files, "main", lambda _: True)
+    second = Archive(files, "main", writer="v", user_agent="t", compression=kind)
+    second.append(page(3), UUID(int=3))
+    second.append(page(4, BIG[:1500], headers=(("Content-Encoding", " BR"),)), UUID(int=4))
+    second.append(page(5, BIG[:1500]), UUID(int=5))  # the same bytes, and another page
+    second.seal()
+    name = f"warc/main/main-v-00000{SUFFIXES[kind]}"
+    found = [each for each in read(files.path(name), name=name) if each.type in {"response", "revisit"}]
+    assert types(found) == ["revisit", "revisit", "response"]
+    assert [each.revisit.refers_to for each in found[:2]] == [UUID(int=1).urn, UUID(int=2).urn]
+    sealed_ = [*files.list("warc/main/main-w"), name]
+    whole = originals(files, [each for each in sealed_ if not each.endswith(".cdxj.gz")], [found[0].revisit])
+    assert whole[found[0].revisit].payload == BIG
+
+
+def test_the_files_that_were_sealed_last_are_known_and_no_more_than_there_is_room_for(tmp_path):
+    files = Files(tmp_path / "data")
+    for number, writer in enumerate("abc"):
+        made = Archive(files, "main", writer=writer, user_agent="t", payloads=0)
+        for one in range(3):
+            body = bytes([10 * number + one]) * 2000
+            made.append(page(10 * number + one, body), UUID(int=10 * number + one))
+        made.seal()
+        os.utime(files.path(f"warc/main/main-{writer}-00000.cdxj.gz"), ns=(number, number))
+    payloads = Payloads(4)
+    recall(payloads, files, "main")
+    assert len(payloads) == 4
+    known = [
+        one
+        for one in range(30)
+        if payloads.find(page(99, body := bytes([one]) * 2000), sha1(body)) is not None
+    ]
+    assert set(known) >= {20, 21, 22}
+
+
+@pytest.mark.parametrize("damage", ["damaged", "missing", "of another"])
+def test_an_index_that_cannot_be_believed_is_passed_over(tmp_path, damage):
+    files = Files(tmp_path / "data")
+    made = archive(files)
+    made.append(page(1), UUID(int=1))
+    made.seal()
+    path = files.path("warc/main/main-w-00000.cdxj.gz")
+    data = path.read_bytes()
+    path.unlink()
+    if damage == "damaged":
+        path.write_bytes(data[:-6] + bytes([data[-6] ^ 1]) + data[-5:])
+    elif damage == "of another":
+        path.with_name("somebody.cdxj.gz").write_bytes(data)
+    again = Archive(files, "main", writer="v", user_agent="t")
+    again.append(page(2), UUID(int=2))
+    assert again.seal().counts["response"] == 1
 
 
 def test_what_is_referred_to_by_its_url_alone_is_the_record_of_that_url_and_no_other_of_its_key(files):

@@ -6,6 +6,7 @@ import io
 import multiprocessing
 import os
 import pickle
+import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -168,6 +169,16 @@ def test_an_object_has_an_age(store):
     assert 0 <= store.age_ms("name") < 3_600_000
     with pytest.raises(CorruptData, match="no/such is missing"):
         store.age_ms("no/such")
+
+
+def test_the_youngest_objects_of_a_directory_come_first_and_no_more_than_are_wanted(store):
+    assert store.youngest("a", ".x", 3) == []
+    for names in (["a/3.x"], ["a/1.x", "a/2.y", "a/b/4.x", "c/5.x"], ["a/2.x"]):
+        time.sleep(0.01 if isinstance(store, Files) else 1.01)  # servers date objects by the second
+        for name in names:
+            store.put(name, b"x")
+    assert store.youngest("a", ".x", 9) == ["a/2.x", "a/1.x", "a/3.x"]
+    assert store.youngest("a", ".x", 2) == ["a/2.x", "a/1.x"]
 
 
 def test_deleting_twice_is_deleting(store):

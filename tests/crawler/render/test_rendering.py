@@ -85,9 +85,14 @@ def test_text_is_taken_from_the_dom_and_parts_are_no_documents(crawl, site):
     rows = [row for name in store.list("documents/") for row in documents(store, name)]
     assert {row["url"] for row in rows} == {f"{site.url}/", f"{site.url}/other"}
     assert all("that only a script can tell" in row["text"] for row in rows)
-    made = manifests(store, "process")
-    counted = [count for one in made for name, count in one.counts.items() if name.endswith(".documents")]
-    assert sum(counted) == 3  # with robots.txt
+    fates = sum((Counter(one.counts) for one in manifests(store, "process")), Counter())
+    assert {name: count for name, count in fates.items() if name.endswith(".documents")} == {
+        "keep.documents": 2,
+        "early/status.documents": 1,  # robots.txt
+        # The script of both, if neither page had to wait for the other, and what it fetches.
+        "early/page_part.documents": sum(record.resource_type != "" for record in records(crawl)),
+        "early/conversion.documents": 2,
+    }
 
 
 def documents(store, name):

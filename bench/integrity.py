@@ -1,0 +1,126 @@
+"""What it costs to notice a flipped bit in a table, and which flips go unseen, by three ways of reading.
+
+usage: python bench/integrity.py [--documents N] [--flips N]
+
+The table holds generated documents, as the process step writes them. Each way is timed alone, best of 15, CPU of this
+process. A flip counts as unseen where the six columns that an export reads come out, and are not what they were. A third of the
+flips lie in the last 6 kB of the file. Prints one JSON line.
+"""
+
+import argparse
+import hashlib
+import json
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from string import ascii_lowercase
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.sharding import COLUMNS
+from storage import tables
+
+FOOTER = 6_000
+
+
+def main() -> None:
+    """Measure, and print the line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--documents", type=int, default=1000)
+    parser.add_argument("--flips", type=int, default=1500)
+    args = parser.parse_args()
+    table = documents(args.documents)
+    with tempfile.TemporaryDirectory() as directory:
+        plain, summed = Path(directory) / "plain", Path(directory) / "summed"
+        results = {
+            "nothing": measured(table, plain, read_plain, args.flips, checksums=False),
+            "page_crc": measured(table, summed, read_pages, args.flips, checksums=True),
+        }
+        digest = hashlib.sha256(plain.read_bytes()).digest()
+        hashed = measured(table, plain, lambda data: read_hashed(data, digest), args.flips, checksums=False)
+        print(json.dumps({"bench": "integrity", "bytes": plain.stat().st_size, **results, "sha256": hashed}))
+
+
+def documents(count: int) -> pa.Table:
+    """A table of that many, of some 4 kB of text each."""
+    draw = random.Random(1)
+    words = ["".join(draw.choices(ascii_lowercase, k=draw.randrange(2, 11))) for _ in range(5_000)]
+    rows = [
+        {
+            **dict.fromkeys(tables.DOCUMENTS.names, "x"),
+            "id": hashlib.sha256(b"%d" % number).hexdigest()[:32],
+            "url": f"https://example.org/{number}",
+            "text": " ".join(draw.choices(words, k=600)),
+            **dict.fromkeys(("fetched_at_ms", "record_offset", "record_length"), number),
+        }
+        for number in range(count)
+    ]
+    return pa.Table.from_pylist(rows, schema=tables.DOCUMENTS).combine_chunks()
+
+
+def measured(
+    table: pa.Table, path: Path, read: Callable[[bytes], pa.Table], flips: int, *, checksums: bool
+) -> dict[str, float]:
+    """Milliseconds to write and to read, and what became of the flips."""
+
+    def write() -> None:
+        pq.write_table(table, path, compression="zstd", compression_level=3, write_page_checksum=checksums)
+
+    written = best(write)
+    data, draw, unseen, in_footer = path.read_bytes(), random.Random(2), 0, 0
+    right = read(data)
+    for number in range(flips):
+        at = draw.randrange(len(data) - FOOTER, len(data)) if number % 3 == 0 else draw.randrange(len(data))
+        flipped = bytearray(data)
+        flipped[at] ^= 1 << draw.randrange(8)
+        try:
+            wrong = not read(bytes(flipped)).equals(right)
+        except (pa.ArrowException, OSError, ValueError):
+            continue
+        unseen += wrong
+        in_footer += wrong and at >= len(data) - FOOTER
+    return {
+        "write_ms": written,
+        "read_ms": best(lambda: read(path.read_bytes())),
+        "unseen": unseen,
+        "unseen_in_footer": in_footer,
+    }
+
+
+def read_plain(data: bytes) -> pa.Table:
+    """As Parquet is read."""
+    return pq.read_table(pa.BufferReader(data), columns=COLUMNS)
+
+
+def read_pages(data: bytes) -> pa.Table:
+    """With the checksums of pages."""
+    return pq.read_table(pa.BufferReader(data), columns=COLUMNS, page_checksum_verification=True)
+
+
+def read_hashed(data: bytes, digest: bytes) -> pa.Table:
+    """With the digest of the file."""
+    if hashlib.sha256(data).digest() != digest:
+        raise ValueError("changed")
+    return read_plain(data)
+
+
+def best(work: Callable[[], object]) -> float:
+    """CPU milliseconds, best of 15."""
+    found = []
+    for _ in range(15):
+        begun = time.process_time()
+        work()
+        found.append(time.process_time() - begun)
+    return round(min(found) * 1000, 2)
+
+
+if __name__ == "__main__":
+    main()

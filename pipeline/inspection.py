@@ -1,0 +1,84 @@
+"""What the verify command does and says: a line a finding on stderr, and what came of it at the end."""
+
+from dataclasses import dataclass
+
+import typer
+
+from core import InputError
+from pipeline import catalog, exportaudit, verify
+from pipeline.progress import Progress, stderr_progress
+from pipeline.project import Project
+from pipeline.terminal import say
+from pipeline.verify import Verified
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the user asks for."""
+
+    datasets: tuple[str, ...]
+    """Export directories; the storage where none is named."""
+    repair: bool
+    accept_loss: bool
+    deep: bool
+
+
+def inspect(project: Project, options: Options, as_json: bool) -> None:
+    """Verify the storage and the catalog, or datasets. Ends the command with exit code 1 where anything is damaged."""
+    progress = stderr_progress()
+    if options.datasets:
+        if options.deep or options.accept_loss:
+            raise InputError("--deep and --accept-loss are for the archive: leave out the export directories")
+        found = [_dataset(uri, options, progress) for uri in options.datasets]
+        damage = [line for checked in found for line in checked.damage]
+    else:
+        checked, in_catalog = _storage(project, options, progress)
+        found, damage = [checked], [*checked.damage, *in_catalog]
+    _say(found, damage, options, as_json)
+    if damage:
+        raise typer.Exit(1)
+
+
+def _dataset(uri: str, options: Options, progress: Progress) -> Verified:
+    found = exportaudit.verify_dataset(uri, progress)
+    if options.repair and found.damage and (removed := exportaudit.repair_dataset(uri)):
+        typer.echo(f"{uri}: removed {', '.join(removed)}; the same export makes it again", err=True)
+    return found
+
+
+def _storage(project: Project, options: Options, progress: Progress) -> tuple[Verified, list[str]]:
+    found = verify.verify_storage(project.store, progress, is_deep=options.deep)
+    in_catalog = list(catalog.faults(project))
+    if options.repair:
+        verify.repair(project.store, found)
+        if in_catalog:
+            catalog.rebuild(project)
+    for name in verify.accept_loss(project.store, found) if options.accept_loss else ():
+        typer.echo(f"{name} is sealed anew as it is; run `thresher process` again", err=True)
+    return found, in_catalog
+
+
+def _say(found: list[Verified], damage: list[str], options: Options, as_json: bool) -> None:
+    count, size = sum(checked.files for checked in found), sum(checked.bytes for checked in found)
+    differences = [line for checked in found for line in checked.differences]
+    unread = [line for checked in found for line in checked.unread]
+    unfinished = [line for checked in found for line in checked.unfinished]
+    for line in (*damage, *differences, *unread, *unfinished):
+        typer.echo(line, err=True)
+    if not options.accept_loss and any(checked.archives for checked in found):
+        typer.echo(
+            "damaged archive files: copy them back from a backup, or give up their damaged records with --accept-loss",
+            err=True,
+        )
+    body = {
+        "files": count,
+        "bytes": size,
+        "damage": damage,
+        "differences": differences,
+        "unread": unread,
+        "unfinished": unfinished,
+        "garbage": sum(each.garbage for each in found),
+        "redo": [name for each in found for name in each.redo],
+    }
+    outcome = f"{len(damage)} damaged" if damage else "all as they were sealed"
+    say(as_json, body, f"{count:,} files, {size:,} bytes: {outcome}")

@@ -1,0 +1,48 @@
+"""The README of an export directory: what the dataset is, and how common tools open it.
+
+Its front matter is that of a dataset card of the Hugging Face Hub: `load_dataset(DIRECTORY)` finds the shards by it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shards.dataset import ShardFile
+from shards.format import DIRECTORY, SHARD
+
+CARD = "README.md"
+
+
+def card(recipe: Mapping[str, Any], shards: Sequence[ShardFile]) -> bytes:
+    """Return the file's bytes; the same recipe and shards give the same bytes."""
+    documents, tokens = sum(each.documents for each in shards), sum(each.tokens for each in shards)
+    tokenizer = recipe["tokenizer"]
+    columns = "\n".join(f"| `{field.name}` | `{field.type}` |" for field in SHARD)
+    return f"""---
+configs:
+- config_name: default
+  data_files:
+  - split: train
+    path: {DIRECTORY}/*.parquet
+---
+
+# Dataset of {", ".join(recipe["sources"])}
+
+{documents:,} documents and {tokens:,} tokens in {len(shards):,} Parquet files, written by Thresher. The tokenizer is
+{tokenizer["name"]} ({tokenizer["vocabulary"]:,} tokens, SHA-256 `{tokenizer["sha256"]}`). Rows stand in the order of a seeded
+permutation. The texts are those of the pages that `url` names; rights in them are their owners'.
+
+| column | type |
+|---|---|
+{columns}
+
+```python
+pyarrow.parquet.read_table("{DIRECTORY}")
+pandas.read_parquet("{DIRECTORY}")
+polars.read_parquet("{DIRECTORY}")
+duckdb.read_parquet("{DIRECTORY}/*.parquet")
+datasets.load_dataset(".")
+```
+
+`manifest.json` names every file with its SHA-256 and the recipe, `report.json` says where every archived record went, `recipe.json`
+claims the directory. `thresher verify DIRECTORY` reads and hashes everything again.
+""".encode()
