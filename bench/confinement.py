@@ -1,124 +1,158 @@
-"""Documents per second where parts are made in worker processes, as `thresher process` makes them: what confinement costs is the
-difference between two checkouts.
+"""What confinement costs: commands of two checkouts in turn, round by round, so that both meet the same machine.
 
-usage: python bench/confinement.py --input FILE [--workers N] [--rounds N] [--against DIRECTORY]
+usage: python bench/confinement.py --against DIRECTORY [--input FILE] [--pages N] [--rendered N] [--rounds N] [--workers N]
 
-The file is anything that `thresher ingest` takes, of some thousand pages. CPU is user + system time of the command and of every process
-that it waited for. With --against, another checkout makes the same parts in turn, round by round, so that both meet the same machine;
-the medians of both are printed, and the ratio. Prints one JSON line.
+`process` is measured where a file is named: anything of some thousand pages that `thresher ingest` takes. `crawl` fetches `--pages` pages of
+a server on loopback, every fiftieth of 600 KiB, which is read in the process for heavy pages. `render` opens `--rendered` pages in
+Chromium. CPU is user + system time of a command and of every process that it started, browsers and servers included, but for
+the web server. Medians of the rounds and the ratios of this checkout to the other are printed, one JSON line a command.
 """
 
 import argparse
+import ctypes
 import json
 import os
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
-# Behind PYTHONPATH, which names the checkout that is measured; and without this folder, whose names are those of packages.
-sys.path[:] = [*(entry for entry in sys.path if Path(entry) != Path(__file__).parent), str(HERE)]
+PR_SET_CHILD_SUBREAPER = 36
+"""Of prctl(2): processes that lose their parent become ours, and their CPU time is counted (`linux/prctl.h`)."""
+PROGRAM = """import sys
+from pipeline.__main__ import main
 
-from pipeline import engine, process  # noqa: E402
-from pipeline.config import FiltersConfig  # noqa: E402
-from pipeline.crew import local_crew  # noqa: E402
-from pipeline.given import given  # noqa: E402
-from pipeline.ingest import ingest  # noqa: E402
-from pipeline.progress import LineProgress  # noqa: E402
-from storage.files import Files  # noqa: E402
-from storage.manifest import manifests  # noqa: E402
-
-ONE = "--one"
+if __name__ == "__main__":
+    sys.exit(main())
+"""
+HEAVY_EVERY = 50
+SENTENCE = "Every page of this site says something that no other page of it says, number {number} of sentence {index}. "
+SCRIPT = """<div id=root></div><script>
+for (const text of {texts}) {{ const p = document.createElement('p'); p.textContent = text; document.getElementById('root').append(p) }}
+</script>"""
 
 
 def main() -> None:
-    """Measure, and print the line."""
+    """Measure, and print the lines."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--input", type=Path, required=True)
-    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--against", type=Path, required=True)
+    parser.add_argument("--input", type=Path)
+    parser.add_argument("--pages", type=int, default=2000)
+    parser.add_argument("--rendered", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--against", type=Path)
-    parser.add_argument(ONE, type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--workers", type=int, default=1)
     args = parser.parse_args()
-    if args.one is not None:
-        print(json.dumps(one(args.one, args.input, args.workers)))
-        return
-    checkouts = {"this": HERE, **({"against": args.against.resolve()} if args.against else {})}
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in checkouts}
-    with tempfile.TemporaryDirectory() as directory:
-        for number in range(args.rounds):
-            for name, checkout in checkouts.items():
-                found[name].append(apart(checkout, Path(directory, f"{name}-{number}"), args))
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    workers = ("--workers", str(args.workers))
+    if args.input is not None:
+        before = [["ingest", "bench", str(args.input.resolve())]]
+        compare("process", args, before, ["process", *workers], "")
+    with served(args.pages, scripted=False) as url:
+        compare("crawl", args, [["seed", url]], ["crawl", *workers], "")
+    with served(args.rendered, scripted=True) as url:
+        compare("render", args, [["seed", url]], ["crawl", *workers], 'render = "always"')
+
+
+def compare(
+    name: str, args: argparse.Namespace, before: list[list[str]], words: list[str], crawler: str
+) -> None:
+    """Run a command in fresh projects, of this checkout and of the other, and print what it took."""
+    checkouts = {"this": HERE, "against": args.against.resolve()}
+    found: dict[str, list[dict[str, float]]] = {each: [] for each in checkouts}
+    for _ in range(args.rounds):
+        for each, checkout in checkouts.items():
+            found[each].append(measured(checkout, before, words, crawler))
     medians = {
-        name: {key: round(statistics.median(each[key] for each in rounds), 2) for key in rounds[0]}
-        for name, rounds in found.items()
+        each: {key: round(statistics.median(one[key] for one in rounds), 2) for key in rounds[0]}
+        for each, rounds in found.items()
     }
-    result = {"bench": "confinement", "workers": args.workers, "rounds": args.rounds, **medians}
-    if args.against:
-        result["ratio"] = {
-            key: round(medians["this"][key] / medians["against"][key], 3) for key in ("docs_s", "docs_s_core")
-        }
-    print(json.dumps(result))
+    ratio = {key: round(medians["this"][key] / medians["against"][key], 3) for key in ("cpu_s", "wall_s")}
+    print(json.dumps({"bench": name, "workers": args.workers, "rounds": found, **medians, "ratio": ratio}))
 
 
-def apart(checkout: Path, place: Path, args: argparse.Namespace) -> dict[str, float]:
-    """One round of one checkout, in a process of its own."""
-    words = [
-        *(sys.executable, __file__, ONE, str(place), "--input", str(args.input)),
-        *("--workers", str(args.workers)),
-    ]
-    environment = {**os.environ, "PYTHONPATH": str(checkout)}
-    done = subprocess.run(words, env=environment, cwd=checkout, capture_output=True, text=True, check=True)
-    measured: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return measured
-
-
-def one(place: Path, given_file: Path, workers: int) -> dict[str, float]:
-    """Make the parts."""
-    files, filters = Files(place), FiltersConfig()
-    ingest(files, "bench", given([given_file]))
-    parts = list(process.parts(files, "bench", filters))
-    wall, cpu = time.perf_counter(), cpu_seconds()
-    with local_crew(workers) as crew:
-        ran = engine.run(
-            files, process.step(filters), parts, process.work, crew=crew, progress=LineProgress()
+def measured(checkout: Path, before: list[list[str]], words: list[str], crawler: str) -> dict[str, float]:
+    """One round of one checkout."""
+    project = Path(tempfile.mkdtemp(prefix="thresher-bench-"))
+    try:
+        (project / "thresher.toml").write_text(
+            '[project]\ncontact = "mailto:bench@example.org"\n[crawler]\nmin_delay = 0\n'
+            f'allow_networks = ["127.0.0.0/8"]\n{crawler}\n[filters]\nlanguages = ["en"]\n'
         )
-    wall, cpu = time.perf_counter() - wall, cpu_seconds() - cpu
-    records = sum(
-        count
-        for manifest in manifests(files, "process", "bench")
-        for name, count in manifest.counts.items()
-        if name.endswith(".documents")
+        for each in before:
+            command(checkout, project, each)
+        wall, cpu = time.perf_counter(), cpu_seconds()
+        command(checkout, project, words)
+        wall, cpu = time.perf_counter() - wall, cpu_seconds() - cpu
+    finally:
+        shutil.rmtree(project)
+    return {"cpu_s": cpu, "wall_s": wall}
+
+
+def command(checkout: Path, project: Path, words: list[str]) -> None:
+    """Run `thresher` of a checkout, to the end of the last process that it started."""
+    program = project / "command.py"
+    program.write_text(PROGRAM)
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    subprocess.run(
+        [sys.executable, str(program), *words], cwd=project, env=environment, capture_output=True, check=True
     )
-    assert ran.made == len(parts)
-    return {
-        "records": records,
-        "docs_s": records / wall,
-        "docs_s_core": records / cpu,
-        "cpu_s": cpu,
-        "driver_cpu_s": own_cpu_seconds(),
-    }
+    with suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
 
 
 def cpu_seconds() -> float:
-    """Of this process and those that it waited for."""
-    return own_cpu_seconds() + _seconds(resource.RUSAGE_CHILDREN)
-
-
-def own_cpu_seconds() -> float:
-    """Of this process."""
-    return _seconds(resource.RUSAGE_SELF)
-
-
-def _seconds(whose: int) -> float:
-    usage = resource.getrusage(whose)
+    """Of the processes that were waited for."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
+
+
+@contextmanager
+def served(pages: int, *, scripted: bool) -> Iterator[str]:
+    """A site of so many pages, for the time of the context; its address is that of a page that links to all."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            body = page(self.path, pages, scripted=scripted).encode()
+            self.send_response(404 if self.path == "/robots.txt" else 200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+def page(path: str, pages: int, *, scripted: bool) -> str:
+    """The HTML of a page."""
+    if not path[1:].isdigit():
+        return "".join(f"<a href=/{number}>{number}</a>" for number in range(1, pages))
+    number = int(path[1:])
+    # 110 bytes a sentence: pages of 20 kB, or of 600.
+    sentences = 5_600 if not scripted and number % HEAVY_EVERY == 0 else 180
+    texts = [SENTENCE.format(number=number, index=index) for index in range(sentences)]
+    body = SCRIPT.format(texts=json.dumps(texts)) if scripted else "".join(f"<p>{text}</p>" for text in texts)
+    return f"<!doctype html><html lang=en><title>Page {number}</title><body>{body}</body></html>"
 
 
 if __name__ == "__main__":

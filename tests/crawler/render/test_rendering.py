@@ -90,7 +90,9 @@ def test_text_is_taken_from_the_dom_and_parts_are_no_documents(crawl, site):
         "keep.documents": 2,
         "early/status.documents": 1,  # robots.txt
         # The script of both, if neither page had to wait for the other, and what it fetches.
-        "early/page_part.documents": sum(record.resource_type != "" for record in records(crawl)),
+        "early/page_part.documents": sum(
+            record.type == "response" and record.resource_type != "" for record in records(crawl)
+        ),
         "early/conversion.documents": 2,
     }
 
