@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from random import Random
 
 HERE = Path(__file__).resolve().parents[1]
 PR_SET_CHILD_SUBREAPER = 36
@@ -35,7 +36,28 @@ if __name__ == "__main__":
     sys.exit(main())
 """
 HEAVY_EVERY = 50
-SENTENCE = "Every page of this site says something that no other page of it says, number {number} of sentence {index}. "
+SYLLABLES = (
+    "ba",
+    "ke",
+    "li",
+    "mo",
+    "nu",
+    "pra",
+    "ste",
+    "tri",
+    "vol",
+    "wex",
+    "yar",
+    "zim",
+    "cho",
+    "dra",
+    "fen",
+    "gol",
+    "hup",
+    "jat",
+)
+WORDS = 15
+"""Of a sentence, which is some 110 bytes long."""
 SCRIPT = """<div id=root></div><script>
 for (const text of {texts}) {{ const p = document.createElement('p'); p.textContent = text; document.getElementById('root').append(p) }}
 </script>"""
@@ -122,11 +144,16 @@ def cpu_seconds() -> float:
 def served(pages: int, *, scripted: bool) -> Iterator[str]:
     """A site of so many pages, for the time of the context; its address is that of a page that links to all."""
 
+    made: dict[str, bytes] = {}
+    asked: set[str] = set()
+
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            body = page(self.path, pages, scripted=scripted).encode()
+            asked.add(self.path)
+            if (body := made.get(self.path)) is None:
+                body = made[self.path] = page(self.path, pages, scripted=scripted).encode()
             self.send_response(404 if self.path == "/robots.txt" else 200)
             self.send_header("Content-Type", "text/html; charset=utf-8")
             self.send_header("Content-Length", str(len(body)))
@@ -141,6 +168,7 @@ def served(pages: int, *, scripted: bool) -> Iterator[str]:
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
     server.server_close()
+    assert {f"/{number or ''}" for number in range(pages)} <= asked
 
 
 def page(path: str, pages: int, *, scripted: bool) -> str:
@@ -148,9 +176,11 @@ def page(path: str, pages: int, *, scripted: bool) -> str:
     if not path[1:].isdigit():
         return "".join(f"<a href=/{number}>{number}</a>" for number in range(1, pages))
     number = int(path[1:])
-    # 110 bytes a sentence: pages of 20 kB, or of 600.
     sentences = 5_600 if not scripted and number % HEAVY_EVERY == 0 else 180
-    texts = [SENTENCE.format(number=number, index=index) for index in range(sentences)]
+    random = Random(number)
+    texts = [
+        " ".join("".join(random.choices(SYLLABLES, k=3)) for _ in range(WORDS)) for _ in range(sentences)
+    ]
     body = SCRIPT.format(texts=json.dumps(texts)) if scripted else "".join(f"<p>{text}</p>" for text in texts)
     return f"<!doctype html><html lang=en><title>Page {number}</title><body>{body}</body></html>"
 
