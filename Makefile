@@ -24,9 +24,11 @@ check: $(VENV)/test.stamp           ## format, lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
+	! git grep -nE '^(<<<<<<<|>>>>>>>) '
 
-docs: $(VENV)/test.stamp            ## the generated pages of docs/reference
+docs: $(VENV)/test.stamp            ## the generated pages of docs/reference, and the demo's output in README
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/readme.py
 
 bench: $(VENV)/test.stamp           ## the figures of bench/RESULTS.md, one JSON line each
 	$(BIN)/python bench/crawl.py
@@ -36,6 +38,7 @@ lock:                               ## resolve again: requirements*.lock
 	$(BIN)/python -m pip install -q uv
 	$(LOCK) --all-extras -o requirements-test.lock
 	$(LOCK) --extra plot -c requirements-test.lock -o requirements.lock
+	$(LOCK) --extra plot --extra postgres --extra ray --extra render -c requirements-test.lock -o requirements-all.lock
 
 clean:
 	rm -rf $(VENV) demo-out

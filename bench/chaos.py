@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import psutil
 
+from pipeline.terminal import INCOMPLETE
 from storage.manifest import load
 from storage.root import store as open_store
 from storage.store import Store
@@ -147,7 +148,7 @@ def typed(run: Run, tick: Callable[[psutil.Popen], object], *words: str) -> None
             while process.poll() is None:
                 tick(process)
                 time.sleep(POLL_S)
-        if process.returncode == 0:
+        if process.returncode in {0, INCOMPLETE}:
             break
         if process.returncode not in {-9, REFUSED} or not run.kills:
             raise SystemExit(

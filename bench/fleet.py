@@ -44,7 +44,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench.hand import CRAWL, hand
 from bench.ledger import Span
 from bench.play import ROOTS, Play, discovery
-from frontier import Frontier, Stats
+from frontier import Frontier, Settings, Stats
 from frontier.connect import connect
 from frontier.server import embedded
 from tests.frontier.proxy import proxy
@@ -273,7 +273,8 @@ async def between(play: Play) -> None:
 async def seeded(play: Play, address: str) -> None:
     """Begin the crawl."""
     link = await connect(address)
-    frontier = await Frontier(link, CRAWL).open(partitions=play.partitions)
+    pace = Settings(min_delay_ms=play.min_delay_ms, min_ip_delay_ms=play.min_delay_ms)
+    frontier = await Frontier(link, CRAWL).open(pace, partitions=play.partitions)
     await frontier.add([discovery(play, page) for page in range(min(ROOTS, play.urls))])
     await link.aclose()
 

@@ -37,6 +37,7 @@ from meter import Meter  # noqa: E402 - a script finds the packages only now
 from urls import Urls  # noqa: E402
 
 from frontier import (  # noqa: E402
+    Budget,
     Discovery,
     Exchange,
     Frontier,
@@ -44,6 +45,7 @@ from frontier import (  # noqa: E402
     Lease,
     Outcome,
     Scope,
+    Settings,
     Settlement,
 )
 from frontier.canonical import known  # noqa: E402
@@ -105,7 +107,7 @@ async def measure(args: argparse.Namespace, count: int) -> dict[str, object]:
         server = Redis.from_url(address)
         empty, empty_rss = server.info("memory")["used_memory"], meter.rss()
         link = await connect(address)
-        frontier = await Frontier(link, CRAWL).open(partitions=1)
+        frontier = await Frontier(link, CRAWL).open(Settings(min_delay_ms=0), partitions=1)
         wrong = 0
         scattered = (number for number in urls.scattered() if number % 10 == 0)
         linked = (number for number in urls.together(LINKS) if number % 10)
@@ -117,6 +119,7 @@ async def measure(args: argparse.Namespace, count: int) -> dict[str, object]:
             again = min(args.again, count)
             assert again == await add_all(frontier, meter, name, urls, islice(order, again))
         tail = await spilled(frontier, meter, server, Path(shelf), args.hot, hot) if args.hot else None
+        await frontier.update(Settings(min_delay_ms=0, budget=Budget(host=0)))
         probes = await false_positives(link, meter, args.probes)
         drained = await drain(
             frontier, link, meter, args.drain or count, Path(shelf) if args.hot else None, plain=args.plain
@@ -199,7 +202,7 @@ async def drain(
             with meter.phase("refill") as phase:
                 phase.n += await tail.refill()
         with meter.phase("take"):
-            leases = await frontier.lease(TAKE, worker="bench", lease_ms=HOUR_MS, min_delay_ms=0)
+            leases = await frontier.lease(TAKE, worker="bench", lease_ms=HOUR_MS)
         taken = meter.phases.pop("take")
         found = [lease for lease in leases if lease.kind is Kind.PAGE]
         if not leases:
@@ -255,7 +258,7 @@ async def grants(args: argparse.Namespace, size: int) -> dict[str, object]:
     scope = Scope(kind="host", anchor=name)
     with served(args) as (address, meter):
         link = await connect(address)
-        frontier = await Frontier(link, CRAWL).open(partitions=1)
+        frontier = await Frontier(link, CRAWL).open(Settings(min_delay_ms=args.delay), partitions=1)
         for some in batches(discoveries(urls, urls.together(LINKS)), BATCH):
             await frontier.add(some)
         pages = (f"https://{name}{urls.path(number)}" for number in range(size))
@@ -270,7 +273,7 @@ async def grants(args: argparse.Namespace, size: int) -> dict[str, object]:
         while time.perf_counter() < end:
             wall = time.perf_counter()
             with meter.phase("lease") as phase:
-                leases = await frontier.lease(TAKE, worker="bench", lease_ms=HOUR_MS, min_delay_ms=args.delay)
+                leases = await frontier.lease(TAKE, worker="bench", lease_ms=HOUR_MS)
             took.append(time.perf_counter() - wall)
             phase.n += len(leases)
             with meter.phase("end") as phase:
@@ -307,7 +310,7 @@ async def false_positives(link: Link, meter: Meter, probes: int) -> int:
         pairs = [part for _ in range(BATCH) for part in (draw.randbytes(7), b"")]
         with meter.phase("probe") as phase:
             ((_, told, *_),) = await link.call(
-                [Call("add", (f"{PREFIX}count",), (0, 0, 0, "1", host, host, BATCH, *pairs))]
+                [Call("add", (f"{PREFIX}count",), (0, host, host, BATCH, *pairs))]
             )
         phase.n += BATCH
         found += told
@@ -315,7 +318,9 @@ async def false_positives(link: Link, meter: Meter, probes: int) -> int:
 
 
 def discoveries(urls: Urls, numbers: Iterable[int]) -> Iterator[Discovery]:
-    """What a crawler would have made of some links: canonical already, of the scope of their host."""
+    """What a crawler would have made of some links: canonical already, of the scope of their host, found on another of its
+    pages.
+    """
     scopes: dict[int, tuple[str, Scope]] = {}
     for number in numbers:
         rank = urls.rank(number)
@@ -324,7 +329,9 @@ def discoveries(urls: Urls, numbers: Iterable[int]) -> Iterator[Discovery]:
             scopes[rank] = f"https://{host}", Scope(kind="host", anchor=host)
         origin, scope = scopes[rank]
         text = origin + urls.path(number)
-        yield Discovery(url=known(text, text), scope=scope, depth=urls.depth(number))
+        first = urls.first(rank)
+        page = origin + urls.path(first + (number - first) // LINKS, like=number)
+        yield Discovery(url=known(text, text), scope=scope, depth=urls.depth(number), referrer=page)
 
 
 def fetched(lease: Lease, sketch: int | None) -> Settlement:

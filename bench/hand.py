@@ -123,7 +123,6 @@ class Hand:
                 self.random.randint(1, play.batch),
                 worker=str(worker),
                 lease_ms=play.lease_ms,
-                min_delay_ms=play.min_delay_ms,
             )
         except Unavailable:
             await asyncio.sleep(IDLE_S)
@@ -154,7 +153,7 @@ class Hand:
         self._may_die()
         before = now()
         try:
-            wait = await self.frontier.enter(lease, f"192.0.2.{number}", delay)
+            wait = await self.frontier.enter(lease, f"192.0.2.{number}")
             if wait == 0:
                 fact = Fact(Kind.ENTER, worker=worker, host=number, wait=delay, before=before, after=now())
                 self.ledger.write([fact])

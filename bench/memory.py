@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from meter import Meter
 
 from crawler import WorkerConfig, run_worker
-from frontier import Discovery, Frontier, Outcome, Scope, canonical
+from frontier import Discovery, Frontier, Outcome, Scope, Settings, canonical
 from frontier.connect import connect
 from frontier.server import embedded
 from storage.files import Files
@@ -53,9 +53,6 @@ def main() -> None:
             worker="w1",
             redis=address,
             store=Files(Path(directory) / "data"),
-            contact="mailto:bench@example.org",
-            min_delay_s=0.0,
-            min_ip_delay_s=0.0,
             allow_networks=("127.0.0.0/8",),
             max_pages=args.pages,
         )
@@ -71,7 +68,8 @@ async def watched(
     """Seed and crawl; what was seen of both processes."""
     link = await connect(address)
     try:
-        frontier = await Frontier(link, CRAWL).open()
+        settings = Settings(contact="mailto:bench@example.org", min_delay_ms=0, min_ip_delay_ms=0)
+        frontier = await Frontier(link, CRAWL).open(settings)
         url = canonical(seed)
         await frontier.add([Discovery(url=url, scope=Scope.of("host", url))])
         server = Meter(await process_of(address))

@@ -107,9 +107,9 @@ class Urls:
         """Number of the first URL of a host."""
         return self._ends[rank - 1] if rank else 0
 
-    def path(self, number: int) -> str:
-        """Path and query of a URL."""
-        before, after = self._shapes[number * 2_654_435_761 % SHAPES]
+    def path(self, number: int, like: int | None = None) -> str:
+        """Path and query of a URL; in the shape of another's where that is named: in its folder."""
+        before, after = self._shapes[(number if like is None else like) * 2_654_435_761 % SHAPES]
         return f"{before}{number:07x}{after}"
 
     def url(self, number: int) -> str:

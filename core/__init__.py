@@ -9,6 +9,7 @@ and nothing here needs more than the standard library.
 from core.capture import Capture, Timing, Tls
 from core.document import Document
 from core.errors import Conflict, CorruptData, InputError, Interrupted, ThresherError, Unavailable
+from core.failure import Failure, reading
 from core.record import RecordRef
 from core.url import Url
 from core.verdict import Verdict
@@ -18,6 +19,7 @@ __all__ = [
     "Conflict",
     "CorruptData",
     "Document",
+    "Failure",
     "InputError",
     "Interrupted",
     "RecordRef",
@@ -27,4 +29,5 @@ __all__ = [
     "Unavailable",
     "Url",
     "Verdict",
+    "reading",
 ]

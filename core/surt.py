@@ -33,16 +33,16 @@ ESCAPED = re.compile(r"[^!\"$&-~]")
 STAYS = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
 """What stays as it is, besides letters and digits."""
 SESSIONS_IN_PATH = (
-    re.compile(r"\A(.*/)\((?:[a-z]\([0-9a-z]{24}\))+\)/(?=[^?]+\.aspx)"),
-    re.compile(r"\A(.*/)\([0-9a-z]{24}\)/(?=[^?]+\.aspx)"),
+    re.compile(r"\A(.*/)\((?:[a-z]\([0-9a-z]{24}\))++\)/(?=.)"),
+    re.compile(r"\A(.*/)\([0-9a-z]{24}\)/(?=.)"),
 )
-"""With what stands in front, in lower case. Each is left out once, the last one."""
+"""With what stands in front, in lower case, of what is in front of the last `.aspx`. Each is left out once, the last one."""
 SESSIONS_IN_QUERY = (
     re.compile(r"\A(.*)jsessionid=[0-9a-z]{32}(?:&|$)"),
     re.compile(r"\A(.*)phpsessid=[0-9a-z]{32}(?:&|$)"),
     re.compile(r"\A(.*)sid=[0-9a-z]{32}(?:&|$)"),
     re.compile(r"\A(.*)aspsessionid[a-z]{8}=[a-z]{24}(?:&|$)"),
-    re.compile(r"\A(.*)cfid=[^&]+&cftoken=[^&]+(?:&|$)"),
+    re.compile(r"\A(.*)cfid=(?:(?!cfid=[^&])[^&])++&cftoken=[^&]++(?:&|$)"),
 )
 """The same, of queries."""
 
@@ -131,9 +131,10 @@ def _resolved(path: str) -> str:
 
 def _path(path: str) -> str:
     path = _escaped(path).lower()
-    if ".aspx" in path:
-        for session in SESSIONS_IN_PATH:
-            path = session.sub(r"\1", path, count=1)
+    front, aspx, rest = path.rpartition(".aspx")
+    for session in SESSIONS_IN_PATH if aspx else ():
+        front = session.sub(r"\1", front, count=1)
+    path = f"{front}{aspx}{rest}"
     return path[:-1] if len(path) > 1 and path.endswith("/") else path
 
 

@@ -15,7 +15,7 @@ from storage.warc import payload_digest
 DENIED = 403
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 _LOOKS_LIKE_HTML = re.compile(
-    rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+    rb"\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 _SNIFFED = 1_445  # bytes: the resource header of the MIME Sniffing standard
 

@@ -12,7 +12,6 @@ import asyncio
 import time
 from collections.abc import Coroutine
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 
 from core import ThresherError
@@ -29,16 +28,23 @@ REMEMBERED = 10_000
 class Entrance:
     """The way to every address, for one worker."""
 
-    def __init__(self, frontier: Frontier, delay_ms: int, host_delay_ms: int = 0) -> None:
+    def __init__(self, frontier: Frontier) -> None:
         """With a delay of 0 addresses have no line, and nothing is asked; so it is with hosts that are asked without a lease."""
-        self._frontier, self._delay_ms = frontier, delay_ms
-        self.host_delay_ms = host_delay_ms
-        """Between two requests to one host."""
+        self._frontier = frontier
         self._asked: list[tuple[Lease, str]] = []
         self._answers: list[asyncio.Future[int]] = []
         self._asking: set[asyncio.Task[None]] = set()
         self._entered: dict[str, float] = {}
         self._late: set[str] = set()
+
+    @property
+    def host_delay_ms(self) -> int:
+        """Between two requests to one host."""
+        return self._frontier.settings.min_delay_ms
+
+    @property
+    def _delay_ms(self) -> int:
+        return self._frontier.settings.min_ip_delay_ms
 
     def of(self, lease: Lease) -> Enter:
         """Return what is to be asked before an exchange under a lease."""
@@ -55,8 +61,8 @@ class Entrance:
         if len(self._late) == 1:
             self._begin(self._tell())
 
-    async def elsewhere(self, lease: Lease, host: str) -> int:
-        """Milliseconds after which a host may be asked that the lease is not of.
+    async def elsewhere(self, host: str) -> int:
+        """Milliseconds after which a host may be asked that there is no lease of.
 
         Those who come so are a delay apart. The host is held until a delay behind that, and the wait is a delay at least:
         so what ended before it was held is a delay away as well. Only what is under way there is not known.
@@ -64,7 +70,7 @@ class Entrance:
         delay = self.host_delay_ms
         if not delay:
             return 0
-        (turn,) = await self._frontier.enter_all([(replace(lease, slot_ms=0), f"host {host}")], delay)
+        turn = await self._frontier.enter_host(host)
         await self._frontier.hold(host, turn + 2 * delay)
         return turn + delay
 
@@ -97,7 +103,7 @@ class Entrance:
         answers, self._answers = self._answers, []
         begun = time.monotonic()
         try:
-            waits = await self._frontier.enter_all(asked, self._delay_ms)
+            waits = await self._frontier.enter_all(asked)
         except Exception as error:  # noqa: BLE001 - whatever it is, those who wait raise it
             for answer in answers:
                 if not answer.done():

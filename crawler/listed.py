@@ -3,14 +3,16 @@
 1. A sitemap is read where its host is the one that names it, or where the crawl's scope admits it: a robots.txt may send
    to other hosts (sitemaps.org, cross-submits), a crawl goes no further than it was told.
 2. It has the depth of the page that its robots.txt was read for, or of the index that lists it. What it lists is as the
-   links of that page: one deeper, admitted by the scope. So nothing is read whose links would not be followed.
+   links of that page: one deeper, admitted by the scope. So nothing is read whose links would not be followed. Where the page
+   is asked for once more so is the sitemap, but of what it lists only what is new.
 3. Indexes may list indexes, `DEEPEST` in a row.
 4. What a list of seeds lists (a note that says `seeds`, or `crawler.seedlist`) are seeds: as deep as the list itself, however
-   deep links are followed.
+   deep links are followed. Where the list is asked for once more so are they, but of a list that is re-scraped only what is new.
 5. What is listed is no trap, whatever it looks like (`Discovery.listed`): lists end.
 """
 
 from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
 
 from core import Url
 from crawler.note import Kind, Note, decode, encode
@@ -38,7 +40,9 @@ def leads_on(lease: Lease) -> bool:
 
 def named(lease: Lease, sitemaps: Iterable[str]) -> tuple[Discovery, ...]:
     """The sitemaps that the robots.txt of a page's origin names."""
-    return tuple(_sitemaps(lease, sitemaps, Note(kind="sitemap"))) if leads_on(lease) else ()
+    return (
+        tuple(_sitemaps(lease, sitemaps, Note(kind="sitemap"), lease.generation)) if leads_on(lease) else ()
+    )
 
 
 def listed(
@@ -50,6 +54,7 @@ def listed(
     if kind == "sitemap" and not leads_on(lease):
         return ()
     depth, priority = (lease.depth + 1, 0) if kind == "sitemap" else (lease.depth, lease.priority)
+    again = 0 if kind == "sitemap" or read.date_ms else lease.generation
     found: dict[str, Discovery] = {}
     indexed: list[str] = []
     for entry in entries:
@@ -59,9 +64,10 @@ def listed(
         url = _url(entry.url, lease.url.text)
         if url is not None and url.text not in found and url.text not in known and lease.scope.admits(url):
             note = _of_page(lease, entry.modified_ms, now_ms)
-            found[url.text] = _discovery(lease, url, depth, note, priority)
+            found[url.text] = _discovery(lease, url, depth, note, again, priority)
     below = Note(kind=kind, level=read.level + 1)
-    further = _sitemaps(lease, indexed, below) if below.level <= DEEPEST else ()
+    of_lists = lease.generation if kind == "sitemap" else again
+    further = _sitemaps(lease, indexed, below, of_lists) if below.level <= DEEPEST else ()
     return (*(one for one in further if one.url.text not in known), *found.values())
 
 
@@ -78,20 +84,20 @@ def reaches_nothing(lease: Lease, entries: Iterable[Entry]) -> bool:
     return lists
 
 
-def _sitemaps(lease: Lease, written: Iterable[str], said: Note) -> Iterator[Discovery]:
+def _sitemaps(lease: Lease, written: Iterable[str], said: Note, generation: int) -> Iterator[Discovery]:
     note = encode(said)
+    referrer = lease.url.wire if said.level else f"{lease.url.origin}/robots.txt"
     seen = {lease.url.text} if said.level else set()
     for text in written:
         url = _url(text, lease.url.text)
         if url is not None and url.text not in seen and is_in_reach(lease, url):
             seen.add(url.text)
-            yield _discovery(lease, url, lease.depth, note)
+            yield replace(_discovery(lease, url, lease.depth, note, generation), referrer=referrer)
 
 
 def _of_page(lease: Lease, modified_ms: int, now_ms: int) -> bytes:
     """A date is of use only to who comes again, and only one that has passed."""
-    again = lease.interval_s or lease.generation
-    return encode(Note(modified_ms=modified_ms)) if again and modified_ms <= now_ms else b""
+    return encode(Note(modified_ms=modified_ms)) if lease.interval_s and modified_ms <= now_ms else b""
 
 
 def _url(written: str, base: str) -> Url | None:
@@ -101,14 +107,17 @@ def _url(written: str, base: str) -> Url | None:
         return None
 
 
-def _discovery(lease: Lease, url: Url, depth: int, note: bytes, priority: int = 0) -> Discovery:
+def _discovery(
+    lease: Lease, url: Url, depth: int, note: bytes, generation: int, priority: int = 0
+) -> Discovery:
     return Discovery(
         url=url,
         scope=lease.scope,
         depth=depth,
         max_depth=lease.max_depth,
         priority=priority,
-        generation=lease.generation,
+        generation=generation,
+        referrer=lease.url.wire,
         interval_s=lease.interval_s,
         listed=True,
         note=note,

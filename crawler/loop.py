@@ -5,29 +5,32 @@
 2. A lease is granted only where there is room to fetch it at once, and released as soon as its exchange is over; one
    whose exchange went wrong is not, for its settlement says what that means for the host.
 3. A lease whose address is not to be asked yet goes back: it is told to the frontier like the end of an exchange.
-4. A page that its robots record forbids is settled without being asked for, and costs its host no delay.
+4. A page that its robots record forbids, or that the frontier gives up, comes with its judgement: it is to be settled without
+   being asked for, and costs its host no delay.
 5. The sitemaps that its robots record names are added before it is asked for, where they are to be read (`listed`).
-6. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate`).
-7. The loop ends when the frontier is drained, a limit is reached, or somebody says stop. Then nothing
+6. The frontier is asked when something may be granted: at the time that it named itself, and when a lease has ended here.
+   What happens elsewhere (a URL is added, another worker's lease ends) is seen a second later at the latest. Who asks
+   in vain, because others were quicker, waits twice as long before it asks for the next time.
+7. While the worker is kept from the web nothing is leased, and a few pages when that seems to be over (`crawler.uplink`).
+8. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate`).
+9. The loop ends when the frontier is drained, a limit is reached, or somebody says stop. Then nothing
    more is leased or begun; what is in flight is finished by others.
 """
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from crawler.gate import ASK_S, Gate
 from crawler.listed import is_sitemap, leads_on, named
-from crawler.page import settled
+from crawler.outcome import Judgement
+from crawler.poll import Poll
 from crawler.pulse import Pulse
 from crawler.robots import Rulebook
-from crawler.settle import Finished, Settler
+from crawler.settle import Settler
+from crawler.uplink import Uplink
 from frontier import Exchange, Frontier, Kind, Lease, Outcome
 
-POLL_S = 0.1
-"""How often the frontier is asked again while no host may be asked anything."""
 GATHER_S = 0.005
 """What happens within so long is told to the frontier in one call."""
 
@@ -41,25 +44,30 @@ class Loop:
         *,
         gate: Gate,
         pulse: Pulse,
+        uplink: Uplink,
         worker: str,
         concurrency: int,
-        lease_ms: int,
-        min_delay_ms: int,
+        lease_ms: Callable[[], int],
         max_pages: int | None,
         max_requests: int | None,
         until: float | None,
         sitemaps: bool,
     ) -> None:
-        """`max_pages` counts the whole crawl's fetched pages, `max_requests` its `Stats.requests`; `until` is a time of the monotonic clock."""
+        """`lease_ms` says how long a lease is to last that is asked for now. `max_pages` counts the whole crawl's fetched pages,
+        `max_requests` its `Stats.requests`; `until` is a time of the monotonic clock.
+        """
         self._frontier, self._gate, self._pulse, self._worker = frontier, gate, pulse, worker
-        self._concurrency, self._lease_ms, self._min_delay_ms = concurrency, lease_ms, min_delay_ms
+        self._uplink = uplink
+        self._concurrency, self._lease_ms = concurrency, lease_ms
         self._max_pages, self._max_requests = max_pages, max_requests
         self._until, self._sitemaps = until, sitemaps
         self._rulebook = Rulebook(frontier.robots)
         self._open: dict[int, Lease] = {}
+        self._fetching: set[int] = set()
         self._ended: list[Exchange] = []
-        self._postponed: list[tuple[Lease, int]] = []
+        self._postponed: list[tuple[Exchange, int]] = []
         self._changed = asyncio.Event()
+        self._poll = Poll()
         self._stopped = False
 
     def stop(self) -> None:
@@ -71,45 +79,61 @@ class Loop:
         """The exchange is over: its host's delay begins. `elapsed_ms` is how long the host of a page took, from the
         connection to the last byte: for so long it was busy with us, whatever of that was its network.
         """
-        self._ended.append(Exchange(lease=lease, elapsed_ms=elapsed_ms))
-        self._changed.set()
+        self._over(lease, Exchange(lease=lease, elapsed_ms=elapsed_ms))
 
     def spared(self, lease: Lease) -> None:
         """Its host is free, and was not asked: that costs no delay."""
-        self._ended.append(Exchange(lease=lease, asked=False))
-        self._changed.set()
+        self._over(lease, Exchange(lease=lease, asked=False))
 
-    def postponed(self, lease: Lease, wait_ms: int) -> None:
-        """Nothing was asked: its address has its turn in so many milliseconds."""
+    async def renew(self, leases: Sequence[Lease]) -> None:
+        """Move the deadlines of leases whose settlement takes longer than usual."""
+        await self._frontier.renew(leases, self._lease_ms())
+
+    def postponed(self, lease: Lease, wait_ms: int, *, asked: bool) -> None:
+        """No answer came, and that is not the host's fault: the lease goes back, and its host waits for so long. `asked` says
+        whether a request may have come to the host.
+        """
         del self._open[lease.token]
-        self._postponed.append((lease, wait_ms))
+        self._fetching.discard(lease.token)
+        self._postponed.append((Exchange(lease=lease, asked=asked), wait_ms))
         self._changed.set()
 
     def settled(self, leases: Sequence[Lease]) -> None:
         """The leases have ended."""
         for lease in leases:
             del self._open[lease.token]
+            self._fetching.discard(lease.token)
+        self._poll.at_once()
         self._changed.set()
 
-    async def leases(self, settler: Settler) -> AsyncIterator[Lease]:
-        """Yield every lease that is to be fetched, as soon as it is granted."""
+    async def leases(self, settler: Settler) -> AsyncIterator[tuple[Lease, Judgement | None]]:
+        """Yield every lease as soon as it is granted, and why it is not to be fetched; None where it is."""
         while not self._is_over():
             await self._release()
             granted = await self._take()
             for lease in granted:
                 if self._is_over():
                     return
-                if lease.kind is Kind.PAGE:
-                    await self._list(lease, settler)
-                if lease.kind is Kind.PAGE and (refused := await self._rulebook.refusal(lease)):
-                    self.spared(lease)
-                    settler.add(Finished(lease=lease, answer=replace(settled(lease, refused), asked=False)))
-                else:
-                    yield lease
+                refusal = await self._refusal(lease, settler)
+                if refusal is None:
+                    self._fetching.add(lease.token)
+                yield lease, refusal
             if not granted and not self._open and await self._nothing_left():
                 return
             await self._pause()
         await self._release()
+
+    async def _refusal(self, lease: Lease, settler: Settler) -> Judgement | None:
+        if lease.kind is not Kind.PAGE:
+            return None
+        if lease.failure:
+            outcome, _, reason = lease.failure.partition(":")
+            return Judgement(outcome=Outcome(outcome), reason=reason)
+        await self._list(lease, settler)
+        refused = await self._rulebook.refusal(lease)
+        if refused is not None:
+            self.spared(lease)
+        return refused
 
     async def _list(self, lease: Lease, settler: Settler) -> None:
         if not self._sitemaps or not leads_on(lease) or is_sitemap(lease):
@@ -121,30 +145,39 @@ class Loop:
         ]
         if found:
             await self._frontier.add(found)
+            self._poll.at_once()
             for one in found:
                 settler.known.add(one.url.text)
 
     async def _take(self) -> list[Lease]:
-        room = self._concurrency - len(self._open)
-        if room <= 0 or not await self._gate.admits():
+        room = self._room()
+        if room <= 0 or self._poll.wait_s(time.monotonic()) or not await self._gate.admits():
             return []
         self._pulse.check()
         granted = await self._frontier.lease(
             room,
             worker=self._worker,
-            lease_ms=self._lease_ms,
-            min_delay_ms=self._min_delay_ms,
+            lease_ms=self._lease_ms(),
             limit=self._max_pages,
             most_requests=self._max_requests,
         )
+        self._poll.asked(time.monotonic(), granted=len(granted), soonest_ms=granted.soonest_ms)
         self._open.update((lease.token, lease) for lease in granted)
         return granted
 
     async def _release(self) -> None:
         over, self._ended = self._ended, []
         back, self._postponed = self._postponed, []
-        await self._frontier.release(over)
-        await self._frontier.postpone_all(back)
+        if over:
+            self._poll.told(time.monotonic(), await self._frontier.release(over))
+        if back:
+            await self._frontier.postpone_all(back)
+            self._poll.at_once()
+
+    def _over(self, lease: Lease, exchange: Exchange) -> None:
+        self._fetching.discard(lease.token)
+        self._ended.append(exchange)
+        self._changed.set()
 
     async def _nothing_left(self) -> bool:
         stats = await self._frontier.stats()
@@ -157,11 +190,21 @@ class Loop:
 
     async def _pause(self) -> None:
         """Wait until something changes here, or may have changed in the frontier."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(ASK_S if self._gate.shut else POLL_S):
+        try:
+            async with asyncio.timeout(self._wait_s(time.monotonic())):
                 await self._changed.wait()
+        except TimeoutError:
+            return
+        if self._fetching:  # more may end in this moment
+            await asyncio.sleep(GATHER_S)
         self._changed.clear()
-        await asyncio.sleep(GATHER_S)
+
+    def _wait_s(self, now: float) -> float:
+        wait_s = ASK_S if self._room() <= 0 or self._gate.shut else self._poll.wait_s(now)
+        return wait_s if self._until is None else min(wait_s, max(self._until - now, 0.0))
+
+    def _room(self) -> int:
+        return self._uplink.room(self._concurrency) - len(self._open)
 
     def _is_over(self) -> bool:
         return self._stopped or (self._until is not None and time.monotonic() >= self._until)

@@ -250,5 +250,6 @@ def _discovery(lease: Lease, url: Url, *, depth: int, hops: int) -> Discovery:
         depth=depth,
         max_depth=lease.max_depth,
         hops=hops,
+        referrer=lease.url.wire,
         interval_s=lease.interval_s,
     )

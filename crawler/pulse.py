@@ -1,6 +1,6 @@
 """`Pulse`: a worker says that it lives, and stops when nobody can have heard it.
 
-1. It beats before it leases anything, and then three times in the time for which a beat counts.
+1. It beats before it leases anything, and then at least three times in the time for which a beat counts.
 2. A worker that was not heard of for that long (its machine slept, its network was gone) may have been given up:
    its leases taken back, its archive file taken up. From then on `check` raises, and it stays so, whatever is heard
    of it later. What it might still settle is fenced by its tokens.
@@ -26,9 +26,13 @@ class Pulse:
         *,
         worker: str,
         ttl_s: float,
+        period_s: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`beat` says that the worker lives, for `ttl_s` from now (`Frontier.beat`)."""
+        """`beat` says that the worker lives, for `ttl_s` from now (`Frontier.beat`). It is called every `period_s`: a third of
+        that, where not said.
+        """
+        self._period_s = ttl_s / 3 if period_s is None else period_s
         self._beat, self._worker, self._ttl_s, self._clock = beat, worker, ttl_s, clock
         self._heard: float | None = None
 
@@ -41,13 +45,18 @@ class Pulse:
     async def run(self) -> None:
         """Beat until cancelled, or given up."""
         while True:
-            await asyncio.sleep(self._ttl_s / 3)
+            await asyncio.sleep(self._period_s)
             if self._is_given_up():
                 return
             try:
                 await self.begin()
             except Unavailable:
                 continue
+
+    async def hasten(self) -> None:
+        """Beat now, out of turn, unless the worker may have been given up. Raises `Unavailable` where it cannot be told."""
+        if not self._is_given_up():
+            await self.begin()
 
     def check(self) -> None:
         """Raises `GivenUp` where the last beat that was heard counts no more."""

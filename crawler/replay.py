@@ -1,10 +1,12 @@
 """`recover`: what dead workers archived is settled, so that nothing archived is fetched again.
 
-1. Their open archive files are sealed first (`storage.archive.recover`).
+1. Their open archive files, and their open files of the crawl's log, are sealed first (`storage.archive.recover`,
+   `storage.logwriter.recover`).
 2. A lease that a dead worker still holds names the record it would have made (`identity.record_id`). Where that
    record is in the archive, it is read, understood by the same rules as a fresh answer, and settled. A revisit record
    has the payload of the record that it refers to; where that is not to be had, the page is fetched again.
-   It is read aside (`crawler.aside`), for it may be what its worker died of.
+   It is read aside (`crawler.aside`), for it may be what its worker died of. Its line is in the log before it is settled:
+   perhaps once more, for its worker may have written it.
 3. The leases that are left were never archived: they go back to the frontier at once, as orphans: whoever gets them reads
    their pages aside. So a page that kills what reads it kills one worker, and has failed.
 
@@ -19,12 +21,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import cast
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from core.capture import Truncation
 from crawler.answer import Answer, seen
 from crawler.aside import Aside, crashed
 from crawler.identity import record_id
+from crawler.logline import of_record
 from crawler.options import USUAL, PageOptions
 from crawler.outcome import wait_ms
 from crawler.page import settlement, settlement_of_dropped
@@ -35,8 +38,10 @@ from crawler.rendered import dom_id, note_id
 from crawler.robots import HOPS, redirect, ruling
 from crawler.settle import BATCH, Finished, end
 from frontier import Frontier, Kind, Lease, Settlement
+from storage import logwriter
 from storage.archive import recover as seal_unfinished
 from storage.compression import compression_of
+from storage.crawllog import Line
 from storage.dropped import DROPPED, decode
 from storage.originals import originals
 from storage.records import ArchivedRecord, read
@@ -63,6 +68,7 @@ async def recover(
     holders = await frontier.holders()
     gone = await dead(left | holders)
     await asyncio.to_thread(seal_unfinished, store, crawl, gone.__contains__)
+    await asyncio.to_thread(logwriter.recover, store, crawl, gone.__contains__)
     sealed = await asyncio.to_thread(_sealed, store, crawl) if gone & holders else {}
     settled = 0
     for writer in sorted(gone & holders):
@@ -72,8 +78,11 @@ async def recover(
 
 
 def _writers(store: Store, crawl: str) -> set[str]:
-    """Who has an open archive file."""
-    return {writer_and_serial(crawl, name)[0] for name in open_files(store, crawl)}
+    """Who has an open file."""
+    return {
+        *(writer_and_serial(crawl, name)[0] for name in open_files(store, crawl)),
+        *logwriter.writers(store, crawl),
+    }
 
 
 async def _replay(
@@ -96,6 +105,7 @@ async def _replay(
     records = await asyncio.to_thread(_find, store, own, {identity.urn for identity in wanted})
     await asyncio.to_thread(_fill, store, [*own, *others], records)
     batch: list[Finished] = []
+    lines: list[Line] = []
     settled = 0
     aside = Aside()
     try:
@@ -103,14 +113,21 @@ async def _replay(
             finished = await _finished(crawl, lease, records, options, aside)
             if finished is not None:
                 batch.append(finished)
-                settled += 1
-            if len(batch) >= BATCH:
-                await end(frontier, batch, Recent(0))
-                batch.clear()
-        await end(frontier, batch, Recent(0))
+                lines.append(of_record(lease, finished.answer, _last(crawl, lease, records)))
+        stem = f"{crawl}-recovery-{uuid4().hex}-00000"
+        await asyncio.to_thread(logwriter.put, store, crawl, stem, lines)
+        for first in range(0, len(batch), BATCH):
+            await end(frontier, batch[first : first + BATCH], Recent(0))
+            settled += len(batch[first : first + BATCH])
     finally:
         aside.close()
     return settled
+
+
+def _last(crawl: str, lease: Lease, records: Records) -> ArchivedRecord:
+    """The last record that a lease has in the archive."""
+    hops = (record_id(crawl, lease.worker, lease.token, hop).urn for hop in range(HOPS + 1))
+    return next(record for urn in reversed(list(hops)) if (record := records.get(urn)) is not None)
 
 
 def _sealed(store: Store, crawl: str) -> Mapping[str, list[str]]:
@@ -174,6 +191,21 @@ async def _finished(
         if remains is None:
             return None
         return Finished(lease=lease, answer=settlement_of_dropped(lease, remains, record.date_ms, options))
+    answer = archived_answer(record, identity, records)
+    if answer is None:
+        return None
+    ended = await aside.call(partial(settlement, options=options), lease, answer, returns=Settlement)
+    return Finished(lease=lease, answer=crashed(lease) if ended is None else replace(ended, lease=lease))
+
+
+def archived_answer(
+    record: ArchivedRecord, page: UUID, records: Mapping[str, ArchivedRecord]
+) -> Answer | None:
+    """Return what a page answered, of the record of its response, whose id is `page`; None where that has no HTTP head.
+
+    `records` are those beside it, by id: note and DOM of a page that was rendered lie in front of its response
+    (`crawler.render.keep`).
+    """
     if record.status is None:
         return None
     answer = Answer(
@@ -186,13 +218,6 @@ async def _finished(
         started_ms=record.date_ms,
         received_ms=record.date_ms,
     )
-    shown = _seen(answer, identity, records)
-    ended = await aside.call(partial(settlement, options=options), lease, shown, returns=Settlement)
-    return Finished(lease=lease, answer=crashed(lease) if ended is None else replace(ended, lease=lease))
-
-
-def _seen(answer: Answer, page: UUID, records: Records) -> Answer:
-    """As the page was seen when it was rendered: note and DOM lie in front of its response (`crawler.render.keep`)."""
     note, dom = records.get(note_id(page).urn), records.get(dom_id(page).urn)
     said = None if note is None else read_note(note.payload)
     return answer if said is None else seen(answer, b"" if dom is None else dom.payload, said)

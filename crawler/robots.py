@@ -32,7 +32,8 @@ from crawler.outcome import (
     wait_ms,
 )
 from crawler.rules import LONGEST, Rules, parse, target, whole_lines
-from crawler.wire import Client, Failure, Wait, field
+from crawler.uplink import Getter
+from crawler.wire import Failure, Wait, field
 from frontier import Fault, Lease, NotAUrl, Outcome, RobotsRecord, canonical
 from storage.payload import content_decoded
 
@@ -50,6 +51,8 @@ BLOCKED = b"address_blocked"
 """Body of the record of an origin that the address guard keeps us from."""
 
 _KEPT_AT_MOST = 512
+_SIZE_AT_MOST = 32 << 20
+"""Bytes of rules that are kept, roughly."""
 _STAMP = struct.Struct(">4sQ")
 _STAMPED = b"\0at "
 
@@ -92,24 +95,25 @@ class Event:
     answer: Ruling | AskAgain
 
 
-async def ask(client: Client, lease: Lease, entrance: Entrance) -> Event | Wait:
-    """Fetch the robots.txt of a lease, redirects included; `Wait` where nothing was asked yet."""
+async def ask(client: Getter, lease: Lease, entrance: Entrance) -> Event | Wait:
+    """Fetch the robots.txt of a lease, redirects included; `Wait` if no answer came and the lease goes back."""
     captures: list[Capture] = []
     # A turn elsewhere takes two delays where nobody else waits for it: those are never too many.
     url, patience_ms = lease.url, PATIENCE_MS + 2 * HOPS * entrance.host_delay_ms
     while True:
         found = await client.get(url, entrance.of(lease), max_body=LONGEST)
+        asked = not isinstance(found, Wait) or found.asked
+        if asked and url.host != lease.url.host:
+            await entrance.left(url.host)
         if isinstance(found, Wait):
             if not captures:
                 return found
-            if found.ms > patience_ms:
+            if found.asked or found.ms > patience_ms:
                 return Event(captures=tuple(captures), answer=AskAgain(after_ms=found.ms, failed=False))
             patience_ms -= found.ms
             await asyncio.sleep(found.ms / 1000)
             lease = replace(lease, slot_ms=max(lease.slot_ms, 1))  # it has a place in the line now
             continue
-        if url.host != lease.url.host:
-            await entrance.left(url.host)
         if isinstance(found, Failure):
             return Event(captures=tuple(captures), answer=of_failure(found, lease))
         captures.append(found)
@@ -121,7 +125,7 @@ async def ask(client: Client, lease: Lease, entrance: Entrance) -> Event | Wait:
             # The lease holds the host, and lasts for this as well.
             await asyncio.sleep(entrance.host_delay_ms / 1000)
             continue
-        wait = await entrance.elsewhere(lease, url.host)
+        wait = await entrance.elsewhere(url.host)
         if wait > patience_ms:
             return Event(captures=tuple(captures), answer=AskAgain(after_ms=wait, failed=False))
         patience_ms -= wait
@@ -154,8 +158,9 @@ def ruling(
     if truncated not in {None, "length"} and 200 <= status < 300:
         return _unreachable(lease, wait, Fault.TIMEOUT if truncated == "time" else Fault.RESET)
     if 200 <= status < 300:
-        body = whole_lines(body, cut=truncated is not None)
-        return Ruling(rule="rules", body=stamped(body, now_ms), delay_ms=delay_ms(parse(body, PRODUCT)))
+        rules = parse(whole_lines(body, cut=truncated is not None), PRODUCT)
+        # What is said to others, and comments, may be half a megabyte, and are kept in the archive alone.
+        return Ruling(rule="rules", body=stamped(rules.body(PRODUCT), now_ms), delay_ms=delay_ms(rules))
     return Ruling(rule="allow")
 
 
@@ -201,6 +206,7 @@ class Rulebook:
         """`read` gives the newest record of an origin (`Frontier.robots`)."""
         self._read = read
         self._pages: OrderedDict[tuple[str, int], _Page] = OrderedDict()
+        self._size = 0
 
     async def refusal(self, lease: Lease) -> Judgement | None:
         """Why the page of a lease may not be fetched; None where it may."""
@@ -224,9 +230,10 @@ class Rulebook:
             if record is not None and record.rule == "rules":
                 rules = parse(unstamped(record.body)[0], PRODUCT)
             page = _Page(record=record, rules=rules)
+            self._size += page.size
         self._pages[key] = page
-        if len(self._pages) > _KEPT_AT_MOST:
-            self._pages.popitem(last=False)
+        while len(self._pages) > _KEPT_AT_MOST or (self._size > _SIZE_AT_MOST and len(self._pages) > 1):
+            self._size -= self._pages.popitem(last=False)[1].size
         return page
 
     def __repr__(self) -> str:
@@ -239,6 +246,10 @@ class _Page:
     rules: Rules | None
     told: bool = False
     """Somebody was told of its sitemaps."""
+
+    @property
+    def size(self) -> int:
+        return 0 if self.rules is None else self.rules.size
 
     def allow(self, url: Url) -> bool:
         if self.rules is not None:

@@ -38,39 +38,18 @@ _NUMBER = re.compile(r"(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(?:[eE]\d{1,2})?")
 _RATE = re.compile(r"(\d{1,9})\s*/\s*(\d{1,9})\s*([smhd]?)", re.IGNORECASE)
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 
+_FORMS = {(False, False): "d", (False, True): "D", (True, False): "a", (True, True): "A"}
+"""What a line of `Rules.patterns` begins with, by whether the rule allows, and whether it ended with `$`; the parts follow, with `*`
+between them. In normal form neither `*` nor a line break stands for itself."""
+_ALLOWS, _ANCHORED = "aA", "DA"
+_OVERHEAD = 60
+"""Bytes of an object beside its text."""
+_LONGEST_DELAY_S = 1e9
+
 # RFC 3986, sections 2.2 and 2.3, without `#`, which ends a URL, and `*`, which is a rule's.
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:@!$&'()+,;=[]")
 _NORMAL = re.compile(r"[A-Za-z0-9\-._~:@!$&'()+,;=\[\]/?]*")
 _TO_CHANGE = re.compile(r"%([0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~:@!$&'()+,;=\[\]/?]")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
-    """One rule with `*` or `$`, in normal form."""
-
-    parts: tuple[str, ...]
-    """What stands between the `*`s."""
-    anchored: bool
-    octets: int
-    allow: bool
-
-    def matches(self, path: str) -> bool:
-        """Whether the rule is about a path in normal form. From left to right, the first place for each part."""
-        first, *rest = self.parts
-        if not path.startswith(first):
-            return False
-        at = len(first)
-        if not rest:
-            return at == len(path) or not self.anchored
-        *between, last = rest
-        for part in between:
-            found = path.find(part, at)
-            if found < 0:
-                return False
-            at = found + len(part)
-        if self.anchored:
-            return len(path) - at >= len(last) and path.endswith(last)
-        return path.find(last, at) >= 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +60,9 @@ class Rules:
     """Rules without `*` and `$`: whether what begins so is allowed."""
     lengths: tuple[int, ...] = ()
     """Of the prefixes, the longest first."""
-    patterns: tuple[Pattern, ...] = ()
-    """All other rules, that with the most octets first; of some as long those that allow."""
+    patterns: str = ""
+    """All other rules, a line each (`_pattern`), that with the most octets first; of some as long those that allow. One text, for
+    a file may hold fifty thousand, and is kept as long as its pages are asked for."""
     delay_s: float | None = None
     """Seconds between two requests; None where nothing is asked."""
     sitemaps: tuple[str, ...] = ()
@@ -99,15 +79,42 @@ class Rules:
                 best, allowed = length, found
                 break
         steps = 0
-        for pattern in self.patterns:
-            if pattern.octets < best or (pattern.octets == best and allowed):
+        for pattern in self.patterns.split("\n") if self.patterns else ():
+            octets = _octets(pattern)
+            if octets < best or (octets == best and allowed):
                 break
             steps += len(path)
             if steps > MOST_STEPS:
                 return False
-            if pattern.matches(path):
-                return pattern.allow or (pattern.octets == best and allowed)
+            if _matches(pattern, path):
+                return pattern[0] in _ALLOWS or (octets == best and allowed)
         return allowed
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory that it takes, roughly."""
+        return (
+            len(self.patterns)
+            + sum(map(len, self.sitemaps))
+            + sum(map(len, self.prefixes))
+            + _OVERHEAD * (len(self.prefixes) + len(self.sitemaps) + 16)
+        )
+
+    def body(self, product: str) -> bytes:
+        """A robots.txt that says the same to the product, and nothing else."""
+        lines = [f"user-agent: {product}"]
+        lines += [
+            f"{'allow' if allow else 'disallow'}: {_unanchored(prefix)}"
+            for prefix, allow in self.prefixes.items()
+        ]
+        for pattern in self.patterns.split("\n") if self.patterns else ():
+            said = "allow" if pattern[0] in _ALLOWS else "disallow"
+            rule = f"{pattern[1:]}$" if pattern[0] in _ANCHORED else _unanchored(pattern[1:])
+            lines.append(f"{said}: {rule}")
+        if self.delay_s is not None:
+            lines.append(f"crawl-delay: {min(self.delay_s, _LONGEST_DELAY_S):.9f}")
+        lines += [f"sitemap: {each}" for each in self.sitemaps]
+        return "".join(f"{line}\n" for line in lines).encode()
 
 
 @dataclass(slots=True)
@@ -115,7 +122,7 @@ class _Group:
     """All rules for one kind of user agent, as they come."""
 
     prefixes: dict[str, bool] = field(default_factory=dict)
-    patterns: dict[tuple[str, bool, bool], Pattern] = field(default_factory=dict)
+    patterns: dict[str, None] = field(default_factory=dict)
     delay_s: float | None = None
 
     def rule(self, written: str, *, allow: bool) -> None:
@@ -124,10 +131,7 @@ class _Group:
         if len(parts) == 1 and not anchored:
             self.prefixes[parts[0]] = allow or self.prefixes.get(parts[0], False)
             return
-        octets = sum(map(len, parts)) + len(parts) - 1 + anchored
-        self.patterns["*".join(parts), anchored, allow] = Pattern(
-            parts=parts, anchored=anchored, octets=octets, allow=allow
-        )
+        self.patterns[_FORMS[allow, anchored] + "*".join(parts)] = None
 
     def slow(self, delay_s: float) -> None:
         self.delay_s = max(delay_s, self.delay_s or 0.0)
@@ -183,10 +187,38 @@ def parse(body: bytes, product: str) -> Rules:
     return Rules(
         prefixes=group.prefixes,
         lengths=tuple(sorted(set(map(len, group.prefixes)), reverse=True)),
-        patterns=tuple(sorted(group.patterns.values(), key=lambda each: (-each.octets, not each.allow))),
+        patterns="\n".join(sorted(group.patterns, key=lambda each: (-_octets(each), each[0] not in _ALLOWS))),
         delay_s=group.delay_s,
         sitemaps=tuple(sitemaps),
     )
+
+
+def _unanchored(rule: str) -> str:
+    """A rule that may end with a `$` of its own."""
+    return f"{rule[:-1]}%24" if rule.endswith("$") else rule
+
+
+def _octets(pattern: str) -> int:
+    return len(pattern) - (pattern[0] not in _ANCHORED)
+
+
+def _matches(pattern: str, path: str) -> bool:
+    """Whether a rule is about a path in normal form. From left to right, the first place for each part."""
+    first, *rest = pattern[1:].split("*")
+    if not path.startswith(first):
+        return False
+    at, anchored = len(first), pattern[0] in _ANCHORED
+    if not rest:
+        return at == len(path) or not anchored
+    *between, last = rest
+    for part in between:
+        found = path.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    if anchored:
+        return len(path) - at >= len(last) and path.endswith(last)
+    return path.find(last, at) >= 0
 
 
 def whole_lines(body: bytes, *, cut: bool = False) -> bytes:

@@ -162,6 +162,7 @@ def untold(whole: Settlement, known: Container[str]) -> Settlement:
 
 def _notes(lease: Lease, capture: Capture, reading: Reading) -> Notes:
     return Notes(
+        via=lease.referrer,
         depth=lease.depth,
         redirects=lease.hops,
         outlinks=reading.outlinks,

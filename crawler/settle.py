@@ -1,8 +1,9 @@
 """`Settler`: between the end of an exchange and the end of its lease.
 
-1. A lease is settled only when its records are durable: append, commit, then settle, never another way round. What
-   somebody else makes of pages comes before (`before`).
-2. An open archive file is sealed when it is due, also while nothing is appended to it (`crawler.rotation`).
+1. A lease is settled only when its records are durable, and its line in the crawl's log (`storage.crawllog`): append, commit,
+   then settle, never another way round. What somebody else makes of pages comes before (`before`).
+2. An open archive file is sealed when it is due, also while nothing is appended to it (`crawler.rotation`). A line is durable
+   no later than its record: what is archived is in the log.
 3. Batches: every tenth of a second, or at once when many wait. Appending, compressing and fsync happen in a
    thread of their own, one batch at a time; the event loop goes on.
 4. A worker that may have been given up settles nothing (`crawler.pulse`): another has sealed its file, perhaps
@@ -21,8 +22,9 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 from uuid import UUID
 
-from core import Capture, CorruptData
+from core import Capture, CorruptData, RecordRef
 from crawler.gate import Gate
+from crawler.logline import of_exchange
 from crawler.outcome import UNFIT
 from crawler.page import settled
 from crawler.pulse import Pulse
@@ -35,6 +37,7 @@ from crawler.wire import utc_ms
 from frontier import Frontier, Lease, Settlement
 from storage.archive import Archive
 from storage.dropped import Dropped
+from storage.logwriter import CrawlLog
 from storage.notes import Notes
 from storage.revisit import Revisit
 
@@ -73,6 +76,7 @@ class Settler:
         frontier: Frontier,
         settled: Callable[[Sequence[Lease]], None],
         *,
+        log: CrawlLog,
         gate: Gate,
         pulse: Pulse,
         rotation: Rotation,
@@ -83,7 +87,8 @@ class Settler:
         it returns when what was made of the pages is durable.
         """
         self._archive, self._frontier, self._settled = archive, frontier, settled
-        self._gate, self._pulse, self._rotation, self._clock_ms = gate, pulse, rotation, clock_ms
+        self._log, self._gate, self._pulse = log, gate, pulse
+        self._rotation, self._clock_ms = rotation, clock_ms
         self._before = before
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="archive")
         self._waiting: list[Finished] = []
@@ -104,7 +109,7 @@ class Settler:
         self._many.set()
 
     async def run(self) -> None:
-        """Settle batch after batch until closed, then seal the archive."""
+        """Settle batch after batch until closed, then seal the archive and the log."""
         while not self._closing:
             with suppress(TimeoutError):
                 async with asyncio.timeout(INTERVAL_S):
@@ -112,9 +117,12 @@ class Settler:
             self._many.clear()
             await self._flush()
             if self._is_due():
-                await self._seal()
+                await self._seal(self._archive)
+            if self._log.is_due:
+                await self._seal(self._log)
         await self._flush()
-        await self._seal()
+        await self._seal(self._archive)
+        await self._seal(self._log)
 
     async def _flush(self) -> None:
         batch, self._waiting = self._waiting, []
@@ -126,9 +134,9 @@ class Settler:
         await end(self._frontier, kept, self.known, archived=self._archive.appended - before)
         self._settled([finished.lease for finished in batch])
 
-    async def _seal(self) -> None:
+    async def _seal(self, written: Archive | CrawlLog) -> None:
         self._pulse.check()
-        await self._in_thread(self._archive.seal)
+        await self._in_thread(written.seal)
 
     def _is_due(self) -> bool:
         growing = self._archive.growing
@@ -140,25 +148,32 @@ class Settler:
         if self._before is not None:
             self._before()
         kept = [self._stored(finished) for finished in batch]
+        self._log.commit()
         self._archive.commit()
         return kept
 
     def _stored(self, finished: Finished) -> Finished:
+        ref = None
         try:
             for capture, record_id in finished.records:
-                if finished.dropped is not None:
-                    self._archive.drop(capture, record_id, finished.dropped)
-                    continue
-                if finished.rendered is not None:
-                    keep(self._archive, finished.rendered, capture, record_id)
-                notes, revisit = finished.notes, finished.revisit
-                whole = finished.lease.interval_s > 0
-                self._archive.append(capture, record_id, notes=notes, revisit=revisit, whole=whole)
+                ref = self._append(finished, capture, record_id)
         except CorruptData:
             LOGGER.exception("%s is not archived", finished.lease.url)
             if isinstance(finished.answer, Settlement):
-                return replace(finished, answer=settled(finished.lease, UNFIT))
+                finished = replace(finished, answer=settled(finished.lease, UNFIT))
+        self._log.append(
+            of_exchange(finished.lease, finished.answer, finished.records, ref, self._clock_ms())
+        )
         return finished
+
+    def _append(self, finished: Finished, capture: Capture, record_id: UUID) -> RecordRef:
+        if finished.dropped is not None:
+            return self._archive.drop(capture, record_id, finished.dropped)
+        if finished.rendered is not None:
+            keep(self._archive, finished.rendered, capture, record_id)
+        notes, revisit = finished.notes, finished.revisit
+        whole = finished.lease.interval_s > 0
+        return self._archive.append(capture, record_id, notes=notes, revisit=revisit, whole=whole)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -200,5 +215,7 @@ async def _end_robots(frontier: Frontier, finished: Finished) -> None:
                 reason=answer.reason,
                 hold_ms=answer.hold_ms,
             )
+        case AskAgain(failed=False, after_ms=after_ms):
+            await frontier.postpone(lease, after_ms or 0, asked=True)
         case AskAgain(after_ms=after_ms, fault=fault, reason=reason):
             await frontier.retry_robots(lease, after_ms=after_ms, fault=fault, reason=reason)

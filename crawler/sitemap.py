@@ -39,7 +39,7 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codec
 _DECLARED = re.compile(rb"<\?xml[^<>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._-]{1,40})[\"']")
 _TAG = re.compile(r"<(?:(/?)([A-Za-z_][\w.:-]{0,99})([^<>]*+)>|!--|!\[CDATA\[)")
 _COMMENT_END, _CDATA_END = "-->", "]]>"
-_ATTRIBUTE = re.compile(r"""([\w.:-]{1,100})\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
+_ATTRIBUTE = re.compile(r"""(?<![\w.:-])([\w.:-]{1,100}+)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
 _ENTITY = re.compile(r"&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));")
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _TIME = re.compile(

@@ -2,14 +2,15 @@
 
 1. Whatever a server does is an answer, and so is that it does not: nothing of it is raised. What is raised is a fault of
    ours; the first is kept, and no more is leased.
-2. The host of an exchange is free again as soon as that is over. But where it went wrong, or the host complained, its
+2. What the client gives no answer for goes back: it was not the turn of an address, or our own side failed (`crawler.uplink`).
+3. The host of an exchange is free again as soon as that is over. But where it went wrong, or the host complained, its
    settlement ends it: nobody is to ask before the frontier knows of the trouble.
-3. Where a page is rendered its host is held until then: what the page wants is asked of it too.
-4. A page that may take long to read, or that may have killed who read it, is read in a process of its own (`aside`).
+4. Where a page is rendered its host is held until then: what the page wants is asked of it too.
+5. A page that may take long to read, or that may have killed who read it, is read in a process of its own (`aside`).
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -22,14 +23,15 @@ from crawler.identity import record_id
 from crawler.loop import Loop
 from crawler.note import EMPTY, decode
 from crawler.options import USUAL, PageOptions
-from crawler.outcome import fault_of, of_failure
+from crawler.outcome import Judgement, fault_of, of_failure
 from crawler.page import settled
 from crawler.rendered import Rendered
 from crawler.robots import AskAgain, Event, ask
 from crawler.screen import End, Screen, end, finished
 from crawler.seedlist import answer_of
 from crawler.settle import Finished, Settler
-from crawler.wire import Client, Failure, Wait
+from crawler.uplink import Uplink
+from crawler.wire import Failure, Wait
 from frontier import Kind, Lease
 
 if TYPE_CHECKING:
@@ -53,26 +55,39 @@ class Steward:
         *,
         crawl: str,
         worker: str,
-        client: Client,
+        client: Uplink,
         entrance: Entrance,
         loop: Loop,
         settler: Settler,
         screen: Screen | None,
         renderer: "Renderer | None",
-        options: PageOptions = USUAL,
+        options: Callable[[], PageOptions] = lambda: USUAL,
     ) -> None:
         self.crawl, self.worker = crawl, worker
-        self.loop, self.settler, self.screen, self.options = loop, settler, screen, options
+        self.loop, self.settler, self.screen = loop, settler, screen
         self.error: BaseException | None = None
         """The first that was raised."""
         self._client, self._entrance, self._renderer = client, entrance, renderer
-        self._aside = Aside()
+        self._options, self._aside = options, Aside()
+
+    @property
+    def options(self) -> PageOptions:
+        """How answers are read now: the crawl's settings may change."""
+        return self._options()
+
+    @property
+    def renders(self) -> bool:
+        """Whether there is a browser for pages that need one."""
+        return self._renderer is not None
 
     async def run(self) -> None:
         """Work on what is leased until there is no more to be had; what went wrong is in `error`."""
         begun: set[asyncio.Task[None]] = set()
         try:
-            async for lease in self.loop.leases(self.settler):
+            async for lease, refusal in self.loop.leases(self.settler):
+                if refusal is not None:
+                    self.refuse(lease, refusal)
+                    continue
                 task = asyncio.create_task(self.exchange(lease))
                 begun.add(task)
                 task.add_done_callback(begun.discard)
@@ -83,12 +98,16 @@ class Steward:
     async def exchange(self, lease: Lease) -> None:
         """Fetch what a lease is for, and hand what came to the settler. Never raises."""
         try:
-            finished = await self._made(lease, await self.fetch(lease))
+            finished = await self.read(lease, await self.fetch(lease))
         except Exception as error:  # noqa: BLE001 - the same
             self.stop(error)
         else:
             if finished is not None:
                 self.settler.add(finished)
+
+    def refuse(self, lease: Lease, refusal: Judgement) -> None:
+        """End a lease without asking for its page."""
+        self.settler.add(Finished(lease=lease, answer=replace(settled(lease, refusal), asked=False)))
 
     async def fetch(self, lease: Lease, asked: Sequence[tuple[str, str]] = ()) -> Fetched:
         """Fetch what a lease is for, and let its host go; `asked` are the headers that a user's spider wants sent."""
@@ -105,7 +124,7 @@ class Steward:
         if self._renderer is not None and isinstance(found, Capture):
             rendered = await self._renderer.rendered(lease, found)
         if isinstance(found, Wait):
-            self.loop.postponed(lease, found.ms)
+            self.loop.postponed(lease, found.ms, asked=found.asked)
         elif not _is_trouble(found):
             # A robots.txt lies in every cache: how long it took says nothing of pages.
             self.loop.ended(lease, found.elapsed_ms if isinstance(found, Capture) else None)
@@ -120,8 +139,10 @@ class Steward:
         """End the process that pages are read in."""
         self._aside.close()
 
-    async def _made(self, lease: Lease, fetched: Fetched) -> Finished | None:
-        """How a lease ends; None for one that the loop has given back."""
+    async def read(self, lease: Lease, fetched: Fetched, name: UUID | None = None) -> Finished | None:
+        """How a lease ends; None for one that the loop has given back. `name` is the id of a page's record, where it is not
+        the usual one.
+        """
         found, rendered = fetched.found, fetched.rendered
         match found:
             case Wait():
@@ -131,7 +152,7 @@ class Steward:
                 return Finished(lease=lease, records=records, answer=found.answer)
             case Failure(reason=reason):
                 return Finished(lease=lease, answer=settled(lease, of_failure(reason)))
-        name = self._name(lease)
+        name = name or self._name(lease)
         digested = bool(lease.interval_s or (lease.note and decode(lease.note).date_ms))
         said = answer_of(lease, found, name, digested=digested)
         # A DOM is Chromium's own writing, and within its limit.

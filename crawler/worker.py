@@ -6,6 +6,8 @@
    second stops at once; then nothing is lost but open leases, and `crawler.replay` takes up what was archived.
 3. A worker that was not heard of for too long stops (`crawler.pulse`): `GivenUp`. Another takes up what it left.
 4. What goes wrong on our side (the server of the frontier, the disk) is raised when all has come to a stop.
+5. Contact, delays, budgets and policy are the crawl's (`Frontier.settings`). When somebody updates them, this worker has
+   delays, budgets and policy with its next lease, and the contact within a heartbeat.
 """
 
 import asyncio
@@ -14,11 +16,12 @@ import signal
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from crawler.entrance import Entrance
 from crawler.gate import Gate
 from crawler.guest import Guest
+from crawler.guest.blocking import LONGEST_S
 from crawler.guest.feeds import Feeds
 from crawler.identity import user_agent
 from crawler.loop import Loop
@@ -30,12 +33,14 @@ from crawler.rotation import Rotation
 from crawler.screen import Screen
 from crawler.settle import Settler
 from crawler.steward import Steward
+from crawler.uplink import Uplink
 from crawler.wire import Client, networks
 from crawler.wire.limits import TOTAL
-from frontier import Budget, Frontier, Policy
+from frontier import Frontier
 from frontier.connect import connect
 from storage.archive import Archive
 from storage.compression import Compression
+from storage.logwriter import CrawlLog
 from storage.store import Store
 
 if TYPE_CHECKING:
@@ -59,15 +64,8 @@ class WorkerConfig:
     redis: str
     """Address of the frontier's server: redis://, rediss:// or unix://."""
     store: Store
-    contact: str
     user_agent: str = ""
-    """`thresher/VERSION (+contact)` where empty."""
-    min_delay_s: float = 1.0
-    """Between two exchanges with one host."""
-    min_ip_delay_s: float = 0.25
-    """Between the beginnings of two exchanges with one IP address, whatever the hosts; 0 for any number."""
-    budget: Budget = field(default_factory=Budget)
-    policy: Policy = field(default_factory=Policy)
+    """`thresher/VERSION (+contact)` where empty, with the contact of the crawl."""
     max_body: int = 10 << 20
     timeout_s: float = 30.0
     """For the first byte of an answer; the limits of the other parts follow from it (`crawler.wire.limits`)."""
@@ -107,12 +105,14 @@ class WorkerConfig:
     browser_sandbox: bool = True
     """Whether Chromium's own sandbox is on. Off, a page that breaks out of its script engine is kept by the outer walls alone."""
     ttl_s: float = 30.0
-    """How long the worker is taken for living after it was heard of; it beats three times as often."""
+    """How long the worker is taken for living after it was heard of; it beats three times as often. With a spider it is longer
+    by as much as that may hold up the event loop (`crawler.guest.blocking`)."""
 
-    @property
-    def page_options(self) -> PageOptions:
-        """How answers are read."""
-        return PageOptions(obey=self.obey, cookies=self.cookies, traps=self.policy.traps)
+
+class Named(Protocol):
+    """What says who we are."""
+
+    user_agent: str
 
 
 def run_worker(config: WorkerConfig) -> bool:
@@ -127,30 +127,26 @@ def run_worker(config: WorkerConfig) -> bool:
 
 async def _run(config: WorkerConfig) -> bool:
     allow = networks(config.allow_networks)
-    name = config.user_agent or user_agent(config.contact)
-    archive = Archive(
-        config.store,
-        config.crawl,
-        writer=config.worker,
-        user_agent=name,
-        max_bytes=config.max_file_bytes,
-        max_age_s=config.max_file_age_s,
-        compression=config.compression,
-    )
+    log = CrawlLog(config.store, config.crawl, writer=config.worker)
     link = await connect(config.redis)
     try:
-        frontier = Frontier(link, config.crawl, budget=config.budget, policy=config.policy)
+        frontier = Frontier(link, config.crawl)
         await frontier.open()
+        name = _user_agent(config, frontier)
+        archive = Archive(
+            config.store,
+            config.crawl,
+            writer=config.worker,
+            user_agent=name,
+            max_bytes=config.max_file_bytes,
+            max_age_s=config.max_file_age_s,
+            compression=config.compression,
+            before=log.commit,
+        )
+        named: list[Named] = [archive]
 
-        async def beat() -> None:
-            since = config.store.waiting_since_ms()
-            stalled_ms = None if since is None else max(0, time.time_ns() // 1_000_000 - since)
-            await frontier.beat(config.worker, round(config.ttl_s * 1000), stalled_ms=stalled_ms)
-
-        pulse = Pulse(beat, worker=config.worker, ttl_s=config.ttl_s)
-        await pulse.begin()
-        beating = asyncio.create_task(pulse.run())
-        entrance = Entrance(frontier, round(config.min_ip_delay_s * 1000), round(config.min_delay_s * 1000))
+        ttl_s = config.ttl_s + _blocked_s(config)
+        entrance = Entrance(frontier)
         client = Client(
             user_agent=name,
             max_body=config.max_body,
@@ -163,10 +159,34 @@ async def _run(config: WorkerConfig) -> bool:
             auth=config.auth,
             asked=entrance.asked,
         )
+        renderer = _renderer(config, frontier, client, entrance)
+        named += [client, *([renderer] if renderer else [])]
+
+        async def report() -> None:
+            await pulse.hasten()
+
+        uplink = Uplink(client, frontier.responsive, report)
+
+        async def beat() -> None:
+            for each in named:
+                each.user_agent = _user_agent(config, frontier)
+            since = config.store.waiting_since_ms()
+            stalled_ms = None if since is None else max(0, time.time_ns() // 1_000_000 - since)
+            ttl_ms = round(ttl_s * 1000)
+            await frontier.beat(config.worker, ttl_ms, stalled_ms=stalled_ms, outage=uplink.outage)
+
+        pulse = Pulse(beat, worker=config.worker, ttl_s=ttl_s, period_s=config.ttl_s / 3)
+        await pulse.begin()
+        beating = asyncio.create_task(pulse.run())
         try:
-            enough = await _crawl(config, frontier, archive, client, entrance, pulse)
+            if renderer is not None:
+                await renderer.begin()
+            enough = await _crawl(config, frontier, archive, log, uplink, entrance, pulse, renderer)
         finally:
             beating.cancel()
+            await uplink.close()
+            if renderer is not None:
+                await renderer.close()
             await client.close()
         # Leased, but never begun: a drain came between. Everything else is settled by now.
         await frontier.reclaim(config.worker)
@@ -180,23 +200,27 @@ async def _crawl(
     config: WorkerConfig,
     frontier: Frontier,
     archive: Archive,
-    client: Client,
+    log: CrawlLog,
+    uplink: Uplink,
     entrance: Entrance,
     pulse: Pulse,
+    renderer: "Renderer | None",
 ) -> bool:
-    renderer = await _renderer(config, frontier, client, entrance)
     gate = Gate(frontier.flow)
+    lease_ms = (
+        round(config.timeout_s * 1000) * (TOTAL * HOPS + _renderings(config))
+        + PATIENCE_MS
+        + SETTLING_MS
+        + round(_blocked_s(config) * 1000)
+    )
     loop = Loop(
         frontier,
         gate=gate,
         pulse=pulse,
+        uplink=uplink,
         worker=config.worker,
         concurrency=config.concurrency,
-        lease_ms=round(config.timeout_s * 1000) * (TOTAL * HOPS + _renderings(config))
-        + round(config.min_delay_s * 1000) * 2 * HOPS
-        + PATIENCE_MS
-        + SETTLING_MS,
-        min_delay_ms=round(config.min_delay_s * 1000),
+        lease_ms=lambda: lease_ms + frontier.settings.min_delay_ms * 2 * HOPS,
         max_pages=config.max_pages,
         max_requests=config.max_requests,
         until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,
@@ -208,6 +232,7 @@ async def _crawl(
         archive,
         frontier,
         loop.settled,
+        log=log,
         gate=gate,
         pulse=pulse,
         rotation=rotation,
@@ -219,25 +244,21 @@ async def _crawl(
     steward = Steward(
         crawl=config.crawl,
         worker=config.worker,
-        client=client,
+        client=uplink,
         entrance=entrance,
         loop=loop,
         settler=settler,
         screen=config.screen,
         renderer=renderer,
-        options=config.page_options,
+        options=lambda: _page_options(config, frontier),
     )
     enough = False
-    try:
-        if config.guest is None:
-            await steward.run()
-        else:
-            from crawler.guest.engine import entertain  # noqa: PLC0415 - Scrapy, for guests alone
+    if config.guest is None:
+        await steward.run()
+    else:
+        from crawler.guest.engine import entertain  # noqa: PLC0415 - Scrapy, for guests alone
 
-            enough = await entertain(config.guest, steward, feeds, concurrency=config.concurrency)
-    finally:
-        if renderer is not None:
-            await renderer.close()
+        enough = await entertain(config.guest, steward, feeds, concurrency=config.concurrency)
     settler.close()
     await settling
     steward.close()
@@ -246,12 +267,26 @@ async def _crawl(
     return enough
 
 
+def _blocked_s(config: WorkerConfig) -> float:
+    """For how long the event loop may be held up, so that nobody is heard of: by a user's spider."""
+    return 0.0 if config.guest is None else LONGEST_S
+
+
+def _user_agent(config: WorkerConfig, frontier: Frontier) -> str:
+    return config.user_agent or user_agent(frontier.settings.contact)
+
+
+def _page_options(config: WorkerConfig, frontier: Frontier) -> PageOptions:
+    traps = frontier.settings.policy.traps
+    return PageOptions(obey=config.obey, cookies=config.cookies, traps=traps)
+
+
 def _renderings(config: WorkerConfig) -> int:
     """Time-outs that a page may wait for a tab, and be in it: all that are leased may want one."""
     return 0 if config.render == "never" else config.concurrency // TABS + 2
 
 
-async def _renderer(
+def _renderer(
     config: WorkerConfig, frontier: Frontier, client: Client, entrance: Entrance
 ) -> "Renderer | None":
     if config.render == "never":
@@ -259,19 +294,17 @@ async def _renderer(
     program(config.browser)  # says what is missing
     from crawler.render.renderer import Renderer  # noqa: PLC0415 - Playwright is an extra
 
-    renderer = Renderer(
+    return Renderer(
         client,
         entrance,
         Rulebook(frontier.robots),
         mode=config.render,
         browser=config.browser,
         sandbox=config.browser_sandbox,
-        user_agent=config.user_agent or user_agent(config.contact),
+        user_agent=_user_agent(config, frontier),
         timeout_s=config.timeout_s,
         most_bytes=config.max_body,
     )
-    await renderer.begin()
-    return renderer
 
 
 def _obey_signals(loop: Loop) -> None:

@@ -52,7 +52,9 @@ def main() -> int:
         tokenizer.train_from_iterator(texts(serving), vocab_size=VOCABULARY, show_progress=False)
         tokenizer.save(str(OUT / "tokenizer.json"))
         print(f"A tokenizer of {VOCABULARY} tokens was trained on its text: {OUT / 'tokenizer.json'}\n")
+        # One worker, so that the demo ends the same every time: which copy of a page is the revisit depends on who comes first.
         job = ["run", "seeds.txt", "--out", "shards", "--tokenizer", "tokenizer.json", "--scope", "host"]
+        job += ["--workers", "1"]
         if code := thresher(*job):
             return code
     subprocess.run(

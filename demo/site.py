@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import Literal
 from urllib.parse import urljoin
 
@@ -125,7 +126,9 @@ class Site:
         if found is not None:
             return found
         headers = (("Content-Type", "text/html; charset=utf-8"),)
-        return Answer(status=404, headers=headers, body=self.lost.encode())
+        # It names the address, as servers do. Two bodies alike would be a revisit or not, by which is archived when.
+        body = self.lost.replace("</h1>", f": {escape(target)}</h1>")
+        return Answer(status=404, headers=headers, body=body.encode())
 
     def _put(
         self, target: str, content_type: str, body: bytes, *, chunked: bool = False, compressed: bool = False

@@ -1,4 +1,4 @@
-"""Writes docs/reference/commands.md and configuration.md from the code; with --check, fails where they differ."""
+"""Writes docs/reference/commands.md, configuration.md and reasons.md from the code; with --check, fails where they differ."""
 
 import dataclasses
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pipeline import config
+from pipeline import config, reasons
 from pipeline.cli import app
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -60,10 +60,25 @@ def keys() -> str:
     return "\n".join(lines)
 
 
+def codes() -> str:
+    """Every reason code with its words."""
+    lines = [
+        "# Reason codes\n",
+        "Generated from the code by `make docs`. `thresher log`, `thresher status --json` and the metrics have the codes; `--reason`",
+        "takes them, alone (`dns`) or with the outcome (`failed:dns`). Of a host that was given up the code begins with `dead_`:",
+        "`dead_dns`. Another HTTP status than 200 is `status_NNN`.\n",
+        "| code | meaning |",
+        "|---|---|",
+    ]
+    lines += [f"| `{code}` | {words} |" for code, words in sorted(reasons.WORDS.items())]
+    return "\n".join([*lines, ""])
+
+
 def main() -> int:
     """Write, or compare."""
     stale = []
-    for path, text in ((REFERENCE / "commands.md", commands()), (REFERENCE / "configuration.md", keys())):
+    pages = (("commands.md", commands()), ("configuration.md", keys()), ("reasons.md", codes()))
+    for path, text in ((REFERENCE / name, text) for name, text in pages):
         if "--check" in sys.argv:
             stale += [str(path)] if not path.exists() or path.read_text() != text else []
         else:

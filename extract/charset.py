@@ -27,7 +27,7 @@ HEADER = re.compile(r"charset\s*+=\s*+[\"']?\s*+([^\s\"';,]+)", re.IGNORECASE)
 META = re.compile(rb"<meta\b[^>]{0,500}?charset\s*+=\s*+[\"']?\s*+([^\s\"'/>;]+)", re.IGNORECASE)
 ESCAPE = b"\x1b"
 """Begins the shifts of ISO-2022-JP, which is ASCII otherwise."""
-COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 ENCODINGS = {
     "big5": ("big5", "big5hkscs"),

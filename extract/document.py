@@ -140,16 +140,16 @@ def _made(
         id=document_id(source, record.ref),
         url=record.url,
         text=found.text,
-        title=known.get("title") or found.title,
-        date=known.get("date") or found.date,
-        author=known.get("author") or found.author,
-        canonical_url=found.canonical_url,
+        title=_whole(known.get("title") or found.title),
+        date=_whole(known.get("date") or found.date),
+        author=_whole(known.get("author") or found.author),
+        canonical_url=_whole(found.canonical_url),
         language="",
-        declared_language=known.get("language") or found.declared_language,
-        license=known.get("license") or found.license,
+        declared_language=_whole(known.get("language") or found.declared_language),
+        license=_whole(known.get("license") or found.license),
         robots=",".join(said.robots),
         tdm_reservation=said.tdm_reservation,
-        tdm_policy=said.tdm_policy,
+        tdm_policy=_whole(said.tdm_policy),
         mime=mime,
         declared_mime=record.mime,
         charset="" if decoded is None else decoded.charset,
@@ -158,10 +158,15 @@ def _made(
         extractor=found.extractor,
         route=found.route,
         source=source,
-        external_id=known.get("id", ""),
+        external_id=_whole(known.get("id", "")),
         fetched_at_ms=record.date_ms,
         record=record.ref,
     )
+
+
+def _whole(text: str) -> str:
+    """The text, halves of surrogate pairs, which JSON can write and UTF-8 cannot, as U+FFFD."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def rights_of(document: Document) -> Rights:

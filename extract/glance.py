@@ -5,7 +5,8 @@ begin to end. So a menu, a footer or a paragraph in a language that is wanted is
 """
 
 import re
-from html import unescape
+
+from extract.references import unescape
 
 ENOUGH = 500
 """Characters of text below which nothing is said of its language."""

@@ -15,12 +15,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from html import unescape
 from html.entities import html5
 from typing import NamedTuple
 from urllib.parse import quote
 
 import ada_url
+
+from extract.references import unescape
 
 LIMIT = 50_000
 """Links taken of one page; a page with more is a trap or a dump."""
@@ -104,7 +105,7 @@ _TEMPLATE = re.compile(
 )
 _SHADOW = frozenset({"open", "closed"})
 _ATTRIBUTE = re.compile(
-    rf"""[\t\n\f\r /]*+({_NAME})(?:{_SPACE}*+={_SPACE}*+(?:"([^"]*+)"?|'([^']*+)'?|([^\t\n\f\r >"'][^\t\n\f\r >]*+)?+))?+""".encode()
+    rf"""({_NAME})(?:{_SPACE}*+={_SPACE}*+(?:"([^"]*+)"?|'([^']*+)'?|([^\t\n\f\r >"'][^\t\n\f\r >]*+)?+))?+""".encode()
 )
 _REFERENCE = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|([a-zA-Z][a-zA-Z0-9]*)(;|(?!=)))")
 _REFRESH = re.compile(

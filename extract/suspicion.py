@@ -14,8 +14,9 @@ tags only the title.
 
 import re
 from collections.abc import Callable
-from html import unescape
 from typing import Literal, get_args
+
+from extract.references import unescape
 
 Suspicion = Literal["block_page", "soft_404", "login_page"]
 

@@ -11,7 +11,8 @@ unknown again, so no URL is crawled twice, unless it is asked for anew: by anoth
 visited again after an interval, which each visit adapts (`frontier.revisit`). Two ways lead back: a settlement may ask to
 try again, and the URL waits until *later*, three attempts in all; and a lease whose worker was not heard of by the
 deadline expires, and the URL waits as before. One that outlives five workers' deadlines is failed, for it is likely what
-kills them.
+kills them. What no worker settles, because its host was given up or it is not wanted any more, is told until somebody has written
+it down (`unlogged`): nothing of it is left here.
 
 **The life of a host.** A host name is born with its first URL. It stands in line with all other hosts of its rank that may
 be asked now, the longest waiting first; one that is granted a lease goes to the end. While one exchange with a host that
@@ -31,7 +32,12 @@ again (`Flow`).
 
 **The life of a worker.** It says that it lives (`beat`) before its first lease and several times as often as it must;
 who was not heard of for a time is not `alive`, and another may take up what it left. Should it live after all, its
-tokens are worth nothing any more.
+tokens are worth nothing any more. One that is kept from the web by a fault on its own side says so with its heartbeat
+(`Outage`): it leases nothing and gives back what it has, and the others go on.
+
+**The life of a crawl.** It is made by whoever opens it first, with the settings and the storage that hold for all who come later
+(`frontier.settings`). A frontier that was lost is made again by telling it what was settled (`restore`) and what was found; until
+that is `complete`, nothing is leased.
 
 Everything lives in Redis or Valkey, one server or a cluster (`frontier.link`): a crawl is spread over partitions
 (`frontier.partition`), and the functions in `lua/` are the only writers, each atomic and of one partition. Time is the
@@ -42,41 +48,58 @@ process, without a server: what is promised, in plain Python.
 from frontier.canonical import NotAUrl, canonical
 from frontier.flow import Flow
 from frontier.frontier import Frontier
+from frontier.inspection import HostState, Place, Rest
 from frontier.lease import (
     Added,
     Budget,
+    Conclusion,
     Discovery,
     Exchange,
     Fault,
     Kind,
     Lease,
+    Leases,
     Outcome,
     Rank,
+    Restored,
     Settlement,
     Stats,
+    Unlogged,
 )
+from frontier.outage import Outage
 from frontier.policy import Policy, Switch
 from frontier.robots import RobotsRecord
 from frontier.scope import Scope
+from frontier.settings import Settings, StorageId
 
 __all__ = [
     "Added",
     "Budget",
+    "Conclusion",
     "Discovery",
     "Exchange",
     "Fault",
     "Flow",
     "Frontier",
+    "HostState",
     "Kind",
     "Lease",
+    "Leases",
     "NotAUrl",
+    "Outage",
     "Outcome",
+    "Place",
     "Policy",
     "Rank",
+    "Rest",
+    "Restored",
     "RobotsRecord",
     "Scope",
+    "Settings",
     "Settlement",
     "Stats",
+    "StorageId",
     "Switch",
+    "Unlogged",
     "canonical",
 ]

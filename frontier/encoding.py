@@ -4,7 +4,7 @@ An **entry** is what the frontier keeps of a URL until it is settled, beside the
 is the crawl's (`Frontier.open`):
 
     level     4  depth - priority + 2^31: of one host the lowest is granted first
-    attempt   1  `lua/` counts these two
+    attempt   1  `lua/` counts these two; 128 more for `Discovery.notify`
     expiries  1  and 128 more once a worker died that held it
     number    1  of the URL's hash; 0 for a URL that was listed, and for no other
     template  4  `frontier.template`
@@ -13,6 +13,8 @@ is the crawl's (`Frontier.open`):
     depth, max_depth + 1 or 0, 2 * hops (and 1 more where `again` follows), generation, interval_s   as LEB128
     scope        how many bytes follow, plus 4, and these; or, where the URL itself says them: 0 any, 1 its host,
                  2 its registered domain, 3 its folder (LEB128)
+    referrer     0 for none; else how many bytes it begins with of the URL's text, plus 1, how many follow (LEB128), and
+                 these
     note         what else lies before the path
     path         and, where the wire form differs, a NUL and that
 
@@ -21,6 +23,7 @@ together.
 """
 
 import struct
+from functools import lru_cache
 from struct import pack, unpack_from
 
 from core import CorruptData, InputError, Url
@@ -39,6 +42,7 @@ _EXPIRIES = 5
 _NUMBER = 6
 _LISTED = 0
 _EXPLICIT = 4
+_NOTIFY = 128
 
 
 def number_of(discovery: Discovery, name: bytes) -> int:
@@ -54,13 +58,13 @@ def encode(discovery: Discovery, number: int) -> bytes:
         hops = _varint(2 * discovery.hops + 1) + _varint(discovery.again)
     meta = _varint(discovery.depth) + _varint(0 if discovery.max_depth is None else discovery.max_depth + 1)
     meta += hops + _varint(discovery.generation) + _varint(discovery.interval_s)
-    meta += _scope(discovery) + discovery.note
+    meta += _scope(discovery) + _referrer(discovery) + discovery.note
     path = url.text[len(url.origin) :].encode()
     if url.wire != url.text:
         path += b"\0" + url.wire.encode()
     level = discovery.depth - discovery.priority + ZERO
     return (
-        pack(">IBBB", level, 0, 0, number)
+        pack(">IBBB", level, _NOTIFY if discovery.notify else 0, 0, number)
         + template(url)
         + _origin(url)
         + (len(meta) + 2).to_bytes(2, "big")
@@ -103,20 +107,23 @@ def _decode(host: str, entry: bytes) -> tuple[Discovery, int]:
     interval_s, at = _read_varint(entry, at)
     number, at = _read_varint(entry, at)
     scope, at = _read_scope(number, entry, at, url)
+    referrer, at = _read_referrer(entry, at, url)
     discovery = Discovery(
         url=url,
         scope=scope,
         depth=depth,
         max_depth=max_depth - 1 if max_depth else None,
         hops=hops // 2,
+        referrer=referrer,
         priority=depth - (level - ZERO),
         generation=generation,
         interval_s=interval_s,
         listed=entry[_NUMBER] == _LISTED,
         again=again,
         note=entry[at:begin],
+        notify=attempt >= _NOTIFY,
     )
-    return discovery, attempt
+    return discovery, attempt % _NOTIFY
 
 
 def _origin(url: Url) -> bytes:
@@ -145,6 +152,38 @@ def _read_scope(number: int, entry: bytes, at: int, url: Url) -> tuple[Scope, in
         end = at + number - _EXPLICIT
         return Scope.parse(entry[at:end].decode()), end
     return Scope.of(("any", "host", "domain", "prefix")[number], url), at
+
+
+def _referrer(discovery: Discovery) -> bytes:
+    if not discovery.referrer:
+        return b"\0"
+    text = discovery.url.text
+    for beginning, written in _beginnings(discovery.referrer):
+        if text.startswith(beginning):
+            return written
+    raise AssertionError("every text begins with nothing")
+
+
+@lru_cache(maxsize=1_024)
+def _beginnings(referrer: str) -> tuple[tuple[str, bytes], ...]:
+    """What a URL may begin with as its referrer does, the longest first, and the referrer as it is written then: pages lead to
+    their neighbours, and all links of one page have one referrer.
+    """
+    folder = referrer.rpartition("/")[0]
+    origin = "/".join(referrer.split("/", 3)[:3])
+    found = []
+    for beginning in (referrer, folder, origin, ""):
+        rest = referrer[len(beginning) :].encode()
+        found.append((beginning, _varint(len(beginning.encode()) + 1) + _varint(len(rest)) + rest))
+    return tuple(found)
+
+
+def _read_referrer(entry: bytes, at: int, url: Url) -> tuple[str, int]:
+    same, at = _read_varint(entry, at)
+    if not same:
+        return "", at
+    length, at = _read_varint(entry, at)
+    return (url.text.encode()[: same - 1] + entry[at : at + length]).decode(), at + length
 
 
 def _varint(number: int) -> bytes:

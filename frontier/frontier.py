@@ -6,24 +6,32 @@ Every verb may be repeated: what was done is not done again.
 """
 
 import asyncio
-import re
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
-from typing import Any, Self, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from core import CorruptData, InputError
+from core import InputError, Url
 from frontier.canonical import host_of
-from frontier.encoding import VERSION
-from frontier.flow import Flow
-from frontier.lease import Added, Budget, Discovery, Exchange, Fault, Lease, Outcome, Rank, Settlement, Stats
-from frontier.library import code
+from frontier.inspection import Inspection
+from frontier.lease import (
+    Added,
+    Discovery,
+    Exchange,
+    Fault,
+    Lease,
+    Leases,
+    Outcome,
+    Rank,
+    Restored,
+    Settlement,
+    Stats,
+    Unlogged,
+)
 from frontier.link import Arg, Call, Link
-from frontier.partition import MOST, ON_A_CLUSTER, Partitions, home
-from frontier.policy import Policy
-from frontier.reply import added, flow, lease, stats
-from frontier.request import additions, batches, released, settled
+from frontier.reply import added, conclusion, lease, soonest_ms, stats
+from frontier.request import additions, batches, questions, released, restorations, settled
 from frontier.robots import RobotsRecord, Rule
 from frontier.scope import Scope, registered_domain
 from frontier.tail import HOT, Shelf, Tail
@@ -31,55 +39,63 @@ from frontier.tail import HOT, Shelf, Tail
 T = TypeVar("T")
 
 _HOSTS = 1_000  # of one call that goes through all
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _LONGEST_NAME = 255  # of a worker: a byte says how long it is
 
 
-class Frontier:
+class Frontier(Inspection):
     """One crawl. `open` comes before anything else."""
 
-    def __init__(
-        self, link: Link, crawl: str, *, budget: Budget | None = None, policy: Policy | None = None
-    ) -> None:
-        if not _NAME.fullmatch(crawl):
-            raise InputError(
-                f"crawl {crawl!r}: a name is letters, digits, dots, dashes and underscores; choose another"
-            )
-        self._link = link
-        self._crawl = crawl
-        self._budget, self._policy = budget or Budget(), policy or Policy()
-        self._partitions = Partitions(crawl, 0)
+    def __init__(self, link: Link, crawl: str) -> None:
+        super().__init__(link, crawl)
         self._next = 0
         self._listed = False
 
-    async def open(self, *, partitions: int | None = None) -> Self:
-        """Make the servers ready, and learn how the crawl is spread, or decide it where it is new.
-
-        `partitions` (at most 256) is for a new crawl: 1 on a single server, 64 on a cluster, where not said. Raises `Unavailable` where
-        a server is too old or would evict keys when its memory is full, `CorruptData` where another release made the crawl.
-        """
-        await self._link.open(code())
-        wanted = partitions or (ON_A_CLUSTER if self._link.clustered else 1)
-        if not 1 <= wanted <= MOST:
-            raise InputError(f"crawl {self._crawl}: {wanted} partitions; choose from 1 to {MOST}")
-        ((number, version),) = await self._link.call([home(self._crawl, "make", wanted, VERSION)])
-        if int(version) != VERSION:
-            raise CorruptData(
-                f"crawl {self._crawl}: its frontier is of version {int(version)}, this release reads {VERSION};"
-                " crawl it to its end with the release that made it, or choose another name"
-            )
-        self._partitions = Partitions(self._crawl, int(number))
-        return self
-
     # URLs
 
-    async def add(self, discoveries: Sequence[Discovery]) -> Added:
+    async def add(self, discoveries: Sequence[Discovery], *, revive: bool = False) -> Added:
         """Make unknown URLs wait; known ones, in whatever state, stay as they are.
 
         Not let in, and not remembered, is what the budget has no room for, what is barred (`drop`), and what leads
-        into a trap: `Added.discarded` says how many, by reason.
+        into a trap: `Added.discarded` says how many, by reason. With `revive` the hosts and origins that were given up are
+        asked once more. A discovery that notifies is let in although it leads into a trap or its host is dead: it is granted
+        once as given up (`Lease.failure`).
         """
-        return added((await self._told(discoveries))[1])
+        return added((await self._told(discoveries, revive=revive))[1])
+
+    async def knows(self, urls: Sequence[Url]) -> list[bool]:
+        """Return of each URL whether its page is known, in whatever state."""
+        found: dict[str, bool] = {}
+        for call, some in questions(urls, self._partitions, self.settings.policy):
+            (reply,) = await self._link.call([call])
+            found.update(zip((url.text for url in some), map(bool, reply), strict=True))
+        return [found[url.text] for url in urls]
+
+    async def restore(self, restored: Sequence[Restored]) -> list[bool]:
+        """Have unknown pages settled as they were, with their next visits; known ones stay as they are. No budget holds here.
+        Returns of each whether it was unknown.
+        """
+        await self._list()
+        rows: dict[int, bool] = {}
+        for call, some in restorations(restored, self._partitions, self.settings.policy):
+            (reply,) = await self._link.call([call])
+            rows.update(zip(map(id, some), map(bool, reply), strict=True))
+        return [rows[id(each)] for each in restored]
+
+    async def unlogged(self, n: int = 1_000) -> Unlogged:
+        """Return what was settled here, with no worker, and is in no log yet; at most `n` of each partition. It is returned
+        again until `logged` says that it is.
+        """
+        replies = await self._link.call(self._partitions.calls("unlogged", n))
+        return Unlogged(
+            conclusions=tuple(conclusion(item) for _, *items in replies for item in items),
+            places=tuple((p, before, len(items)) for p, (before, *items) in enumerate(replies) if items),
+        )
+
+    async def logged(self, batch: Unlogged) -> None:
+        """Say that these are durable in a log; they are forgotten here."""
+        await self._link.call(
+            [self._partitions.call(p, "logged", before, n) for p, before, n in batch.places]
+        )
 
     async def lease(
         self,
@@ -87,63 +103,72 @@ class Frontier:
         *,
         worker: str,
         lease_ms: int,
-        min_delay_ms: int,
         limit: int | None = None,
         most_requests: int | None = None,
-    ) -> list[Lease]:
+    ) -> Leases:
         """Take up to `n` leases: of a partition's hosts of the highest rank those that have waited longest, and of one
         host the lowest level first, as far as its head goes: behind some 32 URLs that are in order the others wait as they came.
-        There may be more to be had where fewer come, but not where none comes.
+        There may be more to be had where fewer come, but not where none comes. `Leases.soonest_ms` says when to ask again.
 
-        Nothing is granted that would come to a host sooner than its delay: `min_delay_ms`, or what its robots rules ask
-        for, or twice the time it takes to answer, whichever is longest. Once `limit` pages are fetched or leased, none
-        is granted (on several partitions: but for what others are granted at the same moment); nor is anything while
-        the gate is shut (`flow`). Nor is any once `most_requests` exchanges were begun (`Stats.requests`). Leases whose deadline
-        has passed go back before any is granted.
+        Nothing is granted that would come to a host sooner than its delay: the crawl's (`Settings.min_delay_ms`), or what its
+        robots rules ask for, or twice the time it takes to answer, whichever is longest. Once `limit` pages are fetched or
+        leased, none is granted (on several partitions: but for what others are granted at the same moment); nor is anything
+        while the gate is shut (`flow`). Nor is any once `most_requests` exchanges were begun (`Stats.requests`). Leases whose
+        deadline has passed go back before any is granted.
 
-        `min_delay_ms` also says how long what failed rests: a delay of less than a second shortens all rests that nobody
-        asked for in the same proportion, down to a thirtieth.
+        The crawl's delay also says how long what failed rests: a delay of less than a second shortens all rests that nobody
+        asked for in the same proportion, down to a thirtieth. Raises `CorruptData` where the crawl is no longer there.
         """
         if len(worker.encode()) > _LONGEST_NAME:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
-        gate = await self.flow()
-        if gate is not None and gate.shut:
-            return []
+        if not await self._admitted():
+            return Leases(soonest_ms=None)
         number = self._partitions.number
         most = [-1 if each is None or number > 1 else each for each in (limit, most_requests)]
-        shares = {0: n}
+        shares, waits = {0: n}, []
         if number > 1:
             if limit is not None or most_requests is not None:
                 now = await self.stats()
                 pages = n if limit is None else limit - now.leased - now.outcomes[Outcome.FETCHED]
                 n = max(0, min(n, pages, n if most_requests is None else most_requests - now.requests))
             due = await self._link.call(self._partitions.calls("due"))
-            ready = [p for p in self._in_turn() if due[p]]
+            ready = [p for p in self._in_turn() if not due[p]]
             share, more = divmod(n, max(len(ready), 1))
             # None of what the limit leaves: but what the dead hold counts towards it, until it goes back.
             shares = {p: share + (i < more) for i, p in enumerate(ready) if share + (i < more) or not n}
-        told: tuple[Arg, ...] = (worker, lease_ms, min_delay_ms, *most, str(self._policy.traps), number)
+            waits = [due[p] for p in range(number) if p not in shares]
+        told: tuple[Arg, ...] = (worker, lease_ms, *most, number)
         calls = [self._partitions.call(p, "lease", want, *told, p) for p, want in shares.items()]
-        rows = await self._link.call(calls)
-        return [lease(row, worker) for row in chain.from_iterable(rows)]
+        replies = await self._link.call(calls)
+        rows = chain.from_iterable(leased for leased, _ in replies)
+        waits += [wait for _, wait in replies]
+        return Leases((lease(row, worker) for row in rows), soonest_ms=soonest_ms(waits))
 
-    async def enter(self, lease: Lease, address: str, delay_ms: int) -> int:
+    async def enter(self, lease: Lease, address: str) -> int:
         """Ask whether an IP address may be asked for a lease now: 0, or how many milliseconds until its turn.
 
-        Two that are let in to one address are at least `delay_ms` apart, whatever the fleet. Who is told to wait has a
-        place in the line; it gives its lease back (`postpone`), and comes again with the lease that is granted then.
+        Two that are let in to one address are at least `Settings.min_ip_delay_ms` apart, whatever the fleet. Who is told to
+        wait has a place in the line; it gives its lease back (`postpone`), and comes again with the lease that is granted then.
         """
-        (wait,) = await self.enter_all([(lease, address)], delay_ms)
+        (wait,) = await self.enter_all([(lease, address)])
         return wait
 
-    async def enter_all(self, asked: Sequence[tuple[Lease, str]], delay_ms: int) -> list[int]:
+    async def enter_all(self, asked: Sequence[tuple[Lease, str]]) -> list[int]:
         """`enter` for several, in this order."""
         parts = self._partitions
         return await self._link.call(
             [
-                parts.call(parts.of_address(address), "enter", address, delay_ms, lease.slot_ms)
+                parts.call(parts.of_address(address), "enter", address, lease.slot_ms, 0)
                 for lease, address in asked
             ]
+        )
+
+    async def enter_host(self, host: str) -> int:
+        """`enter` for a host that is asked without a lease of its own, and at the delay of a host."""
+        line = f"host {host}"
+        return cast(
+            "int",
+            await self._one(self._partitions.call(self._partitions.of_address(line), "enter", line, 0, 1)),
         )
 
     async def asked(self, addresses: Collection[str]) -> None:
@@ -153,14 +178,19 @@ class Frontier:
             [parts.call(parts.of_address(address), "asked", address) for address in addresses]
         )
 
-    async def postpone(self, lease: Lease, wait_ms: int) -> bool:
-        """Give a lease back whose host was not asked: its page goes first in the queue again, and the host waits."""
-        (done,) = await self.postpone_all([(lease, wait_ms)])
+    async def postpone(self, lease: Lease, wait_ms: int, *, asked: bool = False) -> bool:
+        """Give a lease back: its page goes first in the queue again, and the host waits. With `asked` a request may have come to
+        the host: it counts, and the host's delay begins now.
+        """
+        (done,) = await self.postpone_all([(Exchange(lease=lease, asked=asked), wait_ms)])
         return done
 
-    async def postpone_all(self, waits: Sequence[tuple[Lease, int]]) -> list[bool]:
+    async def postpone_all(self, waits: Sequence[tuple[Exchange, int]]) -> list[bool]:
         """`postpone` for several, each for its own time."""
-        calls = [self._of(lease, "postpone", lease.token, wait_ms) for lease, wait_ms in waits]
+        calls = [
+            self._of(back.lease, "postpone", back.lease.token, wait_ms, int(back.asked))
+            for back, wait_ms in waits
+        ]
         return [bool(done) for done in await self._link.call(calls)]
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
@@ -170,12 +200,15 @@ class Frontier:
             [self._partitions.call(p, "renew", lease_ms, *(t.token for t in held)) for p, held in parts]
         )
 
-    async def release(self, exchanges: Sequence[Exchange]) -> None:
-        """Say that exchanges are over: the delays of hosts that were asked begin now. The leases go on until settled."""
+    async def release(self, exchanges: Sequence[Exchange]) -> int | None:
+        """Say that exchanges are over: the delays of hosts that were asked begin now. The leases go on until settled.
+
+        Returns in how many milliseconds something of the partitions concerned may be leased; None where nothing has a time.
+        """
         calls = []
         for p, ended in self._by_partition(exchanges, lambda ended: ended.lease.token):
             calls.append(self._partitions.call(p, "release", *chain.from_iterable(map(released, ended))))
-        await self._link.call(calls)
+        return soonest_ms(await self._link.call(calls))
 
     async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0) -> int:
         """End page leases; what they found is added before. Returns how many were accepted.
@@ -200,7 +233,7 @@ class Frontier:
                         p,
                         "settle",
                         told.get((self._partitions.key(p),), b""),
-                        *chain.from_iterable(settled(each, self._policy) for each in ended),
+                        *chain.from_iterable(settled(each, self.settings.policy) for each in ended),
                     )
                     for p, ended in parts
                 ]
@@ -265,6 +298,13 @@ class Frontier:
             body=body[1:] if body[:1] in {b"", b"\0"} else zlib.decompress(body),
         )
 
+    async def responsive(self, n: int) -> list[str]:
+        """Return some origins, any of them and about `n` at most, that have answered and are not given up. Those whose hosts
+        do not rest come first.
+        """
+        rows = await self._link.call(self._partitions.calls("responsive", -(-n // self._partitions.number)))
+        return [origin.decode() for kind in (0, 1) for row in rows for origin in row[kind]]
+
     async def hold(self, host: str, ms: int) -> bool:
         """Ask a host nothing for so long, or longer if it was held already; False where the host is unknown."""
         return bool(
@@ -313,44 +353,7 @@ class Frontier:
                 dropped += await self._one(parts.call(found, "drop", host))
         return dropped
 
-    # Those who follow
-
-    async def follow(self, *, follower: str, backlog: int, limit: int, ttl_ms: int = 600_000) -> Flow:
-        """Report that `backlog` bytes of the sealed archive are still to be processed; returns what follows.
-
-        Every follower of a crawl measures the same backlog, so the newest report counts, whoever made it. It
-        counts for `ttl_ms`: one who stops for minutes holds the crawl, one who is gone for good does not.
-        """
-        return flow(await self._home("follow", follower, backlog, limit, ttl_ms))
-
-    async def unfollow(self, follower: str) -> None:
-        """Take the report back, if the newest one is this follower's: the crawl goes on without it."""
-        await self._home("unfollow", follower)
-
-    async def flow(self) -> Flow | None:
-        """Return how far the crawl is ahead of its follower; None where nobody follows it."""
-        told = await self._home("flow")
-        return flow(told) if told else None
-
     # Workers
-
-    async def beat(self, worker: str, ttl_ms: int = 30_000, *, stalled_ms: int | None = None) -> None:
-        """Say that a worker lives: it is taken for living for `ttl_ms` from now. `stalled_ms` says for how long it
-        has waited for its storage to answer, if it does.
-        """
-        await self._home("beat", worker, ttl_ms, -1 if stalled_ms is None else stalled_ms)
-
-    async def stalls(self) -> list[int]:
-        """Return for how long each living worker that waits for its storage has done so, in milliseconds."""
-        return [int(waited) for waited in await self._home("stalls")]
-
-    async def leave(self, worker: str) -> None:
-        """Say that a worker has come to its end, all of its leases over."""
-        await self._home("leave", worker)
-
-    async def alive(self, workers: Iterable[str]) -> set[str]:
-        """Return those of some workers that were heard of in time."""
-        return {worker.decode() for worker in await self._home("alive", *workers)}
 
     async def holders(self) -> set[str]:
         """Return every worker that holds a lease."""
@@ -388,21 +391,22 @@ class Frontier:
         await self._link.unlist_name(self._crawl)
         self._listed = False
 
-    @staticmethod
-    async def crawls(link: Link) -> list[str]:
-        """Return the names of the crawls that anything was ever added to, sorted."""
-        return sorted(await link.names())
-
     def __repr__(self) -> str:
         return f"Frontier({self._crawl!r})"
 
-    async def _told(self, discoveries: Sequence[Discovery]) -> tuple[list[Call], list[Any]]:
-        """The calls that add them, and what was answered."""
-        if discoveries and not self._listed:
+    async def _list(self) -> None:
+        if not self._listed:
             await self._link.list_name(self._crawl)
             self._listed = True
+
+    async def _told(
+        self, discoveries: Sequence[Discovery], *, revive: bool = False
+    ) -> tuple[list[Call], list[Any]]:
+        """The calls that add them, and what was answered."""
+        if discoveries:
+            await self._list()
         calls: list[Call] = []
-        for call in additions(discoveries, self._budget, self._policy, self._partitions):
+        for call in additions(discoveries, self._partitions, self.settings.policy, revive=revive):
             if calls:
                 await asyncio.sleep(0)  # who adds many lets others go on
             calls.append(call)
@@ -432,10 +436,3 @@ class Frontier:
 
     def _of(self, lease: Lease, verb: str, *args: Arg) -> Call:
         return self._partitions.call(self._partitions.of_token(lease.token), verb, *args)
-
-    async def _one(self, call: Call) -> Any:
-        (reply,) = await self._link.call([call])
-        return reply
-
-    async def _home(self, verb: str, *args: Arg) -> Any:
-        return await self._one(home(self._crawl, verb, *args))

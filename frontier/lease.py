@@ -4,8 +4,8 @@ A `Discovery` goes in. A `Lease` comes out: one URL promised to one worker until
 ends the lease with an `Outcome`; `Exchange` says, mostly earlier, that the host is free again.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from enum import IntEnum, StrEnum
 
 from core import InputError, Url
@@ -15,6 +15,8 @@ LEVELS = 1_000_000_000
 """Depths and priorities are at most so far from zero: their difference is ordered as a 32-bit number."""
 LONGEST_NOTE = 4096
 """Bytes of a note."""
+ATTEMPTS = 3
+"""Times that a page is asked for under one discovery (Nutch: db.fetch.retry.max); `lua/settle.lua` counts them."""
 
 
 class Kind(StrEnum):
@@ -82,10 +84,13 @@ class Discovery:
     """Links at this depth are not followed any more; None follows without end."""
     hops: int = 0
     """Redirects followed to come here."""
+    referrer: str = ""
+    """Address that led here: of a page, a redirect or a sitemap; empty for a seed."""
     priority: int = 0
     """Depths that this URL goes ahead by: priority 2 at depth 3 ties with priority 0 at depth 1."""
     generation: int = 0
-    """A known URL waits once more for each generation: a re-scrape takes a number that no scrape had before."""
+    """A known URL waits once more for each generation: a re-scrape takes a number that no scrape had before. An unknown one
+    is known from then on, whatever its generation."""
     interval_s: int = 0
     """How long after a visit the next one is due; 0 for never. Visits adapt it (`frontier.revisit`)."""
     listed: bool = False
@@ -94,6 +99,8 @@ class Discovery:
     """Token of a lease whose answer redirected back to it. A known URL waits once more for each such token; 0 for none."""
     note: bytes = b""
     """What whoever fetches it wants to be told then; at most `LONGEST_NOTE` bytes, which mean nothing to the frontier."""
+    notify: bool = False
+    """Whether a lease is granted for it also when the frontier gives it up (`Lease.failure`), so that a worker hears of it."""
 
     def __post_init__(self) -> None:
         if min(self.hops, self.generation, self.interval_s, self.max_depth or 0) < 0:
@@ -139,12 +146,39 @@ class Lease:
     """Of its discovery; of the last visit's settlement, where there was one."""
     attempt: int
     """Times that this was tried before; 0 is the first."""
+    referrer: str = ""
     robots_version: int
     """Version of the robots record that is valid for the page; of the one to replace, for robots (0: none)."""
     orphan: bool = False
     """Whether a worker was not heard of again that held it: perhaps it is what killed that one."""
+    notify: bool = False
+    """Of its discovery."""
+    failure: str = ""
+    """Why the frontier gives the page up, as `outcome:reason`: its host is dead, it is in a trap, or too many workers died of
+    it. Nothing is asked for such a lease; it ends with that outcome and reason, whatever its settlement says. Empty for every other."""
     slot_ms: int = 0
     """Until when the host was held before; it may be its place in the line of its address (`Frontier.enter`)."""
+
+    @property
+    def discovery(self) -> Discovery:
+        """What was added that it was granted of."""
+        return Discovery(**{each.name: getattr(self, each.name) for each in fields(Discovery)})
+
+    @property
+    def is_last_attempt(self) -> bool:
+        """Whether a page that is to be asked for again after this has failed (`ATTEMPTS`)."""
+        return self.attempt + 1 >= ATTEMPTS
+
+
+class Leases(list[Lease]):
+    """What one call has leased, and when to ask for more."""
+
+    def __init__(self, leases: Iterable[Lease] = (), *, soonest_ms: int | None) -> None:
+        super().__init__(leases)
+        self.soonest_ms = soonest_ms
+        """Milliseconds until something may be leased, as far as the frontier knows now: 0 if something may be at once;
+        None if only an event brings more: a URL that is added, a lease that ends, a gate that opens.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +213,40 @@ class Settlement:
     """32 bits of what the page said, the same for pages that say the same; None where that is not known."""
     note: bytes = b""
     """Of the next visit, where there is to be one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conclusion:
+    """A page that the frontier settled by itself, without a worker: its host was given up, or it is not wanted any more."""
+
+    discovery: Discovery
+    attempt: int
+    """Times that it was tried before."""
+    outcome: Outcome
+    reason: str
+    at_ms: int
+    """When, by the server's TIME."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unlogged:
+    """Conclusions that nobody has written down yet."""
+
+    conclusions: tuple[Conclusion, ...]
+    places: tuple[tuple[int, int, int], ...]
+    """Where they are: partition, how many were logged there before, and how many of these are from there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """A page that was settled by a frontier which is no longer there."""
+
+    discovery: Discovery
+    outcome: Outcome
+    reason: str
+    next_visit: Discovery | None = None
+    due_in_ms: int = 0
+    """Of its next visit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,6 +301,8 @@ class Stats:
     """Hosts whose circuit is open."""
     dead: int = 0
     """Hosts given up."""
+    unlogged: int = 0
+    """Pages that the frontier settled by itself and that are in no log yet (`Frontier.unlogged`)."""
     requests: int = 0
     """Exchanges for pages and robots.txt that workers began, whatever the answer; exchanges under way count."""
     discarded: Mapping[str, int] = field(default_factory=dict)

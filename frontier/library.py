@@ -1,8 +1,8 @@
 """`code`: the function library that runs in the server, one text made of the files in `lua/`.
 
 The files are one chunk, so what stands in one of `NOUNS` is seen by those after it. What stands in one of `VERBS` is seen there
-alone: a chunk has at most 200 local names. A name is spelt once: `verb('lease', ...)` in `grant.lua` is what the client calls
-`lease`.
+alone, or in the files that it is named with (`seen+add+inspect`): a chunk has at most 200 local names. A name is spelt once:
+`verb('lease', ...)` in `grant.lua` is what the client calls `lease`.
 """
 
 from functools import cache
@@ -13,11 +13,11 @@ NOUNS = (
     "clock",
     "batch",
     "entry",
+    "outbox",
     "domain",
     "host",
     "queue",
     "run",
-    "seen",
     "robots",
     "circuit",
     "origin",
@@ -26,7 +26,7 @@ NOUNS = (
     "leases",
 )
 VERBS = (
-    "add",
+    "seen+add+inspect",
     "grant",
     "settle",
     "settle_robots",
@@ -34,8 +34,10 @@ VERBS = (
     "operate",
     "tail",
     "crawl",
+    "log",
     # of the home
     "flow",
+    "home",
     "workers",
 )
 
@@ -44,5 +46,10 @@ VERBS = (
 def code() -> str:
     """Return the library's text, which is also its version."""
     folder = files("frontier").joinpath("lua")
-    read = {name: folder.joinpath(f"{name}.lua").read_text(encoding="utf-8") for name in (*NOUNS, *VERBS)}
-    return "\n".join([*(read[name] for name in NOUNS), *(f"do\n{read[name]}\nend" for name in VERBS)])
+
+    def read(names: str) -> str:
+        return "\n".join(
+            folder.joinpath(f"{name}.lua").read_text(encoding="utf-8") for name in names.split("+")
+        )
+
+    return "\n".join([*map(read, NOUNS), *(f"do\n{read(names)}\nend" for names in VERBS)])

@@ -16,7 +16,7 @@ ALONE_S = 10.0
 """Grace of one server, which has no others to be cut off from (the default of min-replicas-max-lag)."""
 _SILENT_S = 2
 """Replicas acknowledge once a second."""
-_REPLICA = re.compile(rb"slave\d+:.*\bstate=online\b.*\blag=(\d+)")
+_REPLICA = re.compile(rb"^slave\d++:(?=.*?\bstate=online\b).*?\blag=(\d{1,18})", re.MULTILINE)
 
 
 def grace_s(node_timeout_ms: int) -> float:

@@ -7,13 +7,15 @@ from typing import Any
 from frontier.canonical import canonical
 from frontier.encoding import decode, is_orphan
 from frontier.flow import Flow
-from frontier.lease import Added, Discovery, Kind, Lease, Outcome, Stats
+from frontier.lease import Added, Conclusion, Discovery, Kind, Lease, Outcome, Stats
 from frontier.scope import Scope
+
+_CONCLUSION = 9  # bytes before its texts (lua/outbox.lua)
 
 
 def lease(row: Sequence[Any], worker: str) -> Lease:
     """One row of `lease` and `leases`."""
-    token, kind, deadline_ms, robots_version, attempt, slot_ms, host, subject = row
+    token, kind, deadline_ms, robots_version, attempt, slot_ms, host, subject, failure = row
     orphan = False
     if Kind(kind.decode()) is Kind.ROBOTS:
         found = Discovery(url=canonical("/robots.txt", subject.decode()), scope=Scope(kind="any", anchor=""))
@@ -30,6 +32,7 @@ def lease(row: Sequence[Any], worker: str) -> Lease:
         depth=found.depth,
         max_depth=found.max_depth,
         hops=found.hops,
+        referrer=found.referrer,
         priority=found.priority,
         generation=found.generation,
         interval_s=found.interval_s,
@@ -40,7 +43,28 @@ def lease(row: Sequence[Any], worker: str) -> Lease:
         robots_version=robots_version,
         slot_ms=slot_ms,
         orphan=orphan,
+        notify=found.notify,
+        failure=failure.decode(),
     )
+
+
+def conclusion(item: bytes) -> Conclusion:
+    """One item of `unlogged`."""
+    at_ms, *lengths = int.from_bytes(item[:6], "big"), *item[6:_CONCLUSION]
+    texts, at = [], _CONCLUSION
+    for length in lengths:
+        texts.append(item[at : at + length].decode())
+        at += length
+    outcome, reason, host = texts
+    discovery, attempt = decode(host, item[at:])
+    return Conclusion(
+        discovery=discovery, attempt=attempt, outcome=Outcome(outcome), reason=reason, at_ms=at_ms
+    )
+
+
+def soonest_ms(waits: Sequence[int]) -> int | None:
+    """The shortest of some waits, each negative where there is none to name."""
+    return min((wait for wait in waits if wait >= 0), default=None)
 
 
 def added(rows: Sequence[Sequence[Any]]) -> Added:
@@ -55,11 +79,11 @@ def added(rows: Sequence[Sequence[Any]]) -> Added:
 
 def stats(rows: Sequence[Sequence[Any]]) -> Stats:
     """What `stats` answers, of all partitions."""
-    sums = [sum(row[i] for row in rows) for i in range(11)]
-    waiting, leased, later, hosts, seen, tail, scheduled, held, dead, requests, robots = sums
+    sums = [sum(row[i] for row in rows) for i in range(12)]
+    waiting, leased, later, hosts, seen, tail, scheduled, held, dead, unlogged, requests, robots = sums
     outcomes, reasons, discarded = Counter[str](), Counter[str](), Counter[str]()
     for row in rows:
-        for total, pairs in zip((outcomes, reasons, discarded), row[11:], strict=True):
+        for total, pairs in zip((outcomes, reasons, discarded), row[12:], strict=True):
             total.update(counts(pairs))
     settled = dict.fromkeys((str(outcome) for outcome in Outcome if outcome is not Outcome.RETRY), 0)
     return Stats(
@@ -75,6 +99,7 @@ def stats(rows: Sequence[Sequence[Any]]) -> Stats:
         scheduled=scheduled,
         held=held,
         dead=dead,
+        unlogged=unlogged,
         requests=requests,
         discarded=dict(discarded),
     )

@@ -1,12 +1,15 @@
 """What the functions of `lua/` are told, made of values."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
+from core import Url
 from frontier.encoding import encode, number_of
-from frontier.identity import identity
-from frontier.lease import Budget, Discovery, Exchange, Outcome, Settlement
+from frontier.identity import identity, page_hash
+from frontier.lease import Discovery, Exchange, Outcome, Restored, Settlement
 from frontier.link import Arg, Call
 from frontier.partition import Partitions
 from frontier.policy import Policy, Switch
@@ -20,33 +23,70 @@ _UNANSWERED, _UNASKED = -1, -2  # in the place of a time
 
 
 def additions(
-    discoveries: Sequence[Discovery], budget: Budget, policy: Policy, partitions: Partitions
+    discoveries: Iterable[Discovery], partitions: Partitions, policy: Policy, *, revive: bool = False
 ) -> Iterator[Call]:
     """Calls of `add`, each with some of the discoveries, host by host."""
-    parts: defaultdict[int, defaultdict[str, list[Discovery]]] = defaultdict(lambda: defaultdict(list))
-    for found in discoveries:
-        parts[partitions.of_host(found.url.host)][found.url.host].append(found)
-    limits = (
-        -1 if budget.host is None else budget.host,
-        -1 if budget.domain is None else budget.domain,
-        budget.hosts,
-        str(policy.traps),
-    )
+    arguments = partial(_addition, query_order=policy.query_order)
+    for partition, args, _ in _by_host(discoveries, lambda found: found.url, partitions, arguments):
+        yield partitions.call(partition, "add", int(revive), *args)
+
+
+def restorations(
+    restored: Iterable[Restored], partitions: Partitions, policy: Policy
+) -> Iterator[tuple[Call, list[Restored]]]:
+    """Calls of `restore`, each with some of them, host by host, and these."""
+    arguments = partial(_restoration, query_order=policy.query_order)
+    for partition, args, some in _by_host(restored, lambda each: each.discovery.url, partitions, arguments):
+        yield partitions.call(partition, "restore", *args), some
+
+
+def questions(
+    urls: Iterable[Url], partitions: Partitions, policy: Policy
+) -> Iterator[tuple[Call, list[Url]]]:
+    """Calls of `knows`, each about some of the URLs, host by host, and these."""
+    for partition, args, some in _by_host(
+        urls, lambda url: url, partitions, lambda url: (page_hash(url, policy.query_order),)
+    ):
+        yield partitions.call(partition, "knows", *args), some
+
+
+def _addition(found: Discovery, query_order: Switch) -> tuple[Arg, ...]:
+    name = identity(found, query_order)
+    return name, encode(found, number_of(found, name))
+
+
+def _restoration(restored: Restored, query_order: Switch) -> tuple[Arg, ...]:
+    again = restored.next_visit
+    entry = b"" if again is None else encode(again, number_of(again, identity(again, query_order)))
+    due = max(restored.due_in_ms, 0)
+    return identity(restored.discovery, query_order), restored.outcome, restored.reason, entry, due
+
+
+def _by_host(
+    items: Iterable[T],
+    url: Callable[[T], Url],
+    partitions: Partitions,
+    arguments: Callable[[T], tuple[Arg, ...]],
+) -> Iterator[tuple[int, list[Arg], list[T]]]:
+    """Partition, arguments and items of one call after another, of some `_BATCH` items each."""
+    parts: defaultdict[int, defaultdict[str, list[T]]] = defaultdict(lambda: defaultdict(list))
+    for item in items:
+        host = url(item).host
+        parts[partitions.of_host(host)][host].append(item)
     for partition, hosts in parts.items():
         args: list[Arg] = []
-        held = 0
+        held: list[T] = []
         for host, urls in hosts.items():
             for some in batches(urls, _BATCH):
                 args += (host, registered_domain(host), len(some))
-                for found in some:
-                    name = identity(found, policy.query_order)
-                    args += (name, encode(found, number_of(found, name)))
-                held += len(some)
-                if held >= _BATCH:
-                    yield partitions.call(partition, "add", *limits, *args)
-                    args, held = [], 0
+                for item in some:
+                    args += arguments(item)
+                held += some
+                if len(held) >= _BATCH:
+                    yield partition, args, held
+                    args, held = [], []
         if held:
-            yield partitions.call(partition, "add", *limits, *args)
+            yield partition, args, held
 
 
 def released(ended: Exchange) -> tuple[Arg, ...]:
@@ -83,19 +123,7 @@ def _next_visit(settlement: Settlement, query_order: Switch) -> tuple[bytes, int
     if not lease.interval_s or settlement.outcome not in {Outcome.FETCHED, Outcome.UNCHANGED}:
         return b"", 0
     interval_s = next_interval_s(lease.interval_s, changed=settlement.outcome is Outcome.FETCHED)
-    again = Discovery(
-        url=lease.url,
-        scope=lease.scope,
-        depth=lease.depth,
-        max_depth=lease.max_depth,
-        hops=lease.hops,
-        priority=lease.priority,
-        generation=lease.generation,
-        interval_s=interval_s,
-        listed=lease.listed,
-        again=lease.again,
-        note=settlement.note,
-    )
+    again = replace(lease.discovery, interval_s=interval_s, note=settlement.note)
     return encode(again, number_of(again, identity(again, query_order))), interval_s * 1000
 
 

@@ -8,7 +8,9 @@
    needs.
 3. Nothing is spilled while fewer than `HOT` URLs wait in memory.
 4. A segment is deleted `KEPT_S` after the last of its runs was read: a server that lost its last second may need it again.
-5. A run that cannot be read any more fails its pages (`failed:tail_lost`) and nothing else.
+5. A run that cannot be read any more is an error that names it: what waits there is neither fetched nor settled.
+6. What waits in storage of a host that was given up is brought back for the log of the crawl (`refill_outbox`), while there is little
+   in memory that the log has still to take.
 
 One process at a time keeps the tail of a crawl (`run`); two do no harm.
 """
@@ -16,7 +18,7 @@ One process at a time keeps the tail of a crawl (`run`); two do no harm.
 import asyncio
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BufferedReader
@@ -74,8 +76,11 @@ class Tail:
         self._link, self._partitions, self._shelf, self._hot = link, partitions, shelf, hot
         self._folder = f"frontier/{partitions.crawl}/"
 
-    async def run(self, keeper: str) -> None:
-        """Keep the tail until cancelled, whenever no other keeper does. `keeper` names this one."""
+    async def run(self, keeper: str, also: Callable[[], Awaitable[int]] | None = None) -> None:
+        """Keep the tail until cancelled, whenever no other keeper does. `keeper` names this one.
+
+        `also` is what else one keeper does; it returns how much it did.
+        """
         swept = kept = 0.0
         clock = asyncio.get_running_loop().time
         while True:
@@ -84,7 +89,11 @@ class Tail:
                 (mine,) = await self._link.call([home(self._partitions.crawl, "keep", keeper, _KEEPS_MS)])
                 kept = clock() if mine else 0.0
             if kept:
-                moved = await self.spill() + await self.refill()  # first what makes room
+                moved = (
+                    await self.spill() + await self.refill() + await self.refill_outbox()
+                )  # first what makes room
+                if also is not None:
+                    moved += await also()
                 if clock() - swept > _SWEEP_S:
                     await self.sweep()
                     swept = clock()
@@ -99,16 +108,11 @@ class Tail:
 
     async def refill(self) -> int:
         """Bring back runs of hosts whose head runs out; returns how many URLs lie in storage no longer."""
-        hungry = await self._link.call(self._partitions.calls("hungry", _REFILLS))
-        wanted = [(p, _Run.read(*row)) for p, rows in enumerate(hungry) for row in rows]
-        read = await asyncio.to_thread(self._read, [run for _, run in wanted])
-        await self._link.call(
-            [
-                self._partitions.call(p, "refill", run.host, run.ref, *entries)
-                for (p, run), entries in zip(wanted, read, strict=True)
-            ]
-        )
-        return sum(run.number for _, run in wanted)
+        return await self._bring_back("hungry", "refill")
+
+    async def refill_outbox(self) -> int:
+        """Bring back runs of hosts that were given up, for the log (`Frontier.unlogged`); returns how many URLs."""
+        return await self._bring_back("outbox_runs", "refill_outbox")
 
     async def sweep(self) -> int:
         """Delete segments that nobody needs; returns how many."""
@@ -123,6 +127,19 @@ class Tail:
             if forgotten := [name for name in done if name in gone]:
                 await self._link.call([self._partitions.call(partition, "forget_segments", *forgotten)])
         return deleted
+
+    async def _bring_back(self, wanted: str, take: str) -> int:
+        """Read the runs that `wanted` names, and have `take` take them."""
+        rows = await self._link.call(self._partitions.calls(wanted, _REFILLS))
+        runs = [(p, _Run.read(*row)) for p, some in enumerate(rows) for row in some]
+        read = await asyncio.to_thread(self._read, [run for _, run in runs])
+        await self._link.call(
+            [
+                self._partitions.call(p, take, run.owner, run.ref, *entries)
+                for (p, run), entries in zip(runs, read, strict=True)
+            ]
+        )
+        return sum(run.number for _, run in runs)
 
     async def _spill(self, partition: int) -> int:
         moved = 0
@@ -140,15 +157,19 @@ class Tail:
                 return moved
 
     def _read(self, runs: Sequence["_Run"]) -> list[list[bytes]]:
-        """The entries of runs; none of those that cannot be read."""
+        """The entries of runs. Raises `CorruptData` where one cannot be read."""
         found = []
         for run in runs:
             try:
                 with self._shelf.open(run.segment) as file:
                     file.seek(run.offset)
                     found.append(run.entries(file.read(run.length)))
-            except CorruptData:
-                found.append([])
+            except CorruptData as error:
+                crawl = self._partitions.crawl
+                raise CorruptData(
+                    f"crawl {crawl}: {run.number} of its URLs wait in {run.segment}, which cannot be read ({error}); restore"
+                    f" that file, or make the frontier again with `thresher frontier rebuild {crawl} --anew`"
+                ) from error
         return found
 
     def _delete(self, prefix: str, needed: set[str], done: set[str]) -> set[str]:
@@ -167,7 +188,8 @@ class Tail:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    host: bytes
+    owner: bytes
+    """Its host, or the number of its closed queue (`lua/outbox.lua`)."""
     ref: bytes
     segment: str
     offset: int
@@ -176,9 +198,9 @@ class _Run:
     crc: int
 
     @classmethod
-    def read(cls, host: bytes, ref: bytes, segment: bytes) -> "_Run":
+    def read(cls, owner: bytes, ref: bytes, segment: bytes) -> "_Run":
         _, offset, length, number, _, crc = _RUN.unpack(ref)
-        return cls(host, ref, segment.decode(), offset, length, number, crc)
+        return cls(owner, ref, segment.decode(), offset, length, number, crc)
 
     def entries(self, data: bytes) -> list[bytes]:
         """Raises `CorruptData` where these bytes are not the run's."""

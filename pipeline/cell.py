@@ -12,6 +12,7 @@
 7. It dies with the process that began it.
 """
 
+import logging
 import os
 import pickle
 import resource
@@ -31,7 +32,7 @@ from isolation.mark import Mark
 from pipeline import protocol
 from pipeline.partserver import PartServer, shown
 from pipeline.partstore import PartStore
-from pipeline.protocol import Answer, Ask, Done, Failed, Said, Write
+from pipeline.protocol import LONGEST_LINE, UNANSWERED, Answer, Ask, Done, Failed, Log, Said
 from pipeline.watchdog import Watchdog
 from pipeline.work import NOWHERE, Assignment, Attempt, Died, Ended, Raised, Sealed, Watch, cpu_seconds
 
@@ -145,7 +146,7 @@ class Cell:
             if isinstance(said, Done | Failed):
                 return said
             answer = server.answer(said)
-            if not isinstance(said, Write):
+            if not isinstance(said, UNANSWERED):
                 process.pipe.send_bytes(protocol.encode(answer))
             watchdog.heard()
 
@@ -181,6 +182,17 @@ def resident_bytes(pid: int) -> int:
     return 0
 
 
+class _ToParent(logging.Handler):
+    """Sends warnings through the pipe, for standard error is shut."""
+
+    def __init__(self, pipe: Connection) -> None:
+        super().__init__(logging.WARNING)
+        self._pipe = pipe
+
+    def emit(self, record: logging.LogRecord) -> None:
+        _ask(self._pipe, Log(self.format(record)[:LONGEST_LINE]))
+
+
 def _serve(pipe: Connection, mark: int, memory: int) -> None:
     """Make parts, one after the other, in this process."""
     marked, store, cpu = Mark(mark), PartStore(partial(_ask, pipe)), 0.0
@@ -190,6 +202,7 @@ def _serve(pipe: Connection, mark: int, memory: int) -> None:
             attempt: Attempt = pickle.loads(pipe.recv_bytes())  # noqa: S301 - the parent's; it imports the work
             if not is_confined:
                 confine(Limits(memory=memory))
+                logging.getLogger().addHandler(_ToParent(pipe))
                 pipe.send_bytes(b"")
                 is_confined = True
             ended = _made(attempt, store, Watch(marked, attempt.crashed), cpu)
@@ -219,4 +232,4 @@ def _made(attempt: Attempt, store: PartStore, watch: Watch, cpu_before_s: float)
 
 def _ask(pipe: Connection, ask: Ask) -> Answer:
     pipe.send_bytes(protocol.encode(ask))
-    return None if isinstance(ask, Write) else protocol.answer(pipe.recv_bytes())
+    return None if isinstance(ask, UNANSWERED) else protocol.answer(pipe.recv_bytes())

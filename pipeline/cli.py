@@ -6,7 +6,6 @@ A command imports what it needs when it runs: `--help` and errors are there at o
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
@@ -15,36 +14,36 @@ import typer
 
 from core import InputError
 from pipeline import config
-from pipeline.terminal import Refusals, console, print_json, run_command, say
+from pipeline.commands.frontier import app as frontier_app
+from pipeline.commands.hosts import hosts_command
+from pipeline.commands.log import log_command
+from pipeline.commands.options import (
+    HERE,
+    PROJECT_VARIABLE,
+    CoresOption,
+    DepthOption,
+    JsonOption,
+    ProjectOption,
+    ScopeOption,
+    UpdateOption,
+    checked_name,
+    usable_cores,
+)
+from pipeline.commands.show import show_command
+from pipeline.terminal import Refusals, console, echo, end_crawl, print_json, run_command, say
 
 if TYPE_CHECKING:
     from crawler.guest import Guest
     from pipeline.project import Project
 
-ScopeKind = Literal["any", "domain", "host", "prefix"]
 IndexName = Literal["cdx", "columnar"]
-RankName = Literal["first", "rich", "usual", "last"]
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
 
-ProjectOption = Annotated[
-    Path, typer.Option("--project", envvar="THRESHER_PROJECT", help="Directory that holds thresher.toml.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Worker processes.")]
-CoresOption = Annotated[
-    int | None, typer.Option("--workers", min=1, help="Worker processes; one for each core by default.")
-]
-Names = Annotated[list[str] | None, typer.Argument(help="Crawls and ingests; all where none is named.")]
+Names = Annotated[list[str] | None, typer.Argument(help="Crawls and ingests; all of them if none is named.")]
 CrawlOption = Annotated[str, typer.Option("--crawl", help="Name of the crawl.")]
-ScopeOption = Annotated[
-    ScopeKind,
-    typer.Option("--scope", help="How far links are followed from a seed: any, domain, host or prefix."),
-]
-DepthOption = Annotated[
-    int | None, typer.Option("--depth", min=0, help="Links to follow from a seed at most.")
-]
 MaxPagesOption = Annotated[
     int | None,
     typer.Option(
@@ -63,28 +62,53 @@ MaxRequestsOption = Annotated[
 ]
 MaxTimeOption = Annotated[float | None, typer.Option("--max-time", min=0, help="Stop after so many seconds.")]
 OutOption = Annotated[
-    str, typer.Option("--out", help="Directory of the dataset, new or of the same dataset.")
+    str, typer.Option("--out", help="Directory of the dataset: a new one, or that of the same dataset.")
 ]
-CrawlName = Annotated[str, typer.Argument(help="The crawl.")]
-HostName = Annotated[str, typer.Argument(help="Host name as in its URLs, without port.")]
-HERE = Path()
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"thresher {version('thresher')}")
+        raise typer.Exit
 
 
 @app.callback()
-def thresher() -> None:
+def thresher(
+    project: Annotated[
+        Path | None, typer.Option("--project", help="Directory that holds thresher.toml, for any command.")
+    ] = None,
+    version: Annotated[  # noqa: ARG001 - its callback has done what it asks for
+        bool,
+        typer.Option("--version", is_eager=True, callback=_version, help="Show the version and exit."),
+    ] = False,
+) -> None:
     """From a list of URLs to training tokens.
 
     \b
     Example:
       thresher init && thresher run seeds.txt --out out --tokenizer tokenizer.json
+
+    \b
+    Exit codes:
+      0    done
+      1    failed: something is damaged, or cannot be made
+      2    wrong input or configuration, or a server that does not answer; one line says what to do
+      3    a crawl is drained, and some of its pages failed
+      130  interrupted (Ctrl-C, SIGTERM)
     """
+    if project is not None:
+        os.environ[PROJECT_VARIABLE] = str(project)
 
 
 @app.command()
 def init(
     directory: Annotated[Path, typer.Argument(help="Project directory.")] = HERE, as_json: JsonOption = False
 ) -> None:
-    """Write a commented thresher.toml. An existing one is left alone.
+    """Write a commented thresher.toml.
+
+    An existing one is left as it is.
 
     \b
     Example:
@@ -92,7 +116,7 @@ def init(
     """
     path = directory / config.FILE
     if path.exists():
-        raise InputError(f"{path}: is there already and was left as it is")
+        raise InputError(f"{path}: exists already, and was left as it is; edit it, or give another directory")
     directory.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".{config.FILE}.new")
     try:
@@ -108,26 +132,35 @@ def seed(
     file: Annotated[
         str,
         typer.Argument(
-            help="File of URLs (list, CSV, sitemap, feed, WAT; plain or packed), -, or one URL, of a page, sitemap or feed."
+            help="File of URLs (list, CSV, sitemap, feed, WAT; plain or packed), - for standard input, or one URL, of a page, "
+            "sitemap or feed."
         ),
     ],
     crawl: CrawlOption = "main",
     scope: ScopeOption = "domain",
     depth: DepthOption = None,
-    priority: Annotated[int, typer.Option("--priority", help="Larger is sooner.")] = 0,
+    priority: Annotated[
+        int, typer.Option("--priority", help="URLs of a larger priority are fetched sooner.")
+    ] = 0,
     revisit: Annotated[
         str,
         typer.Option(
-            "--revisit", help="Visit again after a time from 1h to 365d, such as 12h; each visit adapts it."
+            "--revisit",
+            help="Visit pages again after this time, from 1h to 365d, such as 12h; each visit adapts it.",
         ),
     ] = "",
     links: Annotated[
-        bool, typer.Option("--links", help="Of a WAT file, the links of its pages too.")
+        bool, typer.Option("--links", help="For a WAT file: add the links of its pages as well.")
     ] = False,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Ask for known seeds once more, and hosts that were given up."),
+    ] = False,
+    update: UpdateOption = False,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """Add URLs to a crawl's frontier. Known ones change nothing.
+    """Add URLs to a crawl's frontier. Known ones change nothing, unless they are to be asked for again.
 
     \b
     Example:
@@ -140,14 +173,15 @@ def seed(
     from pipeline.seed import seed as run_seed
 
     plan = Plan(
-        crawl=_name(crawl),
+        crawl=checked_name(crawl),
         scope=scope,
         max_depth=depth,
         priority=priority,
         revisit_s=revisit_s(revisit) if revisit else 0,
+        again=again,
     )
     refusals = Refusals()
-    seeded = run_seed(Project.at(project), file, plan, refusals.show, links=links)
+    seeded = run_seed(Project.at(project), file, plan, refusals.show, links=links, update=update)
     refusals.end()
     say(as_json, asdict(seeded), said.seeded_line(seeded, crawl))
 
@@ -168,12 +202,18 @@ def crawl(
     settings: Annotated[
         str, typer.Option("--settings", help="The spider's Scrapy settings, as package.module.")
     ] = "",
+    update: UpdateOption = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show each line of the crawl's log as it is written.")
+    ] = False,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
     """Crawl until the frontier drains or a limit is reached.
 
     Ctrl-C drains: what is in flight is archived. A second one stops at once. Run again to go on.
+    Exit code 3: the frontier is drained, and pages failed in this run; `thresher log NAME --outcome failed` lists them.
+    Exit code 130: interrupted.
 
     With --spider its callbacks read the pages and say which are fetched next, in place of all links
     (docs/guides/spiders.md).
@@ -183,6 +223,7 @@ def crawl(
       thresher crawl docs --workers 2 --max-pages 10000
       thresher crawl shop --spider shop.spiders:Prices -a country=de --settings shop.settings
     """
+    from pipeline import summary
     from pipeline.crawl import Limits
     from pipeline.crawl import crawl as run_crawl
     from pipeline.progress import stderr_progress
@@ -191,53 +232,57 @@ def crawl(
     limits = Limits(workers=workers, max_pages=max_pages, max_requests=max_requests, max_time_s=max_time)
     opened = Project.at(project)
     guest = _guest(opened, spider, argument or [], settings)
-    stats = run_crawl(opened, _name(name), limits, stderr_progress(), guest).stats
-    outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(stats.outcomes.items()) if count)
-    left = stats.waiting + stats.later + stats.leased
-    rest = "the frontier is drained" if stats.drained else f"{left:,} URLs wait; run again to go on"
-    say(
-        as_json,
-        {**asdict(stats), "drained": stats.drained},
-        f"{name}: {outcomes or 'nothing fetched'} by {stats.requests:,} requests; {rest}",
+    crawled = run_crawl(
+        opened, checked_name(name), limits, stderr_progress(), guest, update=update, verbose=verbose
     )
+    say(as_json, summary.body(crawled), "\n".join(summary.lines(name, crawled)))
+    end_crawl(crawled)
 
 
 @app.command()
 def rescrape(
     name: Annotated[str, typer.Argument(help="The crawl.")],
     domains: Annotated[
-        list[str] | None, typer.Argument(help="Domains, subdomains included; all of the crawl without any.")
+        list[str] | None,
+        typer.Argument(help="Domains, with their subdomains; the whole crawl if none is named."),
     ] = None,
     max_age: Annotated[
-        str, typer.Option("--max-age", help="Leave pages that were captured within a time such as 12h or 7d.")
+        str,
+        typer.Option("--max-age", help="Skip pages that were captured within this time, such as 12h or 7d."),
     ] = "",
     from_report: Annotated[
         bool,
         typer.Option(
-            "--from-report", help="Domains of which most was kept first, none of which nothing was."
+            "--from-report", help="Order domains by the share of documents kept; skip domains with none."
         ),
     ] = False,
-    budget: Annotated[int | None, typer.Option("--budget", min=1, help="Pages to ask for at most.")] = None,
+    budget: Annotated[int | None, typer.Option("--budget", min=1, help="Ask for at most N pages.")] = None,
     scope: ScopeOption = "host",
     depth: DepthOption = None,
     add_only: Annotated[
-        bool, typer.Option("--add-only", help="Let them wait for a crawl that runs, or is to run, elsewhere.")
+        bool,
+        typer.Option(
+            "--add-only",
+            help="Add the pages to the frontier and do not crawl: a crawl that runs elsewhere fetches them.",
+        ),
     ] = False,
     workers: WorkersOption = 1,
     max_time: MaxTimeOption = None,
+    update: UpdateOption = False,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """Fetch pages of a crawl again that its archive has, into the same archive, and what has become new on them.
+    """Fetch archived pages of a crawl again.
 
-    Servers are asked whether a page has changed (ETag, Last-Modified); one that has not costs a revisit record.
-    Killed and typed again, it goes on where it was.
+    They go into the same archive, and links that are new on them are followed. Servers are asked whether a page has changed (ETag, Last-Modified); a page that has not changed costs a revisit record.
+    If the command is killed, type it again: it goes on where it was.
 
     \b
     Example:
       thresher rescrape docs example.org --max-age 7d
       thresher rescrape docs --from-report --budget 10000 --add-only
     """
+    from pipeline import summary
     from pipeline.crawl import Limits
     from pipeline.crawl import crawl as run_crawl
     from pipeline.progress import stderr_progress
@@ -248,7 +293,7 @@ def rescrape(
 
     at = Project.at(project)
     plan = Plan(
-        crawl=_name(name),
+        crawl=checked_name(name),
         domains=tuple(domains or ()),
         from_report=from_report,
         budget=budget,
@@ -256,31 +301,30 @@ def rescrape(
         scope=scope,
         max_depth=depth,
     )
-    found = run_rescrape(at, plan)
+    found = run_rescrape(at, plan, update=update)
     line = f"{name}: {found.pages:,} pages to ask for again, {found.added:,} added, {found.known:,} known"
     if add_only:
         say(as_json, asdict(found), line)
         return
-    stats = run_crawl(at, name, Limits(workers=workers, max_time_s=max_time), stderr_progress()).stats
-    outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(stats.outcomes.items()) if count)
-    say(
-        as_json,
-        {**asdict(found), "outcomes": stats.outcomes, "drained": stats.drained},
-        f"{line}; in all {outcomes}",
-    )
+    crawled = run_crawl(at, name, Limits(workers=workers, max_time_s=max_time), stderr_progress())
+    said = "\n".join((line, *summary.lines(name, crawled)))
+    say(as_json, {**summary.body(crawled), **asdict(found)}, said)
+    end_crawl(crawled)
 
 
 @app.command()
 def refetch(
-    name: Annotated[str, typer.Argument(help="The source, processed.")],
-    crawl: Annotated[str, typer.Option("--crawl", help="Crawl in which they are to wait.")] = "",
+    name: Annotated[str, typer.Argument(help="The source; it must be processed.")],
+    crawl: Annotated[str, typer.Option("--crawl", help="Crawl to add their URLs to.")] = "",
     out: Annotated[
         Path | None, typer.Option("--out", help="File to write their URLs to instead, one a line.")
     ] = None,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """Have pages and PDFs fetched whole that a source holds cut off, as Common Crawl cuts them.
+    """Have a crawl fetch whole what a source holds truncated.
+
+    Common Crawl truncates long pages, and a quarter of its PDFs. Their URLs are added to a crawl, or written to a file.
 
     \b
     Example:
@@ -297,11 +341,11 @@ def refetch(
     if bool(crawl) == (out is not None):
         raise InputError("refetch: give either --crawl NAME or --out FILE")
     if out is not None:
-        count = listed(at, _name(name), out)
+        count = listed(at, checked_name(name), out)
         say(as_json, {"out": str(out), "urls": count}, f"{out}: {count:,} URLs of what {name} holds cut off")
         return
     refusals = Refusals()
-    seeded = run_refetch(at, _name(name), _name(crawl), refusals.show)
+    seeded = run_refetch(at, checked_name(name), checked_name(crawl), refusals.show)
     refusals.end()
     say(as_json, asdict(seeded), said.seeded_line(seeded, crawl))
 
@@ -318,59 +362,77 @@ def ingest(
         ),
     ],
     text_column: Annotated[str, typer.Option(help="Column of a table that holds the text.")] = "",
-    html_column: Annotated[str, typer.Option(help="Column that holds the HTML of a page.")] = "",
-    url_column: Annotated[str, typer.Option(help="Column that holds its URL.")] = "",
-    id_column: Annotated[str, typer.Option(help="Column that holds the input's own id.")] = "",
+    html_column: Annotated[str, typer.Option(help="Column of a table that holds the HTML of a page.")] = "",
+    url_column: Annotated[str, typer.Option(help="Column of a table that holds the URL.")] = "",
+    id_column: Annotated[str, typer.Option(help="Column of a table that holds the input's own id.")] = "",
     by_line: Annotated[
-        bool, typer.Option("--by-line", help="A plain text has a document a line, and is not one itself.")
+        bool,
+        typer.Option(
+            "--by-line", help="Make a document of each line of a plain text, not one of the whole file."
+        ),
     ] = False,
     site: Annotated[
         str,
-        typer.Option(help="Host that a Posts.xml of Stack Exchange is of, where its folder does not say."),
+        typer.Option(
+            help="Host of the site that a Stack Exchange Posts.xml belongs to, if its folder does not say."
+        ),
     ] = "",
     files: Annotated[
-        int | None, typer.Option("--files", min=1, help="Of Common Crawl: the first so many files.")
+        int | None, typer.Option("--files", min=1, help="Common Crawl: ingest the first N files.")
     ] = None,
     segment: Annotated[
         list[str] | None,
-        typer.Option("--segment", help="Of Common Crawl: files of this segment; repeatable."),
+        typer.Option("--segment", help="Common Crawl: ingest files of this segment; repeatable."),
     ] = None,
     domain: Annotated[
         list[str] | None,
         typer.Option(
-            "--domain", help="Of Common Crawl: single records of this domain and all below it; repeatable."
+            "--domain",
+            help="Common Crawl: ingest single records of this domain and its subdomains; repeatable.",
         ),
     ] = None,
     domains: Annotated[
-        Path | None, typer.Option("--domains", help="The same for a file of domains, one a line.")
+        Path | None,
+        typer.Option("--domains", help="Common Crawl: the same for a file of domains, one a line."),
     ] = None,
     url_prefix: Annotated[
         list[str] | None,
-        typer.Option("--url-prefix", help="Of Common Crawl: single records whose URL begins so; repeatable."),
+        typer.Option(
+            "--url-prefix", help="Common Crawl: ingest single records whose URL begins with this; repeatable."
+        ),
     ] = None,
     mime: Annotated[
-        list[str] | None, typer.Option("--mime", help="Of those: of this media type; repeatable.")
+        list[str] | None,
+        typer.Option("--mime", help="Common Crawl: select records of this media type; repeatable."),
     ] = None,
     status: Annotated[
         list[int] | None,
-        typer.Option("--status", help="Of those: of this HTTP status, 200 by default; repeatable."),
+        typer.Option(
+            "--status", help="Common Crawl: select records of this HTTP status, 200 by default; repeatable."
+        ),
     ] = None,
     language: Annotated[
         list[str] | None,
-        typer.Option("--language", help="Of those: mostly in this language, as eng or deu; repeatable."),
+        typer.Option(
+            "--language",
+            help="Common Crawl: select records mostly in this language, such as eng or deu; repeatable.",
+        ),
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Of those: so many at most.")] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", min=1, help="Common Crawl: ingest at most N of the selected records."),
+    ] = None,
     index: Annotated[
-        IndexName, typer.Option("--index", help="Which of Common Crawl's indexes is asked: cdx or columnar.")
+        IndexName, typer.Option("--index", help="Common Crawl: index to ask, cdx or columnar.")
     ] = "cdx",
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring in what was made elsewhere: archives, tables, texts, and what Common Crawl has.
+    """Bring in archives, tables, texts and Common Crawl.
 
     WARC, WAT, WET, ARC and WACZ; JSON lines, CSV, Parquet and Arrow; plain text, HTML, PDF; tar files of them;
     dumps of Wikipedia (pages-articles) and Stack Exchange (Posts.xml). Plain, or compressed with gzip, bzip2 or Zstandard.
-    Typed again it goes on where it was; what is there is known.
+    If the command is killed, type it again: it goes on where it was.
 
     \b
     Example:
@@ -398,14 +460,16 @@ def ingest(
     )
     opened = Project.at(project)
     if any(map(is_meant, inputs)):
-        run_commoncrawl(opened, _name(name), inputs, wanted, as_json)
+        run_commoncrawl(opened, checked_name(name), inputs, wanted, as_json)
         return
     if wanted != Wanted(index=index):
         raise InputError(
             "--files, --segment, --domain and their like choose from Common Crawl: give commoncrawl:CC-MAIN-... with them"
         )
     columns = Columns(text=text_column, html=html_column, url=url_column, id=id_column)
-    run_ingest(opened.store, _name(name), inputs, Ways(columns=columns, by_line=by_line, site=site), as_json)
+    run_ingest(
+        opened.store, checked_name(name), inputs, Ways(columns=columns, by_line=by_line, site=site), as_json
+    )
 
 
 @app.command()
@@ -413,18 +477,16 @@ def process(
     names: Names = None,
     workers: CoresOption = None,
     redo: Annotated[
-        bool, typer.Option("--redo", help="Forget what was made before, and make it again.")
+        bool, typer.Option("--redo", help="Forget earlier results, and make them again.")
     ] = False,
     follow: Annotated[
-        bool, typer.Option("--follow", help="Go on until the crawl that is running is drained.")
+        bool, typer.Option("--follow", help="Process what a running crawl seals, until that is drained.")
     ] = False,
-    retry: Annotated[
-        bool, typer.Option("--retry", help="Try parts again that were put into quarantine.")
-    ] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Try parts in quarantine again.")] = False,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """Extract and judge what is new.
+    """Extract the text of what is new in the archive, and judge it.
 
     \b
     Example:
@@ -440,7 +502,7 @@ def process(
 
     opened = Project.at(project)
     # A crawl may be followed before it has sealed anything.
-    chosen = tuple(map(_name, names)) if follow and names else _sources(opened, names)
+    chosen = tuple(map(checked_name, names)) if follow and names else _sources(opened, names)
     step(opened.config.filters)  # what is wrong with it is said before anything is forgotten
     if redo:
         for name in chosen:
@@ -452,7 +514,7 @@ def process(
         ran = made(opened, chosen, crew, stderr_progress())
     say(as_json, asdict(ran), said.ran_line(ran))
     for each in ran.quarantined:
-        typer.echo(f"thresher: part {each.part} is in quarantine: {each.reason}", err=True)
+        echo(f"thresher: part {each.part} is in quarantine: {each.reason}", err=True)
     if ran.quarantined:
         raise typer.Exit(1)
 
@@ -480,7 +542,9 @@ def dedup_command(names: Names = None, project: ProjectOption = HERE, as_json: J
 @app.command()
 def export(
     out: OutOption,
-    tokenizer: Annotated[Path, typer.Option("--tokenizer", help="A Hugging Face tokenizer.json.")],
+    tokenizer: Annotated[
+        Path, typer.Option("--tokenizer", help="A Hugging Face tokenizer.json (docs/guides/tokenizer.md).")
+    ],
     names: Names = None,
     workers: CoresOption = None,
     project: ProjectOption = HERE,
@@ -509,14 +573,16 @@ def export(
 @app.command(name="export-wacz")
 def export_wacz_command(
     name: Annotated[str, typer.Argument(help="A crawl or an ingest.")],
-    out: Annotated[Path, typer.Option("--out", help="The WACZ file; one that is there is replaced.")],
-    title: Annotated[str, typer.Option("--title", help="What it is called; its name by default.")] = "",
+    out: Annotated[Path, typer.Option("--out", help="WACZ file to write; an existing one is replaced.")],
+    title: Annotated[
+        str, typer.Option("--title", help="Title in the file; the name of the crawl by default.")
+    ] = "",
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the archive of a crawl as one WACZ file, to be opened with ReplayWeb.page.
+    """Write the archive of a crawl as one WACZ file.
 
-    WARC files in Zstandard are compressed anew with gzip, which is what readers of WACZ know.
+    ReplayWeb.page opens it. WARC files in Zstandard are compressed anew with gzip, for that is what readers of WACZ know.
 
     \b
     Example:
@@ -526,7 +592,7 @@ def export_wacz_command(
     from pipeline.project import Project
     from pipeline.wacz import export_wacz
 
-    made = export_wacz(Project.at(project).store, _name(name), out, title, stderr_progress())
+    made = export_wacz(Project.at(project).store, checked_name(name), out, title, stderr_progress())
     anew = f" ({made.recompressed} compressed anew with gzip)" if made.recompressed else ""
     line = f"wrote {out}: {made.pages:,} pages in {made.archives} WARC files{anew}, {made.bytes:,} bytes"
     say(as_json, {"file": str(out), **asdict(made)}, line)
@@ -538,7 +604,10 @@ def run(
     out: OutOption,
     tokenizer: Annotated[
         Path | None,
-        typer.Option("--tokenizer", help="A Hugging Face tokenizer.json; bytes are tokens without one."),
+        typer.Option(
+            "--tokenizer",
+            help="A Hugging Face tokenizer.json (docs/guides/tokenizer.md); without one each byte is a token.",
+        ),
     ] = None,
     crawl: CrawlOption = "main",
     scope: ScopeOption = "domain",
@@ -554,27 +623,29 @@ def run(
         ),
     ] = None,
     max_time: MaxTimeOption = None,
+    update: UpdateOption = False,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """The whole job: seed, crawl, archive, extract, filter, dedup, tokenize, shards, report.
+    """Do the whole job, from URLs to shards and a report.
 
-    Killed at any moment, the same command goes on where it was.
+    It seeds, crawls, extracts, filters, removes duplicates, tokenizes and writes shards. If it is killed, type the same command
+    again: it goes on where it was.
 
     \b
     Example:
       thresher run seeds.txt --out out --tokenizer tokenizer.json
     """
-    from pipeline import recipe, report, said
+    from pipeline import recipe, report, said, summary
     from pipeline.crawl import Limits
     from pipeline.progress import stderr_progress
     from pipeline.project import Project
     from pipeline.seed import Plan
 
     opened = Project.at(project)
-    plan = Plan(crawl=_name(crawl), scope=scope, max_depth=depth)
+    plan = Plan(crawl=checked_name(crawl), scope=scope, max_depth=depth)
     limits = Limits(
-        workers=workers or _cores(),
+        workers=workers or usable_cores(),
         max_pages=max_pages,
         max_requests=max_requests,
         in_all=True,
@@ -582,14 +653,24 @@ def run(
     )
     refusals = Refusals()
     job = recipe.run(
-        opened, seeds_file, plan, out, tokenizer, limits, workers, stderr_progress(), refusals.show
+        opened,
+        seeds_file,
+        plan,
+        out,
+        tokenizer,
+        limits,
+        workers,
+        stderr_progress(),
+        refusals.show,
+        update=update,
     )
     refusals.end()
     if not as_json:
+        echo("\n".join(summary.lines(crawl, job.crawled)))
         report.render(job.funnel, console())
     body = {
         "seeded": asdict(job.seeded),
-        "crawled": {**asdict(job.crawled), "drained": job.crawled.drained},
+        "crawled": summary.body(job.crawled),
         "funnel": job.funnel.to_dict(),
         "dataset": said.dataset_body(out, job.dataset),
     }
@@ -605,7 +686,7 @@ def report_command(
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """The funnel: where every record went, in filter order.
+    """Show the funnel: where every record went, in filter order.
 
     \b
     Example:
@@ -626,11 +707,13 @@ def report_command(
 
 @app.command(name="status")
 def status_command(
-    as_metrics: Annotated[bool, typer.Option("--metrics", help="Print it as Prometheus reads it.")] = False,
+    as_metrics: Annotated[
+        bool, typer.Option("--metrics", help="Print the figures in the format that Prometheus reads.")
+    ] = False,
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """What every source has come to, and who waits for whom.
+    """Show how far every source has come, and what waits for what.
 
     \b
     Example:
@@ -653,17 +736,20 @@ def status_command(
 @app.command(name="verify")
 def verify_command(
     datasets: Annotated[
-        list[str] | None, typer.Argument(help="Export directories; the storage without any.")
+        list[str] | None, typer.Argument(help="Export directories; the project's storage if none is named.")
     ] = None,
     repair: Annotated[
         bool,
-        typer.Option("--repair", help="Let damaged parts that can be made again be made at the next run."),
+        typer.Option(
+            "--repair",
+            help="Unseal damaged parts that can be made again: the next run of their step makes them.",
+        ),
     ] = False,
     accept_loss: Annotated[
         bool,
         typer.Option(
             "--accept-loss",
-            help="Seal damaged archive files anew as they are, without the records that cannot be read.",
+            help="Seal damaged archive files anew as they are, without the records that cannot be read; delete damaged crawl logs.",
         ),
     ] = False,
     deep: Annotated[
@@ -675,30 +761,33 @@ def verify_command(
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """Hash and read again everything that was sealed, and name every damage.
+    """Hash and read everything stored, and name every damage.
 
-    What dead workers left unsealed is named too, and is no damage: the next `crawl` seals it.
+    Files that dead workers left unsealed are named as well; they are no damage, and the next `crawl` seals them.
 
     \b
     Example:
       thresher verify && thresher verify out
     """
     from pipeline.inspection import Options, inspect
-    from pipeline.project import Project
 
     options = Options(datasets=tuple(datasets or ()), repair=repair, accept_loss=accept_loss, deep=deep)
-    inspect(Project.at(project), options, as_json)
+    inspect(project, options, as_json)
 
 
+frontier_app.command(name="hosts")(hosts_command)
+app.command(name="log")(log_command)
+app.command(name="show")(show_command)
+app.add_typer(frontier_app, name="frontier", help="What a crawl asks first, later, again, or not at all.")
 catalog_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(catalog_app, name="catalog", help="The catalog, which is only a cache of the storage.")
+app.add_typer(catalog_app, name="catalog", help="The catalog: a cache of the storage in a database.")
 
 
 @catalog_app.command(name="rebuild")
 def rebuild_command(project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
-    """Make the catalog again from storage alone.
+    """Make the catalog again from the storage alone.
 
-    Who reads it meanwhile sees the old one; killed, it is as it was.
+    Readers see the old version until the new one is complete. If the command is killed, the old version stays.
 
     \b
     Example:
@@ -715,120 +804,9 @@ def rebuild_command(project: ProjectOption = HERE, as_json: JsonOption = False) 
     say(as_json, asdict(found), line)
 
 
-frontier_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(frontier_app, name="frontier", help="What a crawl asks first, later, or not at all.")
-
-
-@frontier_app.command(name="hold")
-def hold_command(
-    name: CrawlName,
-    host: HostName,
-    how_long: Annotated[str, typer.Option("--for", help="A time such as 90s, 15m, 1h or 2d.")] = "1h",
-    project: ProjectOption = HERE,
-    as_json: JsonOption = False,
-) -> None:
-    """Ask a host nothing for a time.
-
-    \b
-    Example:
-      thresher frontier hold docs example.org --for 2d
-    """
-    from pipeline import steer
-    from pipeline.project import Project
-
-    steer.hold(Project.at(project), name, host, how_long)
-    say(as_json, {"held": host, "for": how_long}, f"{name}: {host} is asked nothing for {how_long}")
-
-
-@frontier_app.command(name="resume")
-def resume_command(
-    name: CrawlName, host: HostName, project: ProjectOption = HERE, as_json: JsonOption = False
-) -> None:
-    """Let a host go on, whatever held it; one that was given up lives again.
-
-    \b
-    Example:
-      thresher frontier resume docs example.org
-    """
-    from pipeline import steer
-    from pipeline.project import Project
-
-    steer.resume(Project.at(project), name, host)
-    say(as_json, {"resumed": host}, f"{name}: {host} is asked again, at its own pace")
-
-
-@frontier_app.command(name="drop")
-def drop_command(
-    name: CrawlName,
-    scope: Annotated[str, typer.Argument(help="domain:NAME, host:NAME or prefix:URL.")],
-    project: ProjectOption = HERE,
-    as_json: JsonOption = False,
-) -> None:
-    """Bar a part of the web from a crawl: what waits of it is refused, what is found of it not let in.
-
-    \b
-    Example:
-      thresher frontier drop docs domain:example.org
-      thresher frontier drop docs prefix:https://example.org/forum/
-    """
-    from pipeline import steer
-    from pipeline.project import Project
-
-    dropped = steer.drop(Project.at(project), name, scope)
-    later = (
-        "; what waits under a prefix is refused when its turn comes" if scope.startswith("prefix:") else ""
-    )
-    say(
-        as_json,
-        {"barred": scope, "dropped": dropped},
-        f"{name}: {scope} is barred, {dropped:,} waiting pages refused{later}",
-    )
-
-
-@frontier_app.command(name="prefer")
-def prefer_command(
-    name: CrawlName,
-    domains: Annotated[
-        list[str] | None, typer.Argument(help="Registered domains, all hosts of which are meant.")
-    ] = None,
-    rank: Annotated[RankName, typer.Option("--rank", help="first, rich, usual or last.")] = "first",
-    from_report: Annotated[
-        bool,
-        typer.Option("--from-report", help="Rank each domain by the share of its documents that was kept."),
-    ] = False,
-    project: ProjectOption = HERE,
-    as_json: JsonOption = False,
-) -> None:
-    """Ask the hosts of a domain before others, or after them.
-
-    \b
-    Example:
-      thresher frontier prefer docs example.org example.com --rank rich
-      thresher frontier prefer docs --from-report
-    """
-    from pipeline import steer
-    from pipeline.project import Project
-
-    if from_report == bool(domains):
-        raise InputError("prefer: name domains, or say --from-report, one of the two")
-    if from_report:
-        ranked = steer.prefer_yields(Project.at(project), name)
-        told = ", ".join(f"{count:,} {rank}" for rank, count in ranked.items())
-        say(as_json, {"ranked": ranked}, f"{name}: domains by what was kept of them: {told}")
-        return
-    assert domains is not None
-    steer.prefer(Project.at(project), name, domains, rank)
-    say(as_json, {"rank": rank, "domains": domains}, f"{name}: {len(domains)} domains are ranked {rank}")
-
-
 def main() -> NoReturn:
     """Run a command; turn every error into its line and its exit code."""
     run_command(app)
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def _guest(project: Project, spider: str, arguments: list[str], settings: str) -> Guest | None:
@@ -848,14 +826,6 @@ def _guest(project: Project, spider: str, arguments: list[str], settings: str) -
         settings=settings,
         directory=project.directory,
     )
-
-
-def _name(name: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
-        raise InputError(
-            f"name {name!r}: use up to 100 letters, digits, '-', '_' and '.', a letter or digit first"
-        )
-    return name
 
 
 def _lines(path: Path) -> list[str]:

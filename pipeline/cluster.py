@@ -29,7 +29,7 @@ def connected(address: str) -> Iterator[ModuleType]:
         import ray  # noqa: PLC0415 - an extra, and half a second
     except ImportError:
         raise InputError(
-            'project.engine = "ray" needs another package: pip install "thresher[ray]"'
+            "project.engine = \"ray\" needs Ray; install the extra 'ray' (docs/guides/install.md)"
         ) from None
     where = address or os.environ.get("RAY_ADDRESS", "")
     _probe(where)

@@ -246,7 +246,9 @@ def _fetched(client: Client, path: str) -> Iterator[Path]:
             for data in client.ahead(pieces(path, told), etag=told.etag):
                 file.write(data)
         if (came := local.stat().st_size) != told.size:
-            raise InputError(f"ingest {path}: {came} bytes came of {told.size}; run the command again")
+            raise InputError(
+                f"ingest {path}: only {came:,} of {told.size:,} bytes arrived; run the command again"
+            )
         yield local
 
 

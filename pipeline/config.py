@@ -173,15 +173,25 @@ SECTIONS: Mapping[str, type] = {
 
 
 def load(directory: Path) -> Config:
-    """Read `thresher.toml` of a project directory; a missing file is a project of defaults."""
+    """Read `thresher.toml` of a project directory. Raise InputError if there is none, or if it is wrong."""
     path = directory / FILE
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        text = ""
+        raise InputError(
+            f"{directory}: no project here, for there is no {FILE}; {_remedy(directory)}"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     return parse(text, directory)
+
+
+def _remedy(directory: Path) -> str:
+    """What helps where a directory is no project."""
+    above = next((parent for parent in directory.parents if (parent / FILE).is_file()), None)
+    if above is not None:
+        return f"the project is in {above}: add --project {above}"
+    return f"make one with `thresher init {directory}`, or name one with --project DIR"
 
 
 def parse(text: str, directory: Path) -> Config:
@@ -203,7 +213,7 @@ def parse(text: str, directory: Path) -> Config:
 
 def size(text: str) -> int:
     """Bytes of a size such as `10MiB` or `500 kB`; ValueError for anything else."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
+    match = re.fullmatch(r"\s*+(\d{1,15}+(?:\.\d{1,15}+)?)\s*+([A-Za-z]*+)\s*+", text)
     if not match or match[2].upper() not in UNITS:
         raise ValueError(f"{text!r} is not a size such as 10MiB")
     return int(float(match[1]) * UNITS[match[2].upper()])

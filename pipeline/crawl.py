@@ -11,12 +11,16 @@ Rules
    ends the crawl with that error.
 5. What a user's spider begins with is added before any worker starts (`pipeline.sow`), by every command: what is
    known changes nothing.
+6. The crawl is opened first (`pipeline.crawls`): from another storage, or with settings that are not the crawl's, no worker starts.
+7. What the frontier settles by itself is brought into the crawl's log while the command runs, and all of it when it ends
+   (`crawler.outbox`).
 """
 
 import asyncio
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -26,22 +30,25 @@ from pathlib import Path
 from typing import Literal, cast
 from uuid import uuid4
 
-from core import InputError, ThresherError
+from core import ThresherError
 from crawler.guest import Guest
+from crawler.outbox import OutboxRelay
 from crawler.pulse import GivenUp
 from crawler.render.program import program
 from crawler.replay import recover
 from crawler.worker import WorkerConfig, run_worker
-from frontier import Flow, Frontier, Stats
+from frontier import Frontier, Stats
 from frontier.connect import connect
-from frontier.tail import Tail
-from pipeline import lives
+from pipeline import crawls, lives
 from pipeline.berth import Berth, Left, Place, told
+from pipeline.crawlprogress import CrawlProgress
 from pipeline.progress import Progress
 from pipeline.project import Project
 from pipeline.screen import Screen
 from pipeline.sow import sow
+from pipeline.summary import Crawled
 from storage.compression import checked
+from storage.logreading import Follower
 
 POLL_S = 0.5
 REPLACEMENTS = 5
@@ -64,15 +71,6 @@ class Limits:
     in_all: bool = False
     """Whether these two count what earlier commands asked for too."""
     max_time_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Crawled:
-    """Where a crawl stands when its command ends."""
-
-    stats: Stats
-    interrupted: bool
-    """Whether a signal ended it, and not the frontier or a limit."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,56 +98,85 @@ class _Interrupts:
 
 
 def crawl(
-    project: Project, name: str, limits: Limits, progress: Progress, guest: Guest | None = None
+    project: Project,
+    name: str,
+    limits: Limits,
+    progress: Progress,
+    guest: Guest | None = None,
+    *,
+    update: bool = False,
+    verbose: bool = False,
 ) -> Crawled:
-    """Crawl until the frontier drains, a limit is reached or a signal asks for an end; with a user's spider, if given."""
-    contact = project.config.contact
+    """Crawl until the frontier drains, a limit is reached or a signal asks for an end; with a user's spider, if given.
+
+    `update` replaces the crawl's settings by the project's. With `verbose` every line of the crawl's log is shown.
+    """
+    _ = project.config.contact
     with project.frontier_address() as address, project.berths() as place:
+        asyncio.run(_agreed(project, name, address, update=update, begins=guest is not None))
         if guest is not None:
             sow(project, name, address, guest)
-        return asyncio.run(_crawl(project, name, contact, address, place, limits, progress, guest))
+        return asyncio.run(_crawl(project, name, address, place, limits, progress, guest, verbose=verbose))
+
+
+async def _agreed(project: Project, name: str, address: str, *, update: bool, begins: bool) -> None:
+    """Make sure of the crawl, before anything of the user's runs; `begins` where it need not be seeded."""
+    link = await connect(address)
+    try:
+        await (crawls.open_crawl if begins else crawls.open_seeded)(project, link, name, update=update)
+    finally:
+        await link.aclose()
 
 
 async def _crawl(
     project: Project,
     name: str,
-    contact: str,
     address: str,
     place: Place,
     limits: Limits,
     progress: Progress,
     guest: Guest | None,
+    *,
+    verbose: bool,
 ) -> Crawled:
     link = await connect(address)
-    frontier = Frontier(link, name, budget=project.budget, policy=project.policy)
     try:
-        await frontier.open()
-        if name not in await Frontier.crawls(link):
-            raise InputError(
-                f"crawl {name!r}: nothing is seeded; run `thresher seed FILE --crawl {name}` first"
-            )
-        await _take_up(project, frontier, name)
+        frontier = await crawls.open_seeded(project, link, name)
+        follower = Follower(project.store, name) if verbose else None
+        await take_up(project, frontier, name)
         begun = await frontier.stats()
-        config = _worker_config(project, name, contact, address, _goals(limits, begun), guest)
+        goals = _goals(limits, begun)
+        config = _worker_config(project, name, address, goals, guest)
+        shown = CrawlProgress(
+            frontier, progress, follower, max_pages=goals.max_pages, max_requests=goals.max_requests
+        )
         with _interrupts() as interrupts:
             start = partial(_start, project, config, place)
-            async with _tail_kept(frontier.tail(project.store)):
-                await _watch(project, frontier, name, start, limits.workers, interrupts, progress)
-        return Crawled(stats=await frontier.stats(), interrupted=interrupts.count > 0)
+            async with _kept(project, frontier, name):
+                await _watch(project, frontier, name, start, limits.workers, interrupts, shown)
+        await shown.log()  # what was sealed at the end
+        stats = await frontier.stats()
+        holds = await _holds(frontier) if not stats.drained else {}
+        return Crawled(
+            before=begun, stats=stats, interrupted=interrupts.count > 0, holds=holds, outage=shown.outage
+        )
     finally:
         await link.aclose()
 
 
 @asynccontextmanager
-async def _tail_kept(tail: Tail) -> AsyncIterator[None]:
-    """Keep the tail for the time of the context. What goes wrong with it ends the context, and is raised."""
+async def _kept(project: Project, frontier: Frontier, name: str) -> AsyncIterator[None]:
+    """Keep tail and log for the time of the context. What goes wrong with them ends the context, and is raised."""
+    tail = frontier.tail(project.store)
+    log = OutboxRelay(frontier, tail, project.store, name)
     try:
         async with asyncio.TaskGroup() as group:
-            keeping = group.create_task(tail.run(f"keeper-{uuid4()}"))
+            keeping = group.create_task(tail.run(f"keeper-{uuid4()}", log.drain))
             yield
             keeping.cancel()
     except* ThresherError as errors:
         raise errors.exceptions[0] from None
+    await log.empty()
 
 
 async def _watch(
@@ -159,21 +186,21 @@ async def _watch(
     start: Callable[[], _Worker],
     workers: int,
     interrupts: _Interrupts,
-    progress: Progress,
+    shown: CrawlProgress,
 ) -> None:
     running = [start() for _ in range(workers)]
     ended: set[str] = set()
     taken_up = time.monotonic()
-    replaced = shown = 0
-    progress.start("crawl", total=None)
+    replaced = 0
+    await shown.start()
     error: ThresherError | None = None
     try:
         while running:
             await asyncio.sleep(POLL_S)
             interrupts.pass_on(running)
-            shown = await _show(frontier, progress, shown)
+            await shown.show()
             if time.monotonic() - taken_up >= lives.TTL_S:
-                await _take_up(project, frontier, name, ended)
+                await take_up(project, frontier, name, ended)
                 taken_up = time.monotonic()
             for worker, left in [(each, left) for each in running if (left := each.berth.left()) is not None]:
                 running.remove(worker)
@@ -189,33 +216,34 @@ async def _watch(
                 if error is not None or left.exitcode == ENOUGH:
                     _signal(running, signal.SIGTERM)
                 elif died:
-                    await _take_up(project, frontier, name, ended)
+                    await take_up(project, frontier, name, ended)
                     running.append(start())
     finally:
         _signal(running, signal.SIGTERM)
         for worker in running:
             worker.berth.wait()
-        progress.done()
+        shown.done()
     if error is not None:
         raise error
 
 
-async def _show(frontier: Frontier, progress: Progress, shown: int) -> int:
-    """Say how the crawl stands; `shown` pages were settled when it was said last."""
-    stats = await frontier.stats()
-    settled = sum(stats.outcomes.values())
-    progress.advance(_note(stats, await frontier.flow()), by=settled - shown)
-    return settled
+async def _holds(frontier: Frontier) -> dict[str, int]:
+    """Hosts that are asked nothing for a time, by reason; those that wait for their address's turn apart."""
+    resting = [host.rest.reason async for host in frontier.hosts(resting=True) if host.rest]
+    return dict(Counter(reason for reason in resting if reason != "address"))
 
 
 def _fault(name: str, left: Left, died: int) -> ThresherError | None:
     """Why the end of a worker ends the crawl, if it does: what it said, or that too many have died."""
     if left.said is None and died > REPLACEMENTS:
-        return ThresherError(f"crawl {name}: {died} workers died, the last with exit code {left.exitcode}")
+        return ThresherError(
+            f"crawl {name}: {died} workers died, the last with exit code {left.exitcode}; mend what their output above "
+            "names, and run the same command again"
+        )
     return left.said
 
 
-async def _take_up(
+async def take_up(
     project: Project, frontier: Frontier, name: str, ended: frozenset[str] | set[str] = frozenset()
 ) -> None:
     """What dead workers left: archived pages are settled, other leases go back, locks are removed."""
@@ -225,12 +253,6 @@ async def _take_up(
 
     await recover(project.store, frontier, dead, crawl=name, options=project.page_options)
     lives.sweep(project.state, name)
-
-
-def _note(stats: Stats, flow: Flow | None) -> str:
-    held = f"; waits for {flow.follower} to process" if flow is not None and flow.shut else ""
-    silent = f" ({stats.held} held)" if stats.held else ""
-    return f"{stats.waiting + stats.later} waiting, {stats.leased} leased, {stats.hosts} hosts{silent}{held}"
 
 
 def _goals(limits: Limits, begun: Stats) -> Limits:
@@ -247,7 +269,6 @@ def _goals(limits: Limits, begun: Stats) -> Limits:
 def _worker_config(
     project: Project,
     name: str,
-    contact: str,
     address: str,
     goals: Limits,
     guest: Guest | None,
@@ -263,11 +284,6 @@ def _worker_config(
             worker=worker,
             redis=address,
             store=project.store,
-            contact=contact,
-            min_delay_s=settings.min_delay,
-            min_ip_delay_s=settings.ip_delay,
-            budget=project.budget,
-            policy=project.policy,
             max_body=settings.max_body_bytes,
             timeout_s=settings.timeout,
             allow_networks=settings.allow_networks,

@@ -19,6 +19,7 @@ from core import InputError
 from frontier import Frontier
 from frontier.connect import connect
 from pipeline import blocklist, engine, process
+from pipeline.crawls import find_crawl
 from pipeline.crew import Crew
 from pipeline.engine import Ran
 from pipeline.progress import Progress
@@ -63,11 +64,15 @@ class Backlog:
         """A round begins."""
         self._progress.start(title, total)
 
-    def advance(self, note: str = "", by: int = 1) -> None:
+    def advance(self, note: str = "", by: int = 1, total: int | None = None) -> None:
         """A part, named by the note, has been made."""
         with self._lock:
             self._bytes.pop(note, None)
-        self._progress.advance(note, by)
+        self._progress.advance(note, by, total)
+
+    def tell(self, line: str) -> None:
+        """Pass it on."""
+        self._progress.tell(line)
 
     def done(self) -> None:
         """A round has ended."""
@@ -169,9 +174,9 @@ class _Desk:
                     raise InputError(
                         f"{name!r}: no such crawl or ingest; run `thresher seed FILE --crawl {name}` first"
                     )
-            crawls = {name: Frontier(link, name) for name in self._names if name in known}
-            for crawl in crawls.values():
-                await crawl.open()
+            crawls = {
+                name: await find_crawl(self._project, link, name) for name in self._names if name in known
+            }
             try:
                 while not self._closing.is_set():
                     over = all([await self._ended(name, crawl) for name, crawl in crawls.items()])

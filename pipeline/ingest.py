@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Literal, TypedDict
 
-from core import InputError
+from core import Failure, InputError, reading
 from pipeline.given import Given
 from pipeline.inventory import Inventory, InventoryEntry
 from storage.inputs import shared_archive
@@ -184,8 +184,15 @@ def _outcome(target: _Target, given: Given) -> Brought | _SmallFile:
     if given.is_derived:
         return Brought(name=given.name, kind="", fate="index")
     try:
-        with given.open() as path:
+        with given.open() as path, reading("ingest"):
             return _bring(target, given, path)
+    except Failure as failure:
+        return _refused(
+            given,
+            InputError(
+                f"ingest {given.name!r}: it cannot be read: {failure}; get the file again, or report it"
+            ),
+        )
     except InputError as error:
         return _refused(given, error)
 

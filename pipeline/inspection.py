@@ -1,6 +1,7 @@
 """What the verify command does and says: a line a finding on stderr, and what came of it at the end."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import typer
 
@@ -8,7 +9,7 @@ from core import InputError
 from pipeline import catalog, exportaudit, verify
 from pipeline.progress import Progress, stderr_progress
 from pipeline.project import Project
-from pipeline.terminal import say
+from pipeline.terminal import echo, say
 from pipeline.verify import Verified
 
 
@@ -23,8 +24,10 @@ class Options:
     deep: bool
 
 
-def inspect(project: Project, options: Options, as_json: bool) -> None:
-    """Verify the storage and the catalog, or datasets. Ends the command with exit code 1 where anything is damaged."""
+def inspect(directory: Path, options: Options, as_json: bool) -> None:
+    """Verify the storage and the catalog of a project, or datasets: these need no project. End the command with exit code 1 if
+    anything is damaged.
+    """
     progress = stderr_progress()
     if options.datasets:
         if options.deep or options.accept_loss:
@@ -32,7 +35,7 @@ def inspect(project: Project, options: Options, as_json: bool) -> None:
         found = [_dataset(uri, options, progress) for uri in options.datasets]
         damage = [line for checked in found for line in checked.damage]
     else:
-        checked, in_catalog = _storage(project, options, progress)
+        checked, in_catalog = _storage(Project.at(directory), options, progress)
         found, damage = [checked], [*checked.damage, *in_catalog]
     _say(found, damage, options, as_json)
     if damage:
@@ -42,7 +45,7 @@ def inspect(project: Project, options: Options, as_json: bool) -> None:
 def _dataset(uri: str, options: Options, progress: Progress) -> Verified:
     found = exportaudit.verify_dataset(uri, progress)
     if options.repair and found.damage and (removed := exportaudit.repair_dataset(uri)):
-        typer.echo(f"{uri}: removed {', '.join(removed)}; the same export makes it again", err=True)
+        echo(f"{uri}: removed {', '.join(removed)}; the same export makes it again", err=True)
     return found
 
 
@@ -54,7 +57,9 @@ def _storage(project: Project, options: Options, progress: Progress) -> tuple[Ve
         if in_catalog:
             catalog.rebuild(project)
     for name in verify.accept_loss(project.store, found) if options.accept_loss else ():
-        typer.echo(f"{name} is sealed anew as it is; run `thresher process` again", err=True)
+        echo(f"{name} is sealed anew as it is; run `thresher process` again", err=True)
+    for name in verify.give_up_logs(project.store, found) if options.accept_loss else ():
+        echo(f"{name} is given up: nothing can be asked again by its lines", err=True)
     return found, in_catalog
 
 
@@ -64,12 +69,14 @@ def _say(found: list[Verified], damage: list[str], options: Options, as_json: bo
     unread = [line for checked in found for line in checked.unread]
     unfinished = [line for checked in found for line in checked.unfinished]
     for line in (*damage, *differences, *unread, *unfinished):
-        typer.echo(line, err=True)
+        echo(line, err=True)
     if not options.accept_loss and any(checked.archives for checked in found):
-        typer.echo(
+        echo(
             "damaged archive files: copy them back from a backup, or give up their damaged records with --accept-loss",
             err=True,
         )
+    if not options.accept_loss and any(checked.logs for checked in found):
+        echo("damaged crawl logs: copy them back from a backup, or give them up with --accept-loss", err=True)
     body = {
         "files": count,
         "bytes": size,

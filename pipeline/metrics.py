@@ -23,6 +23,11 @@ def _lines(sources: list[Mapping[str, Any]]) -> Iterator[str]:
             yield _sample("thresher_records", source["name"], source[state], state=state)
     crawls = [source for source in sources if source["frontier"] is not None]
     yield from _frontiers(crawls)
+    yield from _family(
+        "thresher_workers_without_web", "Workers that are kept from the web by a fault on their side."
+    )
+    for crawl in crawls:
+        yield _sample("thresher_workers_without_web", crawl["name"], len(crawl["outages"]))
     followed = [crawl for crawl in crawls if crawl["flow"] is not None]
     yield from _family("thresher_backlog_bytes", "Archived bytes that wait to be processed.")
     for crawl in followed:

@@ -14,17 +14,19 @@ import signal
 import socket
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from core import InputError, ThresherError
+from core import InputError, ThresherError, Unavailable
 from isolation import probe
 from pipeline.berth import Left, LocalBerth
 from pipeline.cell import Cell
 from pipeline.work import Ended, Raised
+
+E = TypeVar("E", bound=Exception)
 
 PACKAGES = ("core", "crawler", "extract", "filters", "frontier", "isolation", "pipeline", "shards", "storage")
 DECIDING = (
@@ -106,9 +108,10 @@ class Hand:
     def make(self, assignment: bytes) -> Ended:
         """Have one part made, told by a pickled `Assignment`. What the work needs is imported in the cell alone."""
         try:
-            return self._cell.make(pickle.loads(assignment))  # noqa: S301 - the driver's
+            ended = self._cell.make(pickle.loads(assignment))  # noqa: S301 - the driver's
         except ThresherError as error:
-            return Raised(error=error, detail="")
+            ended = Raised(error=error, detail="")
+        return replace(ended, error=of_this_node(ended.error)) if isinstance(ended, Raised) else ended
 
 
 class Seat:
@@ -129,7 +132,8 @@ class Seat:
             if unmet or self._told:
                 return Left(exitcode=0, said=InputError(f"project.engine: {unmet}") if unmet else None)
             self._berth = LocalBerth(told)
-        return self._berth.wait()
+        left = self._berth.wait()
+        return left if left.said is None else replace(left, said=of_this_node(left.said))
 
     def signal(self, signum: int) -> None:
         """Pass a signal on to the worker; one that has not begun never does."""
@@ -148,6 +152,15 @@ def build() -> Build:
         if path.suffix in {".py", ".lua"}:
             code.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
     return Build(code=code.hexdigest(), versions={name: _version(name) for name in DECIDING})
+
+
+def of_this_node(error: E) -> E:
+    """The same error, which says that the node lacks something, and not the machine that reads it. Errors that are true of every
+    machine (damaged data, another recipe) stay as they are.
+    """
+    if not isinstance(error, InputError | Unavailable):
+        return error
+    return type(error)(f"on the Ray node {socket.gethostname()}: {error}")
 
 
 def machine() -> str:

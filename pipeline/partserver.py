@@ -4,11 +4,13 @@
 2. It takes what the worker makes, under the names that the part has for it and under no others. Nobody sees any of it before the
    part is made: then it is put, and the part sealed.
 3. Sizes and digests are its own, not what the worker says.
-4. What goes wrong with the storage is told to the worker, whose work ends with it, and kept as it was raised.
+4. Warnings of the worker go to the log, a bounded number of them, without what moves a terminal's cursor.
+5. What goes wrong with the storage is told to the worker, whose work ends with it, and kept as it was raised.
 """
 
 import hashlib
 import io
+import logging
 from collections import OrderedDict
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -24,6 +26,7 @@ from pipeline.protocol import (
     Failed,
     Finish,
     Finished,
+    Log,
     Open,
     Opened,
     Read,
@@ -35,7 +38,10 @@ from pipeline.work import Assignment
 from storage.manifest import Manifest, Output, publish, seal
 from storage.store import Staged, Store
 
+LOGGER = logging.getLogger(__name__)
 OPEN_FILES = 8
+MOST_LINES = 100
+"""Lines that one attempt may add to the log."""
 LONGEST_TEXT = 4_000
 """Characters of what a worker says to people."""
 
@@ -59,6 +65,7 @@ class PartServer:
         self._held = ExitStack()
         self._open: OrderedDict[str, io.BufferedReader] = OrderedDict()
         self._made: dict[str, _Made] = {}
+        self._lines = 0
         self._fault: ThresherError | None = None
         """What the worker was told last to be wrong."""
 
@@ -151,6 +158,9 @@ class PartServer:
             case Write(name=name, data=data):
                 self._write(name, data)
                 return None
+            case Log(text=text):
+                self._log(text)
+                return None
             case Finish(name=name):
                 made = self._making(name)
                 return Finished(made.bytes, made.sha256.hexdigest())
@@ -177,6 +187,17 @@ class PartServer:
             raise ThresherError(f"{self._assignment.name}: more than {self._most_bytes:,} bytes of {name}")
         made.sha256.update(data)
         made.file.write(data)
+
+    def _log(self, text: str) -> None:
+        self._lines += 1
+        if self._lines <= MOST_LINES:
+            LOGGER.warning("%s", shown(text))
+        elif self._lines == MOST_LINES + 1:
+            LOGGER.warning(
+                "%s: its worker says more than %d lines; the rest is left out",
+                self._assignment.name,
+                MOST_LINES,
+            )
 
     def _making(self, name: str) -> _Made:
         if name not in self._assignment.writes:

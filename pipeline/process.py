@@ -7,8 +7,9 @@ kept or with its reason. So what is archived, what is processed and what is repo
 """
 
 import dataclasses
+import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -16,7 +17,8 @@ from uuid import UUID
 
 import numpy as np
 
-from core import Document, InputError, Verdict
+from core import Document, Failure, InputError, Verdict, reading
+from core.failure import FAILED
 from crawler.rendered import CONTENT_TYPE, dom_id
 from extract import Skip
 from extract.document import EXTRACTORS, Glance, document, document_id, rights_of
@@ -43,6 +45,7 @@ from storage.records import DAMAGED, PAGE_TYPES, ArchivedRecord
 from storage.revisit import REVISIT
 from storage.store import Store
 
+LOG = logging.getLogger(__name__)
 NAME = "process"
 VERSION = 4
 RECORDS_A_PART = 1000
@@ -102,6 +105,17 @@ class Range(NamedTuple):
     obey: tuple[str, ...]
     markdown: bool
     blocklist: str
+
+
+class _Signed(NamedTuple):
+    """A kept document's row of the signatures."""
+
+    id: str
+    url: str
+    text_hash: bytes
+    text_bytes: int
+    payload_bytes: int
+    minhash: np.ndarray[Any, np.dtype[np.uint32]]
 
 
 def parts(store: Store, source: str, filters: FiltersConfig, blocked: str = "") -> Iterator[Part]:
@@ -175,56 +189,32 @@ def work(store: PartStore, _: Step, part: Part, watch: Watch) -> Made:
     (span,) = part.inputs
     task: Range = part.task
     chosen = _rules(task.preset, task.languages)
-    refused = blocklist.loaded(store, task.blocklist).refuse if task.blocklist else None
-    look = partial(glance, task.languages) if task.languages else None
-    documents: list[Document] = []
-    verdicts: list[Verdict] = []
+    reader = _Reader(
+        task=task,
+        chosen=chosen,
+        look=partial(glance, task.languages) if task.languages else None,
+        refused=blocklist.loaded(store, task.blocklist).refuse if task.blocklist else None,
+    )
+    recognition()  # what cannot be loaded is no fault of a record
+    judged = list(_records(store, span, reader, watch))
     counts: Counter[str] = Counter()
-    payload_bytes: dict[str, int] = {}
-    dom: ArchivedRecord | None = None
-    told: ArchivedRecord | None = None
-    watch.at(span.first)
-    for record in integrity.records(store, span):
-        watch.at(record.offset)
-        if record.type == "metadata":
-            told = record
-        if record.type not in PAGE_TYPES:
-            continue
-        payload = _payload_bytes(record)
-        reason = pageless(record)
-        if reason is None:
-            # The same page, as its browser saw it, and as Common Crawl's index knows it.
-            record = facts.told(seen(record, dom), told)  # noqa: PLW2901
-            dom = told = None
-        elif record.type == "conversion":
-            dom = record
-        if record.offset in watch.crashed:
-            found, verdict = None, _skipped(task.source, record, CRASHED)
-        elif reason is not None:
-            found, verdict = None, _skipped(task.source, record, reason, early=True)
-        elif refused is not None and refused(record.url):
-            found, verdict = None, _skipped(task.source, record, BLOCKED, early=True)
-        else:
-            found, verdict = _judged(record, task, look, chosen)
-        verdicts.append(verdict)
-        text_bytes = 0
-        if found is not None:
-            documents.append(found)
-            text_bytes = len(found.text.encode())
-        counts.update(tally(fate(verdict), documents=1, payload=payload, text=text_bytes))
-        payload_bytes[verdict.id] = payload
-    kept = {verdict.id for verdict in verdicts if verdict.keep}
-    signed = [found for found in documents if found.id in kept]
+    for each in judged:
+        counts.update(
+            tally(fate(each.verdict), documents=1, payload=each.payload_bytes, text=each.text_bytes)
+        )
+    documents = [each.found for each in judged if each.found is not None]
+    verdicts = [each.verdict for each in judged]
+    signed = [each.signed for each in judged if each.signed is not None]
     made = (
         tables.document_rows(documents),
         tables.verdict_rows(verdicts, measurement_names(chosen)),
         tables.signature_rows(
-            ids=[found.id for found in signed],
-            urls=[found.url for found in signed],
-            text_hashes=[text_hash(found.text) for found in signed],
-            text_bytes=[len(found.text.encode()) for found in signed],
-            payload_bytes=[payload_bytes[found.id] for found in signed],
-            minhashes=np.array([minhash(found.text) for found in signed], dtype=np.uint32),
+            ids=[each.id for each in signed],
+            urls=[each.url for each in signed],
+            text_hashes=[each.text_hash for each in signed],
+            text_bytes=[each.text_bytes for each in signed],
+            payload_bytes=[each.payload_bytes for each in signed],
+            minhashes=np.array([each.minhash for each in signed], dtype=np.uint32),
         ),
     )
     outputs = tuple(
@@ -232,6 +222,77 @@ def work(store: PartStore, _: Step, part: Part, watch: Watch) -> Made:
         for output, table in zip(part.writes, made, strict=True)
     )
     return Made(counts=dict(counts), outputs=outputs)
+
+
+class _Judged(NamedTuple):
+    """What became of a record."""
+
+    verdict: Verdict
+    payload_bytes: int
+    found: Document | None = None
+    text_bytes: int = 0
+    signed: _Signed | None = None
+
+
+class _Reader(NamedTuple):
+    """How the records of a part are read."""
+
+    task: Range
+    chosen: tuple[Rule, ...]
+    look: Glance | None
+    refused: Callable[[str], bool] | None
+
+    def read(
+        self, record: ArchivedRecord, dom: ArchivedRecord | None, told: ArchivedRecord | None
+    ) -> _Judged:
+        """What becomes of a record; `dom` and `told` lie in front of it and may tell of it. Raises `Failure`."""
+        with reading("record"):
+            payload, reason = _payload_bytes(record), pageless(record)
+            if reason is None:
+                # The same page, as its browser saw it, and as Common Crawl's index knows it.
+                record = facts.told(seen(record, dom), told)
+                if self.refused is not None and self.refused(record.url):
+                    reason = BLOCKED
+        if reason is not None:
+            verdict = _skipped(self.task.source, record, reason, early=True)
+            return _Judged(verdict=verdict, payload_bytes=payload)
+        found, verdict = _judged(record, self.task, self.look, self.chosen)
+        if found is None:
+            return _Judged(verdict=verdict, payload_bytes=payload)
+        with reading("sign"):
+            text_bytes = tables.require_storable(found)
+            signed = _sign(found, payload) if verdict.keep else None
+        return _Judged(
+            verdict=verdict, payload_bytes=payload, found=found, text_bytes=text_bytes, signed=signed
+        )
+
+
+def _records(store: PartStore, span: Input, reader: _Reader, watch: Watch) -> Iterator[_Judged]:
+    """What becomes of each record of a range that is a page or stands for one. One that makes us fail is its own loss alone."""
+    source = reader.task.source
+    dom: ArchivedRecord | None = None
+    told: ArchivedRecord | None = None
+    failed = set[str]()
+    watch.at(span.first)
+    for record in integrity.records(store, span):
+        watch.at(record.offset)
+        if record.type == "metadata":
+            told = record
+        if record.type not in PAGE_TYPES:
+            continue
+        if record.offset in watch.crashed:
+            yield _Judged(verdict=_skipped(source, record, CRASHED), payload_bytes=len(record.payload))
+        else:
+            try:
+                yield reader.read(record, dom, told)
+            except Failure as failure:
+                if failure.reason not in failed:
+                    LOG.warning("%s, record at byte %d: %s", span.name, record.offset, failure)
+                failed.add(failure.reason)
+                verdict = _skipped(source, record, failure.reason)
+                yield _Judged(verdict=verdict, payload_bytes=len(record.payload))
+        if record.type == "conversion":
+            dom = record
 
 
 def pageless(record: ArchivedRecord) -> str | None:
@@ -282,6 +343,17 @@ def tally(fate: str, *, documents: int, payload: int, text: int) -> dict[str, in
     return {f"{fate}.documents": documents, f"{fate}.payload_bytes": payload, f"{fate}.text_bytes": text}
 
 
+def _sign(found: Document, payload_bytes: int) -> _Signed:
+    return _Signed(
+        id=found.id,
+        url=found.url,
+        text_hash=text_hash(found.text),
+        text_bytes=len(found.text.encode()),
+        payload_bytes=payload_bytes,
+        minhash=minhash(found.text),
+    )
+
+
 @cache
 def _rules(preset: str, languages: tuple[str, ...]) -> tuple[Rule, ...]:
     return rules(preset, languages)
@@ -293,21 +365,28 @@ def _judged(
     look: Glance | None,
     chosen: tuple[Rule, ...],
 ) -> tuple[Document | None, Verdict]:
-    if record.type == DROPPED and (remains := dropped(record.payload)) is not None:
-        identity = document_id(task.source, record.ref)
-        return None, Verdict(id=identity, keep=False, rule="archive", reason=remains.reason, measurements={})
-    found = (
-        Skip(reason=record.type, early=True)
-        if record.type in PAGELESS
-        else document(record, task.source, glance=look, markdown=task.markdown)
-    )
+    with reading("extract"):
+        if record.type == DROPPED and (remains := dropped(record.payload)) is not None:
+            identity = document_id(task.source, record.ref)
+            return None, Verdict(
+                id=identity, keep=False, rule="archive", reason=remains.reason, measurements={}
+            )
+        problem = record.problem or ""
+        found = (
+            Skip(reason=problem)
+            if problem.startswith(FAILED)
+            else Skip(reason=record.type, early=True)
+            if record.type in PAGELESS
+            else document(record, task.source, glance=look, markdown=task.markdown)
+        )
     if isinstance(found, Skip):
         return None, _skipped(task.source, record, found.reason, early=found.early)
-    language = recognition()(found.text)
-    found = dataclasses.replace(found, language=language.code)
-    if (reason := rights_of(found).refusal(task.obey)) is not None:
-        return found, Verdict(id=found.id, keep=False, rule=RIGHTS, reason=reason, measurements={})
-    return found, judge(found, language, chosen)
+    with reading("judge"):
+        language = recognition()(found.text)
+        found = dataclasses.replace(found, language=language.code)
+        if (reason := rights_of(found).refusal(task.obey)) is not None:
+            return found, Verdict(id=found.id, keep=False, rule=RIGHTS, reason=reason, measurements={})
+        return found, judge(found, language, chosen)
 
 
 def glance(wanted: tuple[str, ...], html: str) -> str | None:

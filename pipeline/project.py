@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core import InputError
 from crawler.options import PageOptions
-from frontier import Budget, Policy
+from frontier import Budget, Settings
 from frontier.server import embedded
 from isolation import Confinement, probe
 from pipeline import config
@@ -127,25 +127,26 @@ class Project:
             yield address
 
     @property
-    def budget(self) -> Budget:
-        """How many URLs of one place a crawl lets in."""
+    def settings(self) -> Settings:
+        """What its crawls are to hold to."""
         settings = self.config.crawler
-        return Budget(
-            host=settings.max_pages_per_host,
-            domain=settings.max_pages_per_domain,
-            hosts=settings.max_hosts_per_domain,
+        return Settings(
+            contact=self.config.project.contact,
+            min_delay_ms=round(settings.min_delay * 1000),
+            min_ip_delay_ms=round(settings.ip_delay * 1000),
+            budget=Budget(
+                host=settings.max_pages_per_host,
+                domain=settings.max_pages_per_domain,
+                hosts=settings.max_hosts_per_domain,
+            ),
+            policy=policy(settings),
         )
-
-    @property
-    def policy(self) -> Policy:
-        """What a crawl takes for one page, and where it looks for traps."""
-        return policy(self.config.crawler)
 
     @property
     def page_options(self) -> PageOptions:
         """How the answers of pages are read."""
         settings = self.config.crawler
-        return PageOptions(obey=settings.obey, cookies=settings.cookies, traps=self.policy.traps)
+        return PageOptions(obey=settings.obey, cookies=settings.cookies, traps=self.settings.policy.traps)
 
     def sources(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The named crawls and ingests, all that are known where none is named; sorted, each once."""

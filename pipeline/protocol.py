@@ -18,6 +18,9 @@ Length: TypeAlias = Annotated[int, Meta(ge=0, le=PIECE)]
 Number: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 62)]
 Seconds: TypeAlias = Annotated[float, Meta(ge=0, le=1e12)]
 Name: TypeAlias = Annotated[str, Meta(max_length=1_000)]
+LONGEST_LINE = 4_000
+"""Characters of a line for the log."""
+Line: TypeAlias = Annotated[str, Meta(max_length=LONGEST_LINE)]
 Count: TypeAlias = Annotated[str, Meta(pattern=r"^[!-~][ -~]{0,199}$")]
 """The name of one: it is shown to people, on terminals too."""
 
@@ -53,6 +56,12 @@ class Finish(msgspec.Struct, frozen=True, tag=True):
     """That was all of it. Answered by `Finished`."""
 
     name: Name
+
+
+class Log(msgspec.Struct, frozen=True, tag=True):
+    """A warning for the log of the command: the worker itself can write nowhere. Not answered."""
+
+    text: Line
 
 
 class Done(msgspec.Struct, frozen=True, tag=True):
@@ -100,7 +109,9 @@ class Finished(msgspec.Struct, frozen=True, tag=True):
     sha256: str
 
 
-Ask: TypeAlias = Open | Read | Stamp | Write | Finish
+Ask: TypeAlias = Open | Read | Stamp | Write | Finish | Log
+UNANSWERED = (Write, Log)
+"""What the worker does not wait for an answer to."""
 Said: TypeAlias = Ask | Done | Failed
 Answer: TypeAlias = Opened | Bytes | Stamped | Finished | Failed | None
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core import Interrupted
-from frontier import Stats
 from pipeline import blocklist, dedup, engine, export, process, report
 from pipeline.crawl import Limits, crawl
 from pipeline.crew import Crew
@@ -19,6 +18,7 @@ from pipeline.project import Project
 from pipeline.runs import recorded
 from pipeline.seed import Plan, Seeded, seed
 from pipeline.seeds import Refused
+from pipeline.summary import Crawled
 from shards import Dataset
 from shards.tokenizer import TokenizerFile, load
 from storage.manifest import Manifest
@@ -29,7 +29,7 @@ class Job:
     """What `thresher run` came to."""
 
     seeded: Seeded
-    crawled: Stats
+    crawled: Crawled
     funnel: Funnel
     dataset: Dataset
 
@@ -44,9 +44,11 @@ def run(
     hands: int | None,
     progress: Progress,
     refused: Callable[[Refused], None],
+    *,
+    update: bool = False,
 ) -> Job:
     """From seeds to shards, by so many hands behind the crawl (None: one for each CPU). What is wrong with the input is
-    said before anything is fetched.
+    said before anything is fetched. `update` replaces the crawl's settings by the project's.
     """
     _ = project.config.contact
     blocklist.put(project.store, project.directory, project.config.filters.blocklist)
@@ -55,15 +57,17 @@ def run(
     export.check_free(out)
     names = (plan.crawl,)
 
-    seeded = seed(project, seeds, plan, refused)
+    seeded = seed(project, seeds, plan, refused, update=update)
     crawled = crawl(project, plan.crawl, limits, progress)
     if crawled.interrupted:
-        raise Interrupted(f"crawl {plan.crawl} was drained; run the same command again to go on")
+        raise Interrupted(
+            f"crawl {plan.crawl} was interrupted, and nothing of it is lost; run the same command again to go on"
+        )
     with project.crew(hands) as crew:
         process_sources(project, names, crew, progress).require_all()
         find_duplicates(project, names, crew, progress)
         dataset, funnel = export_dataset(project, names, out, vocabulary, crew, progress)
-    return Job(seeded=seeded, crawled=crawled.stats, funnel=funnel, dataset=dataset)
+    return Job(seeded=seeded, crawled=crawled, funnel=funnel, dataset=dataset)
 
 
 def process_sources(project: Project, names: tuple[str, ...], crew: Crew, progress: Progress) -> engine.Ran:

@@ -46,8 +46,11 @@ def render(funnel: Funnel, console: Console) -> None:
     counted = f"; tokens of {funnel.tokenizer}" if funnel.tokenizer else ""
     title = f"Funnel of {', '.join(funnel.sources)} (filters in this order{counted})"
     table = Table(title=title, title_justify="left")
-    for column in ("stage", "records", "share", "payload", "text", "tokens"):
-        table.add_column(column, justify="left" if column == "stage" else "right", no_wrap=True)
+    table.add_column(
+        "stage", overflow="fold"
+    )  # where a terminal is narrow the name is folded, and no number cut off
+    for column in ("records", "share", "payload", "text", "tokens"):
+        table.add_column(column, justify="right", no_wrap=True)
     total = funnel.records
     table.add_row("archived records", f"{total:,}", "100.0 %", _bytes(funnel.payload_bytes), "", "")
     for stage in funnel.stages[:-1]:
@@ -75,7 +78,9 @@ def plot(funnel: Funnel, path: Path) -> None:
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an optional extra
     except ImportError:
-        raise InputError("--plot needs matplotlib: pip install 'thresher[plot]'") from None
+        raise InputError(
+            "--plot needs matplotlib; install the extra 'plot' (docs/guides/install.md)"
+        ) from None
     figure = Figure(figsize=(9, 1.2 + 0.32 * (len(funnel.stages) + 1)), layout="constrained")
     axes = figure.subplots()
     left = total = funnel.records

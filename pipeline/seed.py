@@ -1,17 +1,19 @@
 """The seed command: URLs into a crawl's frontier, with their scope."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from core import InputError, Url
 from crawler.note import Note, encode
-from frontier import Discovery, Frontier, Scope
+from frontier import Discovery, Scope
 from frontier.connect import connect
 from frontier.revisit import LONGEST_S, SHORTEST_S
 from frontier.scope import ScopeKind
 from pipeline import seeds
+from pipeline.crawls import open_crawl
 from pipeline.project import Project
 from pipeline.steer import milliseconds
 
@@ -28,6 +30,8 @@ class Plan:
     priority: int = 0
     revisit_s: int = 0
     """How long after a visit the next is due, of seeds and of what they lead to; 0 for never (`revisit_s`)."""
+    again: bool = False
+    """Whether seeds that are known wait once more, and hosts that were given up are asked once more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +64,14 @@ def seed(
     refused: Callable[[seeds.Refused], None] = lambda _: None,
     *,
     links: bool = False,
+    update: bool = False,
 ) -> Seeded:
     """Add every seed; those that are known change nothing. Each refused line is handed to `refused`.
 
-    Raises InputError where the source cannot be read, or holds no URL at all; and for one that breaks off, when what stands before
-    that is added.
+    `update` replaces the crawl's settings by the project's. Raises InputError where the source cannot be read, or holds no
+    URL at all; and for one that breaks off, when what stands before that is added.
     """
-    return add(project, seeds.read(source, links=links), plan, source, refused)
+    return add(project, seeds.read(source, links=links), plan, source, refused, update=update)
 
 
 def add(
@@ -75,10 +80,12 @@ def add(
     plan: Plan,
     source: str,
     refused: Callable[[seeds.Refused], None] = lambda _: None,
+    *,
+    update: bool = False,
 ) -> Seeded:
     """The same of seeds that are there; `source` is what errors call them."""
     with project.frontier_address() as address:
-        return asyncio.run(_seed(project, address, lines, plan, source, refused))
+        return asyncio.run(_seed(project, address, lines, plan, source, refused, update=update))
 
 
 async def _seed(
@@ -88,11 +95,13 @@ async def _seed(
     plan: Plan,
     source: str,
     refused: Callable[[seeds.Refused], None],
+    *,
+    update: bool,
 ) -> Seeded:
+    generation = time.time_ns() // 1_000_000 if plan.again else 0
     link = await connect(address)
     try:
-        frontier = Frontier(link, plan.crawl, budget=project.budget, policy=project.policy)
-        await frontier.open()
+        frontier = await open_crawl(project, link, plan.crawl, update=update)
         tail = frontier.tail(project.store)
         added = known = 0
         reasons, discarded = Counter[str](), Counter[str]()
@@ -103,7 +112,10 @@ async def _seed(
                 if isinstance(line, seeds.Refused):
                     reasons[line.reason] += 1
                     refused(line)
-            result = await frontier.add(list(_discoveries(batch, plan)))
+            result = await frontier.add(
+                [replace(found, generation=generation) for found in _discoveries(batch, plan)],
+                revive=plan.again,
+            )
             added, known = added + result.added, known + result.known
             discarded.update(result.discarded)
             await tail.spill()

@@ -33,7 +33,9 @@ _TEXT = re.compile(
     rb"[^\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]*"
 )  # no text has these; WHATWG, MIME Sniffing, section 5
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_HTML = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+_HTML = re.compile(
+    r"\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+)
 _PROBLEMS = {
     "cut_off": "its compression ends before its end",
     "broken_compression": "its compression is broken",

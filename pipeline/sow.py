@@ -13,9 +13,7 @@ from pipeline.project import Project
 
 def sow(project: Project, crawl: str, address: str, guest: Guest) -> None:
     """Add them all; returns when they are in. Raises what is wrong with the spider, as an `InputError`."""
-    left = LocalBerth(
-        told(add_starts, guest, crawl, address, project.budget, project.policy, project.store)
-    ).wait()
+    left = LocalBerth(told(add_starts, guest, crawl, address, project.store)).wait()
     if left.said is not None:
         raise left.said
     if left.exitcode:

@@ -8,12 +8,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from frontier import Flow, Frontier, Stats
+from frontier import Flow, Frontier, Outage, Stats
 from frontier.connect import connect
 from isolation import probe
+from pipeline.outages import line as outage_line
 from pipeline.project import Project
 from pipeline.quarantine import DIRECTORY
 from pipeline.said import counted
+from storage.identity import identity
 from storage.records import page_records
 
 USERS = {
@@ -26,13 +28,14 @@ USERS = {
 def status(project: Project) -> dict[str, Any]:
     """One entry a source, from the catalog and the frontier."""
     with project.frontier_address() as address:
-        frontiers = asyncio.run(_frontiers(address))
+        frontiers, elsewhere = asyncio.run(_frontiers(project, address))
     names = sorted({*project.sources(()), *frontiers})
     return {
         "storage": project.store.uri,
         "isolation": _isolation(project),
         "cache": None if (cache := project.cache_stats) is None else asdict(cache),
         "sources": [_source(project, name, frontiers) for name in names],
+        "elsewhere": elsewhere,
     }
 
 
@@ -69,6 +72,9 @@ def render(found: dict[str, Any], console: Console) -> None:
     for source in found["sources"]:
         if source["frontier"] and (line := hosts(source["frontier"])):
             console.print(f"{source['name']}: {line}", highlight=False, soft_wrap=True)
+    for name, uri in found["elsewhere"].items():
+        line = f"{name}: a crawl of this server whose archive is in another storage, {uri}"
+        console.print(line, highlight=False, soft_wrap=True)
 
 
 def isolation_line(found: Mapping[str, Any]) -> str:
@@ -105,21 +111,33 @@ def _isolation(project: Project) -> dict[str, Any] | None:
     return {**asdict(probe()), "browser_sandbox": project.config.crawler.browser_sandbox}
 
 
-async def _frontiers(address: str) -> dict[str, tuple[Stats, Flow | None, list[int]]]:
+_Standing = tuple[Stats, Flow | None, list[int], dict[str, Outage]]
+
+
+async def _frontiers(project: Project, address: str) -> tuple[dict[str, _Standing], dict[str, str]]:
+    """How the crawls of the project's storage stand; and where the others of the server have their archives."""
+    here = identity(project.store)
     link = await connect(address)
     try:
-        found = {}
+        found, elsewhere = {}, {}
         for name in await Frontier.crawls(link):
-            frontier = Frontier(link, name)
-            await frontier.open()
-            found[name] = await frontier.stats(), await frontier.flow(), await frontier.stalls()
-        return found
+            frontier = await Frontier(link, name).open()
+            if frontier.storage is not None and frontier.storage.id != here:
+                elsewhere[name] = frontier.storage.uri
+                continue
+            flow, stalls = await frontier.flow(), await frontier.stalls()
+            found[name] = await frontier.stats(), flow, stalls, await frontier.outages()
+        return found, elsewhere
     finally:
         await link.aclose()
 
 
-def waits(stats: Stats, flow: Flow | None, stalls: list[int]) -> str:
-    """Who waits for whom among storage, a crawl, its hosts and its follower; empty where nobody does."""
+def waits(stats: Stats, flow: Flow | None, stalls: list[int], kept: str = "") -> str:
+    """Who waits for whom among storage, a crawl, its hosts and its follower; empty where nobody does. `kept` says what keeps
+    workers from the web.
+    """
+    if kept:
+        return f"crawl for the web ({kept})"
     if stalls:
         return f"crawl for storage ({len(stalls)} workers, {max(stalls) / 1000:,.0f} s)"
     if flow is not None and flow.shut:
@@ -135,12 +153,10 @@ def _mebi(size: int) -> str:
     return f"{size / 2**20:,.1f}"
 
 
-def _source(
-    project: Project, name: str, frontiers: dict[str, tuple[Stats, Flow | None, list[int]]]
-) -> dict[str, Any]:
+def _source(project: Project, name: str, frontiers: dict[str, _Standing]) -> dict[str, Any]:
     archived = project.catalog.totals("archive", name)
     processed = project.catalog.totals("process", name)
-    stats, flow, stalls = frontiers.get(name, (None, None, []))
+    stats, flow, stalls, outages = frontiers.get(name, (None, None, [], {}))
     return {
         "name": name,
         "files": len(project.catalog.parts("archive", name)),
@@ -150,5 +166,6 @@ def _source(
         "quarantined": sum(1 for _ in project.store.list(f"{DIRECTORY}/process/{name}/")),
         "frontier": None if stats is None else {**asdict(stats), "drained": stats.drained},
         "flow": None if flow is None else asdict(flow),
-        "waits": "" if stats is None else waits(stats, flow, stalls),
+        "outages": {worker: asdict(outage) for worker, outage in outages.items()},
+        "waits": "" if stats is None else waits(stats, flow, stalls, outage_line(outages)),
     }

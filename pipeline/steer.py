@@ -13,6 +13,7 @@ from core import InputError
 from frontier import Frontier, Rank, Scope
 from frontier.connect import connect
 from pipeline import yields
+from pipeline.crawls import find_crawl
 from pipeline.project import Project
 
 T = TypeVar("T")
@@ -23,26 +24,26 @@ SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 def hold(project: Project, crawl: str, host: str, how_long: str) -> None:
     """Ask a host nothing for a time such as `90s`, `15m`, `1h`, `2d`. InputError where the crawl does not know it."""
     wait_ms = milliseconds(how_long)
-    if not _ask(project, crawl, lambda frontier: frontier.hold(host, wait_ms)):
+    if not ask(project, crawl, lambda frontier: frontier.hold(host, wait_ms)):
         raise _unknown(crawl, host)
 
 
 def resume(project: Project, crawl: str, host: str) -> None:
     """Let a host go on, whatever held it. InputError where the crawl does not know it."""
-    if not _ask(project, crawl, lambda frontier: frontier.resume(host)):
+    if not ask(project, crawl, lambda frontier: frontier.resume(host)):
         raise _unknown(crawl, host)
 
 
 def drop(project: Project, crawl: str, scope: str) -> int:
     """Let nothing of a scope be asked any more; returns how many waiting pages are refused by that at once."""
     wanted = Scope.parse(scope)
-    return _ask(project, crawl, lambda frontier: frontier.drop(wanted))
+    return ask(project, crawl, lambda frontier: frontier.drop(wanted))
 
 
 def prefer(project: Project, crawl: str, domains: list[str], rank: str) -> None:
     """Ask the hosts of registered domains before others, or after them: `first`, `rich`, `usual` or `last`."""
     ranks = dict.fromkeys(domains, Rank[rank.upper()])
-    _ask(project, crawl, lambda frontier: frontier.prefer(ranks))
+    ask(project, crawl, lambda frontier: frontier.prefer(ranks))
 
 
 def prefer_yields(project: Project, crawl: str) -> dict[str, int]:
@@ -52,7 +53,7 @@ def prefer_yields(project: Project, crawl: str) -> dict[str, int]:
         raise InputError(
             f"crawl {crawl!r}: no domain has {yields.ENOUGH} processed documents yet; run `thresher process {crawl}`"
         )
-    _ask(project, crawl, lambda frontier: frontier.prefer(ranks))
+    ask(project, crawl, lambda frontier: frontier.prefer(ranks))
     return {rank.name.lower(): count for rank, count in sorted(Counter(ranks.values()).items(), reverse=True)}
 
 
@@ -70,19 +71,15 @@ def _unknown(crawl: str, host: str) -> InputError:
     )
 
 
-def _ask(project: Project, crawl: str, question: Callable[[Frontier], Awaitable[T]]) -> T:
-    async def ask(address: str) -> T:
+def ask(project: Project, crawl: str, question: Callable[[Frontier], Awaitable[T]]) -> T:
+    """The answer of a crawl's frontier to a question. Raise `InputError` if nothing is seeded."""
+
+    async def answer(address: str) -> T:
         link = await connect(address)
         try:
-            if crawl not in await Frontier.crawls(link):
-                raise InputError(
-                    f"crawl {crawl!r}: nothing is seeded; run `thresher seed FILE --crawl {crawl}` first"
-                )
-            frontier = Frontier(link, crawl)
-            await frontier.open()
-            return await question(frontier)
+            return await question(await find_crawl(project, link, crawl))
         finally:
             await link.aclose()
 
     with project.frontier_address() as address:
-        return asyncio.run(ask(address))
+        return asyncio.run(answer(address))

@@ -3,13 +3,14 @@
 Rules
 1. With --json, stdout carries exactly one JSON object, at the end. Everything else goes to stderr.
 2. Exit code 0: done. 1: failed. 2: the input or the configuration is wrong, or something it names cannot be
-   had; then one line says what, where, and what to do. 130: interrupted.
+   had; then one line says what, where, and what to do. 3: a crawl has drained, and some of its pages failed. 130: interrupted
+   by SIGINT or SIGTERM; what was begun is whole.
 """
 
 from __future__ import annotations
 
 import errno
-import json
+import logging
 import os
 import signal
 import sys
@@ -19,14 +20,28 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from core import Conflict, InputError, Interrupted, ThresherError, Unavailable
+from pipeline.printable import printable, printable_json
 
 if TYPE_CHECKING:
     from pipeline.seeds import Refused
+    from pipeline.summary import Crawled
 
+INCOMPLETE = 3
+"""Exit code where everything was done and some of it failed, as restic's for files that it could not read."""
+INTERRUPTED = 130
+"""Exit code after SIGINT or SIGTERM: what a shell says of a command that SIGINT ended."""
 REFUSED_SHOWN = 10
 PIPED_WIDTH = 120
+
+
+class _Formatter(logging.Formatter):
+    """Of warnings on stderr."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
 
 
 class _Signalled(SystemExit):
@@ -37,12 +52,14 @@ def run_command(command: Callable[[], object]) -> NoReturn:
     """Run it, and end the process as rule 2 says."""
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, _interrupt)
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(_Formatter())
     try:
         command()
     except (InputError, Unavailable, Conflict) as error:
         _fail(str(error), 2)
     except Interrupted as error:
-        _fail(str(error), 130)
+        _fail(str(error), INTERRUPTED)
     except ThresherError as error:
         _fail(str(error), 1)
     except BrokenPipeError:  # whoever read our output has seen enough
@@ -54,7 +71,7 @@ def run_command(command: Callable[[], object]) -> NoReturn:
         where = error.filename or "standard output or the storage"
         _fail(f"{where}: {error.strerror}; mend that and run the same command again", 2)
     except _Signalled:
-        _fail("interrupted; run the same command again to go on", 130)
+        _fail("interrupted; run the same command again to go on", INTERRUPTED)
     sys.exit(0)
 
 
@@ -63,7 +80,20 @@ def say(as_json: bool, body: Mapping[str, Any], line: str) -> None:
     if as_json:
         print_json(body)
     else:
-        typer.echo(line)
+        echo(line)
+
+
+def echo(line: str, *, err: bool = False) -> None:
+    """Print a line, other people's texts in it made printable."""
+    typer.echo(printable(line), err=err)
+
+
+def end_crawl(crawled: Crawled) -> None:
+    """End the command with the exit code that says how a crawl ended (rule 2). Return if that is 0."""
+    if crawled.interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if crawled.stats.drained and crawled.failed:
+        raise typer.Exit(INCOMPLETE)
 
 
 def warn(line: str) -> None:
@@ -73,14 +103,23 @@ def warn(line: str) -> None:
 
 def print_json(body: Mapping[str, Any]) -> None:
     """The one object."""
-    typer.echo(json.dumps(body, ensure_ascii=False, default=str))
+    typer.echo(printable_json(body))
 
 
 def console() -> Console:
     """Where tables are printed."""
-    terminal = Console()
-    # A pipe has no width of its own; a table cut to 80 columns would lose its names.
-    return terminal if terminal.is_terminal else Console(width=PIPED_WIDTH)
+    terminal = _Console(markup=False, emoji=False)
+    if not terminal.is_terminal:
+        # A pipe has no width of its own; a table cut to 80 columns would lose its names.
+        terminal.width = PIPED_WIDTH
+    return terminal
+
+
+class _Console(Console):
+    """Shows other people's texts in cells and lines printable, and takes nothing in them for markup."""
+
+    def render_str(self, text: str, **named: Any) -> Text:
+        return super().render_str(printable(text), **named)
 
 
 class Refusals:
@@ -93,12 +132,12 @@ class Refusals:
         """Take one."""
         self._count += 1
         if self._count <= REFUSED_SHOWN:
-            typer.echo(f"refused: {refused}", err=True)
+            echo(f"refused: {refused}", err=True)
 
     def end(self) -> None:
         """Say how many were not shown."""
         if self._count > REFUSED_SHOWN:
-            typer.echo(f"refused: {self._count - REFUSED_SHOWN:,} more lines", err=True)
+            echo(f"refused: {self._count - REFUSED_SHOWN:,} more lines", err=True)
 
 
 def _interrupt(*_: object) -> NoReturn:
@@ -109,5 +148,5 @@ def _fail(line: str, code: int) -> NoReturn:
     with suppress(OSError):  # where the trouble is stdout itself
         if "--json" in sys.argv:
             print_json({"error": line})
-    typer.echo(f"thresher: {' '.join(line.split())}", err=True)
+    echo(f"thresher: {' '.join(line.split())}", err=True)
     sys.exit(code)

@@ -7,12 +7,13 @@
    they were made from, so that the next run of their step redoes them and nothing else. The index of an archive file is made
    again at once, and a file whose Manifest is gone is sealed anew.
 3. The bytes of an archive file are never touched. A damaged one is read no more, until it is copied back or the user accepts
-   the loss: then it is sealed anew as it is, and what was made of it is made again.
+   the loss: then it is sealed anew as it is, and what was made of it is made again. A damaged file of a crawl log is deleted then.
 4. What dead workers left unsealed is named, and is no damage: the next run of the crawl takes it up.
 """
 
 import hashlib
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,10 +25,11 @@ from pipeline.garbage import collect, unsealed
 from pipeline.process import archive_outputs
 from pipeline.progress import Progress
 from pipeline.referred import Referred
-from storage import reseal, run, tables
+from storage import identity, reseal, run, tables
+from storage import logwriter as log
 from storage.compression import stem
 from storage.inputs.origin import PASSED_OVER
-from storage.manifest import Manifest, Output, load, stored_digest
+from storage.manifest import Manifest, Output, load, manifest_name, stored_digest
 from storage.recovery import remains
 from storage.store import Store
 from storage.unfinished import STEP, STEP_NAME, crawls
@@ -53,6 +55,8 @@ class Verified:
     """Archive parts whose WARC file is whole and whose index is not."""
     archives: tuple[Manifest, ...] = ()
     """Archive parts whose WARC file is damaged."""
+    logs: tuple[Manifest, ...] = ()
+    """Parts of a crawl log whose file is damaged."""
     differences: tuple[str, ...] = ()
     """Where two readers of an archive that others wrote differ; its bytes are those that were sealed."""
     unread: tuple[str, ...] = ()
@@ -64,15 +68,14 @@ class Verified:
 
 
 def verify_storage(store: Store, progress: Progress, *, is_deep: bool = False) -> Verified:
-    """Check every output of every Manifest."""
+    """Check every output of every Manifest. Raises `InputError` where there is nothing to be checked."""
     names = list(store.list("manifests/"))
     progress.start("verify", total=len(names))
     checked = size = 0
     damage: list[str] = []
     redo: list[str] = []
     unreadable: list[str] = []
-    indexes: list[Manifest] = []
-    archives: list[Manifest] = []
+    lost: defaultdict[str, list[Manifest]] = defaultdict(list)
     cross = CrossCheck()
     with Referred() as referred:
         for name in names:
@@ -93,9 +96,8 @@ def verify_storage(store: Store, progress: Progress, *, is_deep: bool = False) -
             damage.extend(f"{name}: {fault}" for fault in faults)
             if faults and step in MADE:
                 redo.append(name)
-            if changed and step == STEP_NAME:
-                warc, _ = archive_outputs(manifest.outputs)
-                (archives if warc in changed else indexes).append(manifest)
+            if changed:
+                lost[_kind(manifest, changed)].append(manifest)
         damage.extend(
             f"{file} at {offset}: a revisit of a record that is not archived"
             for file, offset in referred.missing()
@@ -103,24 +105,24 @@ def verify_storage(store: Store, progress: Progress, *, is_deep: bool = False) -
     progress.done()
     damage.extend(cross.damage)
     damage.extend(f"{name} is archived, and no Manifest names it" for name in reseal.unsealed(store))
-    for name in store.list(run.RUNS):
-        try:
-            run.load(store, name)
-        except CorruptData as error:
-            damage.append(str(error))
-            unreadable.append(name)
-    for name in store.list(LISTS):
-        if not _is_list(store, name):
-            damage.append(f"{name}: its bytes are not those that its name says")
-            unreadable.append(name)
+    for name, fault in _unsealed_faults(store):
+        damage.append(fault)
+        unreadable.append(name)
+    damage.extend(_caught(_identity_faults(store)))
+    if not names and not damage and not crawls(store):
+        raise InputError(
+            f"verify: nothing is sealed in the storage {store.uri}; run `thresher crawl` or `thresher ingest` first, or correct "
+            "project.storage"
+        )
     return Verified(
         files=checked,
         bytes=size,
         damage=tuple(damage),
         redo=tuple(redo),
         unreadable=tuple(unreadable),
-        indexes=tuple(indexes),
-        archives=tuple(archives),
+        indexes=tuple(lost["index"]),
+        archives=tuple(lost["archive"]),
+        logs=tuple(lost["log"]),
         differences=cross.differences,
         unread=cross.unread,
         unfinished=tuple(_unfinished(store)),
@@ -154,6 +156,25 @@ def accept_loss(store: Store, found: Verified) -> list[str]:
             accepted.append(warc.name)
             _unseal_parts(store, warc.name)
     return accepted
+
+
+def give_up_logs(store: Store, found: Verified) -> list[str]:
+    """Delete the damaged files of crawl logs and their Manifests; returns the names of the files. Nothing in a damaged file can
+    be told from what was written, so none of its lines is kept.
+    """
+    for manifest in found.logs:
+        store.delete(manifest_name(log.STEP_NAME, manifest.part))
+        for output in manifest.outputs:
+            store.delete(output.name)
+    return [output.name for manifest in found.logs for output in manifest.outputs]
+
+
+def _kind(manifest: Manifest, changed: list[Output]) -> str:
+    """What is damaged of a part: its `archive` file, only the `index` of that, its `log`; or `made`, if storage makes it again."""
+    if manifest.step == STEP:
+        warc, _ = archive_outputs(manifest.outputs)
+        return "archive" if warc in changed else "index"
+    return "log" if manifest.step == log.STEP else "made"
 
 
 def _left_out(manifest: Manifest) -> dict[str, int]:
@@ -225,6 +246,24 @@ def _change(store: Store, output: Output) -> str:
     if (size := store.size(output.name)) != output.bytes:
         return f"{output.name} has {size} bytes, sealed were {output.bytes}"
     return f"{output.name}: its bytes are not those that were sealed"
+
+
+def _unsealed_faults(store: Store) -> Iterator[tuple[str, str]]:
+    """Runs and lists that are damaged, and one line of each: no Manifest names these."""
+    for name in store.list(run.RUNS):
+        try:
+            run.load(store, name)
+        except CorruptData as error:
+            yield name, str(error)
+    for name in store.list(LISTS):
+        if not _is_list(store, name):
+            yield name, f"{name}: its bytes are not those that its name says"
+
+
+def _identity_faults(store: Store) -> Iterator[str]:
+    """Raise `CorruptData` if the storage's id cannot be read; yield nothing."""
+    identity.identity(store)
+    yield from ()
 
 
 def _is_list(store: Store, name: str) -> bool:

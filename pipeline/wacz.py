@@ -3,7 +3,7 @@
 1. WARC files that are gzip go in as they are. Others are compressed anew, a gzip member a record: readers of WACZ know
    no Zstandard. What was damaged in an ingested file stays out then.
 2. Each HTML page that was answered with 200 is in the list of pages, with its title and when it was fetched; one that
-   was a revisit without its title.
+   was a revisit without its title. What a page fetched while it was rendered is not.
 3. Each byte of a bucket is read once: one WARC file at a time is copied to the directory of the WACZ, read there, and deleted.
    The SHA-256 of each WARC file is compared with its seal.
 4. The same storage gives the same bytes. Memory is bounded by the largest record and by the index of one WARC file.
@@ -12,7 +12,6 @@
 import dataclasses
 import hashlib
 import heapq
-import html
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -26,6 +25,7 @@ from typing import BinaryIO
 from core import CorruptData, InputError, Unavailable
 from extract.charset import decode
 from extract.mime import HTML, XHTML
+from extract.references import unescape
 from pipeline.process import archive_outputs
 from pipeline.progress import Progress
 from storage import cdxj
@@ -43,12 +43,14 @@ LARGEST_RECORD = 1 << 30
 """Bytes of a record that is compressed anew: it is held in memory."""
 PAGES = frozenset({HTML, XHTML, REVISIT_MIME})
 """Types in an index of what may be a page: of a revisit only its head can tell."""
+OF_PAGES = frozenset({"", "document"})
+"""What WARC-Resource-Type says of a page; with any other a page asked for the record while it was rendered."""
 OPEN_AT_MOST = 64
 """Index files merged at a time."""
 LOOKED_AT = 256 << 10
 """Bytes of a page in which its title is looked for."""
 LONGEST_TITLE = 500
-TITLE = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
+TITLE = re.compile(r"<title[^<>]{0,200}+>([^<]{0,5000}+)", re.IGNORECASE)
 ENDING = re.compile(r"\.warc(?:\.\w+)?$")
 
 
@@ -223,14 +225,14 @@ def _page(file: BinaryIO, row: cdxj.Row) -> str:
     if row.status != 200 or row.mime not in PAGES:
         return ""
     record = next(read(file, row.offset, row.offset + 1, name=row.filename, limit=LOOKED_AT))
-    if record.mime not in {HTML, XHTML}:
+    if record.mime not in {HTML, XHTML} or record.resource_type.lower() not in OF_PAGES:
         return ""
     return page(row.url, _iso(row.timestamp), _title(record))
 
 
 def _title(record: ArchivedRecord) -> str:
     found = TITLE.search(decode(record.payload, record.header("content-type")).text)
-    return " ".join(html.unescape(found[1]).split())[:LONGEST_TITLE] if found else ""
+    return " ".join(unescape(found[1]).split())[:LONGEST_TITLE] if found else ""
 
 
 def _iso(timestamp: str) -> str:

@@ -56,7 +56,7 @@ def files_of(client: Client, argument: str, wanted: Wanted) -> tuple[str, ...]:
     found = tuple(paths.chosen(named, segments=wanted.segments, files=wanted.files))
     if not found:
         of = f" is in the segments {', '.join(sorted(wanted.segments))}" if wanted.segments else " is named"
-        raise InputError(f"ingest {argument}: no file{of}")
+        raise InputError(f"ingest {argument}: no file{of}; see which there are in the list of its paths")
     return found
 
 
@@ -69,7 +69,7 @@ def selection_of(argument: str, wanted: Wanted) -> Selection:
     crawl, kind = address(argument)
     if kind != "warc":
         raise InputError(
-            f"ingest {argument}: the indexes are of pages; give {SCHEME}{crawl}, without /{kind}"
+            f"ingest {argument}: the indexes list pages alone; give {SCHEME}{crawl}, without /{kind}"
         )
     if wanted.files is not None or wanted.segments:
         raise InputError(

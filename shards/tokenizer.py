@@ -13,6 +13,9 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from core import InputError
 
+RARE = "\ua66e \U00012000 \U000f0000"
+"""A letter of medieval Slavonic manuscripts, one of cuneiform, and a private character: no vocabulary of words has them all."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenizerFile:
@@ -30,7 +33,9 @@ class TokenizerFile:
 
 
 def load(path: Path | None) -> TokenizerFile:
-    """Read a `tokenizer.json`; None is the byte tokenizer. Raises InputError for what is no tokenizer."""
+    """Read a `tokenizer.json`; None is the byte tokenizer. Raises InputError for what is no tokenizer, and for one that fails
+    at a word that it does not know: some page has one.
+    """
     if path is None:
         return _described("bytes", _byte_tokenizer().to_str())
     try:
@@ -42,11 +47,19 @@ def load(path: Path | None) -> TokenizerFile:
             f"tokenizer {path}: cannot be read as text ({error}); give a tokenizer.json"
         ) from None
     try:
-        return _described(path.name, text)
+        described = _described(path.name, text)
     except Exception as error:  # noqa: BLE001 - the library raises bare Exception for a malformed file
         raise InputError(
             f"tokenizer {path}: not a Hugging Face tokenizer.json ({str(error).splitlines()[0]})"
         ) from None
+    try:
+        opened(text).encode(RARE, add_special_tokens=False)
+    except Exception as error:  # noqa: BLE001 - the same for a word that it does not know
+        raise InputError(
+            f"tokenizer {path}: fails at a word that is not in its vocabulary ({str(error).splitlines()[0]}); train it with an "
+            "unknown token (unk_token) that is in the vocabulary, or take one of bytes"
+        ) from None
+    return described
 
 
 def opened(json: str) -> Tokenizer:

@@ -13,6 +13,9 @@ beside it (`storage.cdxj`) and its Manifest. If the crawler dies, `recover` cuts
 whole record and seals that. From then on it is an archive like any other in the world, and `storage.records`
 reads them all alike, damaged ones too.
 
+What became of each page, archived or not, is a line in the log of its crawl (`storage.crawllog`). Its files live like archive
+files (`storage.logwriter`), and a line is durable no later than the record that it tells of.
+
 Text and what was decided of it are tables (`storage.tables`). The catalog (`storage.catalog`) answers
 questions about all of it quickly, but is only a cache: deleting it loses nothing. So is the block cache
 (`storage.cache`), which keeps on this machine's disk what was read from afar.

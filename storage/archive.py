@@ -10,7 +10,7 @@
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -28,7 +28,7 @@ from storage.records import mime_of
 from storage.recovery import Recovered, Survivor, recover
 from storage.revisit import REVISIT, REVISIT_MIME, Revisit
 from storage.store import Store
-from storage.unfinished import begin, left, publish, writer_and_serial
+from storage.unfinished import WARC, begin, left, publish, writer_and_serial
 from storage.validator import validator
 from storage.warc import (
     Attachment,
@@ -64,6 +64,7 @@ class Archive:
     """
 
     __slots__ = (
+        "_before",
         "_check",
         "_compress",
         "_crawl",
@@ -74,9 +75,9 @@ class Archive:
         "_serial",
         "_store",
         "_suffix",
-        "_user_agent",
         "_writer",
         "appended",
+        "user_agent",
     )
 
     def __init__(
@@ -90,12 +91,17 @@ class Archive:
         max_age_s: int = 3600,
         compression: Compression = "gzip",
         payloads: int = LIMIT,
+        before: Callable[[], None] | None = None,
     ) -> None:
-        """Raises `Conflict` where the writer left a file open in an earlier life."""
+        """`before` is called before anything that was appended may reach the disk: what is to be durable no later than that
+        is made durable by it. Raises `Conflict` where the writer left a file open in an earlier life.
+        """
         for what, name in (("crawl", crawl), ("writer", writer)):
             if not NAME.fullmatch(name):
                 raise InputError(f"{name!r} cannot name a {what}: use letters, digits, dot, dash, underscore")
-        self._store, self._crawl, self._writer, self._user_agent = store, crawl, writer, user_agent
+        self._store, self._crawl, self._writer = store, crawl, writer
+        self.user_agent = user_agent
+        """What the next file says that the crawler calls itself."""
         self._max_bytes, self._max_age_ms = max_bytes, max_age_s * 1000
         self._suffix = SUFFIXES[checked(compression)]
         self._compress, self._check = compressor(compression), validator(compression)
@@ -112,6 +118,7 @@ class Archive:
         self._serial = max(serials, default=-1)
         recall(self._payloads, store, crawl)
         self._open: GrowingFile | None = None
+        self._before = before
         self.appended = 0
         """Bytes of everything appended so far, to this file and those before."""
 
@@ -213,17 +220,18 @@ class Archive:
             self._index(row)
         return ref
 
-    def drop(self, capture: Capture, record_id: UUID, dropped: Dropped) -> None:
+    def drop(self, capture: Capture, record_id: UUID, dropped: Dropped) -> RecordRef:
         """Add what remains of an exchange that is not archived, under the id that its response would have had.
 
         Not durable before `commit`. It is in no index: there is nothing to look up.
         """
         record = dropped_record(capture, dropped, record_id=record_id)
-        self._add(capture.started_ms, [(DROPPED, record)], digest="")
+        return self._add(capture.started_ms, [(DROPPED, record)], digest="")
 
     def commit(self) -> None:
         """Bring everything appended to disk. Where it raises, it may be called again."""
         if self._open is not None:
+            self._precede()
             self._open.flush()
             self._open.unfinished.sync()
             self._payloads.committed()
@@ -281,8 +289,14 @@ class Archive:
         if self._open is None:
             self._open = self._begin(date_ms)
             self.appended += self._open.size
-        self._open.make_room()
+        if self._open.is_full:
+            self._precede()
+            self._open.flush()
         return self._open
+
+    def _precede(self) -> None:
+        if self._before is not None:
+            self._before()
 
     def _begin(self, now_ms: int) -> GrowingFile:
         # Counted first: a name that was tried once is never tried again.
@@ -291,7 +305,7 @@ class Archive:
         begun = GrowingFile(
             file_name=name,
             name=f"warc/{self._crawl}/{name}",
-            unfinished=begin(self._store, self._crawl, name),
+            unfinished=begin(self._store, f"{WARC}/{self._crawl}", name),
             since_ms=now_ms,
         )
         fields = {
@@ -300,7 +314,7 @@ class Archive:
             "conformsTo": CONFORMS_TO,
             "isPartOf": self._crawl,
             "robots": "obey",
-            "http-header-user-agent": self._user_agent,
+            "http-header-user-agent": self.user_agent,
         }
         info = self._compress(warcinfo(name, date_ms=now_ms, fields=fields))
         self._check([info])

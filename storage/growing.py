@@ -40,10 +40,10 @@ class GrowingFile:
         self.size += len(data)
         self.counts[record_type] += 1
 
-    def make_room(self) -> None:
-        """Hand the buffer to the system where it is full."""
-        if len(self._buffer) >= BUFFER:
-            self.flush()
+    @property
+    def is_full(self) -> bool:
+        """Whether the buffer is to be handed to the system before more is added."""
+        return len(self._buffer) >= BUFFER
 
     def flush(self) -> None:
         """Hand all of it to the system. Where it raises, it may be called again."""

@@ -25,8 +25,15 @@ WINDOW = 32 << 10
 """Compressed bytes read at a time."""
 PIECE = 1 << 20
 """Decompressed bytes made at a time."""
+SMALLEST_WINDOW = 512
+"""Compressed bytes read at the beginning of a member: a file may be a million of them."""
+BEGINNING = 1 << 10
+"""Bytes of what may be a record in which its beginning is looked for."""
 HEAD_LIMIT = 64 << 10
 """Bytes of a WARC head at most."""
+SPENT, SPENT_AT_LEAST = 8, 64 << 20
+"""Times its length, and bytes at least, that a range is read for records that break off. A file can be made of beginnings that all
+break off at its end; beyond this the rest of it is one damaged stretch."""
 
 CUT_OFF = "cut_off"
 BROKEN = "broken_compression"
@@ -86,14 +93,17 @@ def members(
     file.seek(0)
     magic, take = _codec(file.read(16), name)
     stop = size if end is None else min(end, size)
-    offset = first
+    most_spent = SPENT_AT_LEAST + SPENT * (stop - first)
+    offset, spent = first, 0
     while offset < stop:
         try:
             data, whole, after = take(file, offset, limit)
             problem = None
         except _Damaged as damage:
-            data, whole, after = b"", False, _next_record(file, offset + 1, magic, begin)
             problem = str(damage)
+            spent += max(0, file.tell() - offset)
+            after = _next_record(file, offset + 1, magic, begin) if spent <= most_spent else size
+            data, whole = b"", False
         yield Member(offset=offset, length=after - offset, data=data, whole=whole, problem=problem)
         offset = after
 
@@ -115,12 +125,12 @@ def _gzip(file: BinaryIO, offset: int, limit: int) -> Taken:
     file.seek(offset)
     engine = isal_zlib.decompressobj(31)
     kept: list[bytes] = []
-    size = 0
+    size, window = 0, SMALLEST_WINDOW
     piece = b""
     while not engine.eof:
         chunk = engine.unconsumed_tail
         if not chunk and len(piece) < PIECE:
-            chunk = file.read(WINDOW)
+            chunk, window = file.read(window), min(2 * window, WINDOW)
             if not chunk:
                 raise _Damaged(CUT_OFF)
         try:
@@ -143,9 +153,10 @@ def _plain(file: BinaryIO, offset: int, limit: int) -> Taken:
     if end is None or length is None:
         raise _Damaged(NO_RECORD if end or len(start) == HEAD_LIMIT else CUT_OFF)
     size = end.end() + int(length[1])
-    if offset + size > file.seek(0, io.SEEK_END):
-        raise _Damaged(CUT_OFF)
+    is_cut_off = offset + size > file.seek(0, io.SEEK_END)
     file.seek(offset)
+    if is_cut_off:
+        raise _Damaged(CUT_OFF)
     data = file.read(min(size, limit))
     after = file.seek(offset + size)
     while blank := len(following := file.read(64)) - len(following.lstrip(b"\r\n")):
@@ -211,23 +222,25 @@ def _framed(file: BinaryIO, offset: int, after: int, limit: int, reader: Callabl
 
 def _next_record(file: BinaryIO, start: int, magic: bytes, begin: re.Pattern[bytes]) -> int:
     """Offset at or behind `start` where a record seems to begin; the end of the file where none does."""
+    length = SMALLEST_WINDOW
     while True:
         file.seek(start)
-        window = file.read(PIECE)
+        window = file.read(length)
         at = window.find(magic)
         while at >= 0:
             if _begins_record(file, start + at, magic, begin):
                 return start + at
             at = window.find(magic, at + 1)
-        if len(window) < PIECE:
+        if len(window) < length:
             return start + len(window)
         start += len(window) - len(magic) + 1
+        length = min(2 * length, PIECE)
 
 
 def _begins_record(file: BinaryIO, offset: int, magic: bytes, begin: re.Pattern[bytes]) -> bool:
     file.seek(offset - 1)
     before = file.read(1)
-    start = file.read(WINDOW)
+    start = file.read(BEGINNING)
     try:
         if magic == PLAIN:
             return before == b"\n" and begin.match(start) is not None

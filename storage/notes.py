@@ -50,6 +50,19 @@ def encode(notes: Notes, capture: Capture) -> bytes:
     return f"{lines}{_outlinks(notes)}".encode(errors="backslashreplace")
 
 
+def decode(block: bytes) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the facts and the outlinks of a block; of a name that is there more than once the last."""
+    facts: dict[str, str] = {}
+    outlinks: list[str] = []
+    for line in block.decode(errors="replace").split(LINE):
+        name, colon, value = line.partition(": ")
+        if name == "outlink":
+            outlinks.append(value.rpartition(" ")[0])
+        elif colon:
+            facts[name] = value
+    return facts, tuple(outlinks)
+
+
 def _lines(notes: Notes, capture: Capture) -> Iterator[tuple[str, str]]:
     yield "fetchTimeMs", str(capture.elapsed_ms)
     timing = capture.timing

@@ -1,4 +1,4 @@
-"""Open archive files where the store is a directory: in the store itself, under `warc/<crawl>/.open/`.
+"""Open files where the store is a directory: in the store itself, under `<folder>/.open/`.
 
 A living writer holds a lock on its file; nobody takes it, whatever is believed of the writer.
 """
@@ -20,10 +20,10 @@ class OpenFile:
 
     __slots__ = ("_file", "_root", "path")
 
-    def __init__(self, store: Files, crawl: str, name: str) -> None:
+    def __init__(self, store: Files, folder: str, name: str) -> None:
         """Begin it, durably. Raises `FileExistsError` where there is one of that name."""
         self._root = store.root
-        self.path = _directory(store, crawl) / name
+        self.path = _directory(store, folder) / name
         with writing(self._root):
             make_directory(self.path.parent)
             self._file = self.path.open("xb", buffering=0)
@@ -74,20 +74,37 @@ class LeftFile:
         _remove(self.path)
 
 
-def crawls(store: Files) -> list[str]:
-    """Names of the crawls that have open files."""
-    return sorted({path.parts[-3] for path in (store.root / "warc").glob(f"*/{OPEN}/*")})
+def folders(store: Files, above: str) -> list[str]:
+    """Names of the folders of `above` that have open files."""
+    return sorted({path.parts[-3] for path in (store.root / above).glob(f"*/{OPEN}/*")})
 
 
-def left(store: Files, crawl: str) -> list[str]:
-    """Names of all open files of a crawl."""
-    return sorted(path.name for path in _directory(store, crawl).glob("*"))
+def left(store: Files, folder: str) -> list[str]:
+    """Names of all open files of a folder."""
+    return sorted(path.name for path in _directory(store, folder).glob("*"))
 
 
 @contextmanager
-def take(store: Files, crawl: str, name: str) -> Iterator[LeftFile | None]:
+def look(store: Files, folder: str, name: str) -> Iterator[Path | None]:
+    """The file as it is, whoever writes to it; None where it is no longer there."""
+    path = _directory(store, folder) / name
+    yield path if path.exists() else None
+
+
+def read_on(store: Files, folder: str, name: str, at: int) -> bytes | None:
+    """The bytes of the file from a place on, whoever writes to it; None where it is no longer there."""
+    try:
+        with (_directory(store, folder) / name).open("rb") as file:
+            file.seek(at)
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+@contextmanager
+def take(store: Files, folder: str, name: str) -> Iterator[LeftFile | None]:
     """The file, locked; None where its writer lives, or another has recovered it."""
-    path = _directory(store, crawl) / name
+    path = _directory(store, folder) / name
     file = _locked(path)
     if file is None:
         yield None
@@ -96,8 +113,8 @@ def take(store: Files, crawl: str, name: str) -> Iterator[LeftFile | None]:
         yield LeftFile(path)
 
 
-def _directory(store: Files, crawl: str) -> Path:
-    return store.path(f"warc/{crawl}") / OPEN
+def _directory(store: Files, folder: str) -> Path:
+    return store.path(folder) / OPEN
 
 
 def _locked(path: Path) -> BinaryIO | None:

@@ -3,13 +3,15 @@
 1. What cannot be decoded is kept as it lies in the archive, with the problem named: a `Content-Encoding` that
    lies, chunks that are none. What can be decoded in part gives that part.
 2. The result never exceeds `limit`, however small the bytes that swell to it.
+3. Time is in proportion to the bytes that come in and go out, however many streams they are.
 """
 
 import io
 from collections.abc import Callable
 from typing import Any, cast
 
-from fastwarc.stream_io import BrotliReader, ZstdReader
+import zstandard
+from fastwarc.stream_io import BrotliReader
 from isal import isal_zlib
 
 CHUNKED = "broken_chunks"
@@ -19,6 +21,14 @@ INFLATE_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub calls the c
 ENCODINGS_AT_MOST = 4
 """More encodings over one another than this are an attack, not a page."""
 PIECE = 1 << 20
+SMALLEST_WINDOW, LARGEST_WINDOW = 256, 64 << 10
+"""Compressed bytes given to a decoder at a time: the smallest at the beginning of a stream."""
+ZSTD_WINDOW = 8 << 20
+"""Bytes of memory that a Zstandard frame may ask for (RFC 9659, section 3)."""
+
+LAST_CONTENT = b"\x55" * 1_000
+LAST_FRAME = zstandard.ZstdCompressor().compress(LAST_CONTENT)
+"""A frame that does not hold its content as it is, so that no raw block can have swallowed the one and show the other."""
 
 Decoded = tuple[bytes, str | None]
 """What was decoded, and the problem if there was one."""
@@ -95,16 +105,16 @@ def _gzip(data: bytes, limit: int) -> Decoded:
     So is a wrong checksum, which a decoder notices only when it has thrown away what it was made of.
     """
     pieces: list[bytes] = []
-    size = 0
+    size = at = 0
     while True:
-        found, problem, rest = _inflated(data, 31, limit - size)
+        found, problem, end = _inflated(data, at, 31, limit - size)
         if problem == ENCODING:
-            found = max(found, _inflated(_headless(data), -15, limit - size)[0], key=len)
+            found = max(found, _inflated(_headless(data[at:]), 0, -15, limit - size)[0], key=len)
         pieces.append(found)
         size += len(found)
-        if problem or not rest.startswith(b"\x1f\x8b"):
+        if problem or not data.startswith(b"\x1f\x8b", end):
             return b"".join(pieces), problem
-        data = rest
+        at = end
 
 
 def _headless(member: bytes) -> bytes:
@@ -122,51 +132,82 @@ def _headless(member: bytes) -> bytes:
 
 def _deflate(data: bytes, limit: int) -> Decoded:
     """With the zlib wrapper that the standard asks for, or raw, as some servers send it."""
-    found, problem, _ = _inflated(data, 15, limit)
+    found, problem, _ = _inflated(data, 0, 15, limit)
     if problem == ENCODING and not found:
-        found, problem, _ = _inflated(data, -15, limit)
+        found, problem, _ = _inflated(data, 0, -15, limit)
     return found, problem
 
 
-def _inflated(data: bytes, wrapper: int, limit: int) -> tuple[bytes, str | None, bytes]:
-    engine = isal_zlib.decompressobj(wrapper)
+def _inflated(data: bytes, at: int, wrapper: int, limit: int) -> tuple[bytes, str | None, int]:
+    """What is inflated of the stream that begins at `at`, and where it ends.
+
+    The stream is fed in windows that grow: what is behind its end is copied by the decoder, and a body may be a million streams.
+    """
+    engine, view, window = isal_zlib.decompressobj(wrapper), memoryview(data), SMALLEST_WINDOW
     pieces: list[bytes] = []
     size = 0
+    fed: bytes | memoryview = b""
     while not engine.eof:
+        if not fed:
+            fed = view[at : at + window]
+            at, window = at + len(fed), min(2 * window, LARGEST_WINDOW)
         try:
-            piece = engine.decompress(data, min(PIECE, limit + 1 - size))
+            piece = engine.decompress(fed, min(PIECE, limit + 1 - size))
         except INFLATE_ERROR:
-            return b"".join(pieces), ENCODING, b""
+            return b"".join(pieces), ENCODING, at
         pieces.append(piece)
         size += len(piece)
         if size > limit:
-            return b"".join(pieces)[:limit], TOO_LONG, b""
-        data = engine.unconsumed_tail
-        if not piece and not data and not engine.eof:
-            return b"".join(pieces), ENCODING, b""
-    return b"".join(pieces), None, engine.unused_data
+            return b"".join(pieces)[:limit], TOO_LONG, at
+        fed = engine.unconsumed_tail
+        if not piece and not fed and at == len(data) and not engine.eof:
+            return b"".join(pieces), ENCODING, at
+    return b"".join(pieces), None, at - len(engine.unused_data)
 
 
-def _stream(reader: Callable[[io.BytesIO], Any]) -> Callable[[bytes, int], Decoded]:
-    def decode(data: bytes, limit: int) -> Decoded:
-        stream = reader(io.BytesIO(data))
-        found = bytearray()
-        try:
-            while piece := stream.read(min(PIECE, limit + 1 - len(found))):
-                found += piece
-                if len(found) > limit:
-                    return bytes(found[:limit]), TOO_LONG
-        except OSError:
-            return bytes(found), ENCODING
-        return bytes(found), None
+def _brotli(data: bytes, limit: int) -> Decoded:
+    return _read(BrotliReader(io.BytesIO(data)), OSError, limit)
 
-    return decode
+
+def _zstd(data: bytes, limit: int) -> Decoded:
+    found, problem = _read(_zstd_reader(data), zstandard.ZstdError, limit)
+    if problem is None and not _is_whole_zstd(data):
+        problem = ENCODING
+    return found, problem
+
+
+def _is_whole_zstd(data: bytes) -> bool:
+    """Whether the last frame ends: the reader does not say. If it does not, it swallows a frame put behind it."""
+    stream, tail = _zstd_reader(data + LAST_FRAME), b""
+    try:
+        while piece := stream.read(PIECE):
+            tail = (tail + piece)[-len(LAST_CONTENT) :]
+    except zstandard.ZstdError:
+        return False
+    return tail == LAST_CONTENT
+
+
+def _zstd_reader(data: bytes) -> Any:
+    engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW)
+    return engine.stream_reader(data, read_across_frames=True)
+
+
+def _read(stream: Any, error: type[Exception], limit: int) -> Decoded:
+    found = bytearray()
+    try:
+        while piece := stream.read(min(PIECE, limit + 1 - len(found))):
+            found += piece
+            if len(found) > limit:
+                return bytes(found[:limit]), TOO_LONG
+    except error:
+        return bytes(found), ENCODING
+    return bytes(found), None
 
 
 DECODERS: dict[str, Callable[[bytes, int], Decoded]] = {
     "gzip": _gzip,
     "x-gzip": _gzip,
     "deflate": _deflate,
-    "br": _stream(BrotliReader),
-    "zstd": _stream(ZstdReader),
+    "br": _brotli,
+    "zstd": _zstd,
 }

@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 
 from fastwarc.warc import HeaderMap, WarcRecord
 
-from core import InputError, RecordRef
+from core import Failure, InputError, RecordRef, reading
 from storage.dropped import DROPPED, WARC_FIELDS
 from storage.dropped import decode as dropped
 from storage.members import HEAD_END, LENGTH, NO_RECORD, PLAIN, Member, members
@@ -117,7 +117,11 @@ def read(
             continue
         if seen is not None:
             seen(member)
-        record = _record(member, name, limit)
+        try:
+            with reading("record"):
+                record = _record(member, name, limit)
+        except Failure as failure:
+            record = _damaged(member, name, failure.reason)
         if record.offset == 0 and record.type == DAMAGED and record.problem in (MANY_RECORDS, NO_RECORD):
             raise _refusal(name, member, record.problem)
         yield record
@@ -175,7 +179,11 @@ def _record(member: Member, file: str, limit: int) -> ArchivedRecord:
     kind = _value(head, "WARC-Type").lower() or "unknown"
     mime = mime_of(head.get("Content-Type"))
     if kind in HTTP_TYPES and mime == "application/http":
-        found = _http(record, block, limit, kind)
+        try:
+            with reading("http"):
+                found = _http(record, block, limit, kind)
+        except Failure as failure:
+            found = _Found(block[:limit], failure.reason)
     else:
         found = _Found(
             mime=mime,

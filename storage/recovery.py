@@ -23,7 +23,7 @@ from storage.manifest import Manifest, digest, manifest_name
 from storage.records import DAMAGED, read
 from storage.revisit import REVISIT
 from storage.store import Store
-from storage.unfinished import STEP_NAME, left, publish, take, writer_and_serial
+from storage.unfinished import STEP_NAME, WARC, left, publish, take, writer_and_serial
 
 PIECE = 1 << 20
 """Bytes copied at a time."""
@@ -58,7 +58,7 @@ def recover(store: Store, crawl: str, writer_is_dead: Callable[[str], bool]) -> 
         writer, _ = writer_and_serial(crawl, name)
         if not writer or not writer_is_dead(writer):
             continue
-        with take(store, crawl, name) as remains:
+        with take(store, f"{WARC}/{crawl}", name) as remains:
             if remains is None:
                 continue
             # Sealed already: another recovery is removing what is left, and it may be no longer whole.
@@ -89,7 +89,7 @@ def remains(store: Store, crawl: str) -> Iterator[Remains]:
     Where the store is no directory, a writer may live that is named here.
     """
     for name in left(store, crawl):
-        with take(store, crawl, name) as found:
+        with take(store, f"{WARC}/{crawl}", name) as found:
             if found is None:
                 continue
             size, records, whole = found.path.stat().st_size, 0, 0

@@ -1,6 +1,6 @@
-"""Open archive files where the store cannot append: each `sync` puts what was written since the last as one object.
+"""Open files where the store cannot append: each `sync` puts what was written since the last as one object.
 
-Segments lie under `open/<crawl>/<file name>/<offset>`; put one after another they are the file, so any machine can
+Segments lie under `open/<folder>/<file name>/<offset>`; put one after another they are the file, so any machine can
 recover it when the writer's has burnt. The writer keeps a local copy, which is published in one piece at the end.
 
 1. A segment is put whole before the next is begun: what is there has no gap.
@@ -26,10 +26,10 @@ class Segments:
 
     __slots__ = ("_fresh", "_life", "_put", "_store", "_stuck", "_under", "path")
 
-    def __init__(self, store: Store, crawl: str, name: str) -> None:
-        self._store, self._under = store, f"{OPEN}/{crawl}/{name}"
+    def __init__(self, store: Store, folder: str, name: str) -> None:
+        self._store, self._under = store, f"{OPEN}/{folder}/{name}"
         self._life = ExitStack()
-        self.path: Path = self._life.enter_context(store.stage(f"warc/{crawl}/{name}")).path
+        self.path: Path = self._life.enter_context(store.stage(f"{folder}/{name}")).path
         self._put = 0
         self._fresh = bytearray()
         self._stuck = b""
@@ -79,29 +79,50 @@ class LeftSegments:
         _remove(self._store, self._under)
 
 
-def crawls(store: Store) -> list[str]:
-    """Names of the crawls that have open files."""
-    return sorted({name.split("/")[1] for name in store.list(f"{OPEN}/")})
+def folders(store: Store, above: str) -> list[str]:
+    """Names of the folders of `above` that have open files."""
+    return sorted({name.split("/")[2] for name in store.list(f"{OPEN}/{above}/")})
 
 
-def left(store: Store, crawl: str) -> list[str]:
-    """Names of all open files of a crawl."""
-    return sorted({name.split("/")[2] for name in store.list(f"{OPEN}/{crawl}/")})
+def left(store: Store, folder: str) -> list[str]:
+    """Names of all open files of a folder."""
+    return sorted({name.rsplit("/", 2)[1] for name in store.list(f"{OPEN}/{folder}/")})
 
 
 @contextmanager
-def take(store: Store, crawl: str, name: str) -> Iterator[LeftSegments | None]:
+def look(store: Store, folder: str, name: str) -> Iterator[Path | None]:
     """The segments put together, as far as they follow one another; None where there are none any more."""
-    under = f"{OPEN}/{crawl}/{name}"
-    names = list(store.list(f"{under}/"))
+    names = list(store.list(f"{OPEN}/{folder}/{name}/"))
     if not names:
         yield None
         return
-    with store.stage(f"warc/{crawl}/{name}") as staged:
-        if _together(store, names, staged.path):
-            yield LeftSegments(store, under, staged.path)
-        else:
-            yield None
+    with store.stage(f"{folder}/{name}") as staged:
+        yield staged.path if _together(store, names, staged.path) else None
+
+
+def read_on(store: Store, folder: str, name: str, at: int) -> bytes | None:
+    """The bytes of the segments from one that begins at a place on; None where there are none any more."""
+    names = list(store.list(f"{OPEN}/{folder}/{name}/"))
+    if not names:
+        return None
+    found = bytearray()
+    for segment in names:
+        if int(segment.rpartition("/")[2]) != at + len(found):
+            continue
+        try:
+            found += store.read(segment)
+        except CorruptData:
+            if store.exists(segment):
+                raise
+            return None
+    return bytes(found)
+
+
+@contextmanager
+def take(store: Store, folder: str, name: str) -> Iterator[LeftSegments | None]:
+    """The segments put together; None where there are none any more. Whether their writer lives is not known here."""
+    with look(store, folder, name) as path:
+        yield None if path is None else LeftSegments(store, f"{OPEN}/{folder}/{name}", path)
 
 
 def _together(store: Store, names: list[str], path: Path) -> bool:

@@ -74,6 +74,10 @@ DOCUMENTS = pa.schema(
         ),
     ]
 )
+TEXTS = tuple(
+    field.name for field in DOCUMENTS if field.type == pa.string() and not field.name.startswith("record_")
+)
+"""Columns of documents that hold other people's texts."""
 """One `Document` a row."""
 
 VERDICTS = pa.schema(
@@ -165,6 +169,13 @@ def document_rows(documents: Iterable[Document]) -> pa.Table:
         for each in documents
     ]
     return pa.Table.from_pylist(rows, schema=DOCUMENTS)
+
+
+def require_storable(document: Document) -> int:
+    """Return the bytes of a document's text in UTF-8. Raise `UnicodeEncodeError` if a text of it has half of a surrogate pair."""
+    for name in TEXTS:
+        getattr(document, name).encode()
+    return len(document.text.encode())
 
 
 def verdict_rows(verdicts: Sequence[Verdict], measurement_names: Iterable[str]) -> pa.Table:

@@ -1,10 +1,11 @@
-"""Unfinished archive files: where the bytes of an open one lie, and how it is published.
+"""Unfinished files: where the bytes of an open one lie, and how an archive file is published.
 
-An open file has its final name, `<crawl>-<writer>-<serial>.warc.gz` (or `.warc.zst`), from the beginning, so that a `RecordRef` into
-it never changes. Where the store is a directory it lies there, in `warc/<crawl>/.open/` (`storage.openfile`);
-elsewhere it is put piece by piece (`storage.segments`). Either way what was written before `sync` outlives its writer.
+An open file has its final name, `<crawl>-<writer>-<serial>` and a suffix, from the beginning, so that a `RecordRef` into it
+never changes. Where the store is a directory it lies there, in `.open/` of its folder (`storage.openfile`); elsewhere it is
+put piece by piece (`storage.segments`). Either way what was written before `sync` outlives its writer. The folder of an
+archive file is `warc/<crawl>`, that of a file of the crawl's log `log/<crawl>` (`storage.crawllog`).
 
-It is published as three objects, each put once, in this order: the WARC, its CDXJ, its Manifest. Whoever finds
+An archive file is published as three objects, each put once, in this order: the WARC, its CDXJ, its Manifest. Whoever finds
 this half done does it again, with the same bytes.
 """
 
@@ -32,6 +33,8 @@ from storage.manifest import (
 )
 from storage.store import Store
 
+WARC = "warc"
+"""Folder of the archive files of all crawls."""
 STEP_NAME = "archive"
 STEP = f"{STEP_NAME}@1"
 RECIPE: dict[str, JSON] = {"format": "WARC/1.1"}
@@ -40,7 +43,7 @@ WRITER_AND_SERIAL = re.compile(r"(.+)-(\d{5,})")
 
 
 class Unfinished(Protocol):
-    """The bytes of an open archive file, in the hands of its writer."""
+    """The bytes of an open file, in the hands of its writer."""
 
     @property
     def path(self) -> Path:
@@ -77,33 +80,52 @@ class Left(Protocol):
         ...
 
 
-def begin(store: Store, crawl: str, name: str) -> Unfinished:
+def begin(store: Store, folder: str, name: str) -> Unfinished:
     """A new open file."""
     if isinstance(store, Files):
-        return openfile.OpenFile(store, crawl, name)
-    return segments.Segments(store, crawl, name)
+        return openfile.OpenFile(store, folder, name)
+    return segments.Segments(store, folder, name)
 
 
 def crawls(store: Store) -> list[str]:
-    """Names of the crawls that have open files, in order."""
-    return openfile.crawls(store) if isinstance(store, Files) else segments.crawls(store)
+    """Names of the crawls that have open archive files, in order."""
+    return openfile.folders(store, WARC) if isinstance(store, Files) else segments.folders(store, WARC)
+
+
+def open_files(store: Store, folder: str) -> list[str]:
+    """Names of all open files of a folder, their writers dead or alive, in order."""
+    return openfile.left(store, folder) if isinstance(store, Files) else segments.left(store, folder)
 
 
 def left(store: Store, crawl: str) -> list[str]:
-    """Names of the open files of a crawl, their writers dead or alive, in order."""
-    found = openfile.left(store, crawl) if isinstance(store, Files) else segments.left(store, crawl)
+    """Names of the open archive files of a crawl, their writers dead or alive, in order."""
+    found = open_files(store, f"{WARC}/{crawl}")
     return [name for name in found if name.startswith(f"{crawl}-") and compression_of(name)]
 
 
-def take(store: Store, crawl: str, name: str) -> AbstractContextManager[Left | None]:
+def look(store: Store, folder: str, name: str) -> AbstractContextManager[Path | None]:
+    """A local file of what an open file has so far, not to be changed; None where it is no longer there."""
+    if isinstance(store, Files):
+        return openfile.look(store, folder, name)
+    return segments.look(store, folder, name)
+
+
+def read_on(store: Store, folder: str, name: str, at: int) -> bytes | None:
+    """What was synced to an open file behind byte `at`, where an earlier call has ended; None where the file is no longer there."""
+    if isinstance(store, Files):
+        return openfile.read_on(store, folder, name, at)
+    return segments.read_on(store, folder, name, at)
+
+
+def take(store: Store, folder: str, name: str) -> AbstractContextManager[Left | None]:
     """What is left of an open file whose writer is dead; None where it lives after all, or another was first."""
     if isinstance(store, Files):
-        return openfile.take(store, crawl, name)
-    return segments.take(store, crawl, name)
+        return openfile.take(store, folder, name)
+    return segments.take(store, folder, name)
 
 
 def writer_and_serial(crawl: str, name: str) -> tuple[str, int]:
-    """What a file name says; no writer where it is none of ours."""
+    """What the name of an archive file, or its stem, says; no writer where it is none of ours."""
     found = WRITER_AND_SERIAL.fullmatch(stem(name).removeprefix(f"{crawl}-"))
     return (found[1], int(found[2])) if found else ("", 0)
 

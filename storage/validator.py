@@ -30,7 +30,7 @@ from core import CorruptData
 from storage.compression import Compression
 
 HEAD = re.compile(rb"WARC/1\.1\r\n((?:[A-Za-z][A-Za-z-]*: [!-~][ -~]*\r\n)+)\r\n")
-FIELD = re.compile(rb"([A-Za-z-]+): ([^\r]+)\r\n")
+FIELD = re.compile(rb"^([A-Za-z-]++): ([^\r\n]++)\r\n", re.MULTILINE)
 REPEATED = frozenset({b"warc-protocol", b"warc-concurrent-to"})
 """Names that may stand in a head more than once; all others are read as they stand there first."""
 FORMS: Mapping[bytes, re.Pattern[bytes]] = {

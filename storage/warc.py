@@ -96,12 +96,17 @@ def capture_records(
     return request, response
 
 
+def notes_id(response: UUID) -> UUID:
+    """Id of the metadata record beside the response of that id."""
+    return uuid5(response, "metadata")
+
+
 def notes_record(capture: Capture, notes: Notes, *, record_id: UUID) -> bytes:
     """The metadata record beside the response of that id, uncompressed."""
     block = encode_notes(notes, capture)
     head = [
         ("WARC-Type", "metadata"),
-        ("WARC-Record-ID", f"<{uuid5(record_id, 'metadata').urn}>"),
+        ("WARC-Record-ID", f"<{notes_id(record_id).urn}>"),
         ("WARC-Concurrent-To", f"<{record_id.urn}>"),
         ("WARC-Target-URI", target_uri(capture.url.wire)),
         ("WARC-Date", warc_date(capture.started_ms)),

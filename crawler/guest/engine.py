@@ -13,8 +13,10 @@ only `Crawler._create_engine` says which engine there is.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Callable, Generator
 from contextvars import ContextVar
+from dataclasses import replace
+from types import FrameType
 from typing import Any
 
 from scrapy import Request, Spider, signals
@@ -23,23 +25,35 @@ from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
-from scrapy.utils.defer import _schedule_coro
+from scrapy.utils.defer import _schedule_coro, deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.log import configure_logging
 from twisted.internet.defer import Deferred, inlineCallbacks
 from twisted.python.failure import Failure as Trouble
 
 from core import InputError, ThresherError
 from crawler.guest import terms
+from crawler.guest.blocking import BlockingWatch, place
+from crawler.guest.delivery import delivery
 from crawler.guest.feeds import Feeds
 from crawler.guest.handler import GuestHandler
 from crawler.guest.load import Guest, at_home, spider_class
 from crawler.guest.scheduler import GuestScheduler
-from crawler.guest.visit import Visit, discovery, ended, is_for_spider, left_out, request_of
+from crawler.guest.visit import (
+    IGNORED,
+    Visit,
+    discovery,
+    ended,
+    forbids_links,
+    left_out,
+    request_of,
+)
 from crawler.identity import read_by_guest
 from crawler.listed import is_sitemap
 from crawler.steward import Steward
 from frontier import Kind
 
+RENEW_S = 60.0
+"""A lease is good for minutes longer, whatever the limits of an exchange are (`crawler.worker`)."""
 _VISIT: ContextVar[Visit | None] = ContextVar("visit", default=None)
 
 
@@ -54,6 +68,8 @@ async def entertain(guest: Guest, steward: Steward, feeds: Feeds, *, concurrency
         terms.force(crawler, steward.worker, _house(concurrency))
         configure_logging(crawler.settings)
         crawler.signals.connect(crawler.failed, signals.spider_error)
+        watch = BlockingWatch(crawler.name_of, crawler.interrupt)
+        beside = [asyncio.create_task(work) for work in (watch.run(), crawler.renew())]
         try:
             await crawler.crawl_async(**dict(guest.arguments))
         except ThresherError:
@@ -62,6 +78,10 @@ async def entertain(guest: Guest, steward: Steward, feeds: Feeds, *, concurrency
             raise InputError(
                 f"spider {guest.spider} cannot begin: {type(error).__name__}: {' '.join(str(error).split())}"
             ) from error
+        finally:
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
         return crawler.closed_early
 
 
@@ -89,6 +109,7 @@ class GuestCrawler(Crawler):
     def __init__(self, guest: Guest, steward: Steward, feeds: Feeds) -> None:
         super().__init__(spider_class(guest), terms.settings(guest))
         self.steward, self.feeds = steward, feeds
+        self._directory = str(guest.directory.resolve())
         self.visits: dict[Request, Visit] = {}
         """Those that are open, by the request that the engine has of each."""
         self.closed_early = False
@@ -98,6 +119,29 @@ class GuestCrawler(Crawler):
         visit = _VISIT.get()
         if visit is not None:
             visit.failed = True
+
+    async def renew(self) -> None:
+        """Renew the leases of all visits, now and then, until cancelled."""
+        while True:
+            await asyncio.sleep(RENEW_S)
+            try:
+                await self.steward.loop.renew([visit.lease for visit in self.visits.values()])
+            except ThresherError as error:
+                self.steward.stop(error)
+                return
+
+    def name_of(self, stack: list[FrameType]) -> str:
+        """What of the spider is at work."""
+        visit = _VISIT.get()
+        what = f"{visit.method} of {visit.lease.url.wire}" if visit is not None else "a component"
+        return f"spider {self.spidercls.name}: {what}, at {place(stack, self._directory, self.spider)},"
+
+    def interrupt(self, error: InputError) -> None:
+        """End the crawl with an error that is about to be raised in what is at work; its page is not settled."""
+        visit = _VISIT.get()
+        if visit is not None:
+            visit.broken = True
+        self.steward.stop(error)
 
     def _create_engine(self) -> "GuestEngine":
         return GuestEngine(self, lambda _: self.stop_async())
@@ -142,17 +186,21 @@ class GuestEngine(ExecutionEngine):
     async def _leases(self) -> AsyncIterator[Request]:
         ours: set[asyncio.Task[None]] = set()
         try:
-            async for lease in self._steward.loop.leases(self._steward.settler):
+            async for lease, refusal in self._steward.loop.leases(self._steward.settler):
                 if lease.kind is Kind.ROBOTS or is_sitemap(lease):
+                    if refusal is not None:
+                        self._steward.refuse(lease, refusal)
+                        continue
                     task = asyncio.create_task(self._steward.exchange(lease))
                     ours.add(task)
                     task.add_done_callback(ours.discard)
                     continue
                 request = request_of(lease, self.spider)
-                visit = self._visits[request] = Visit(lease=lease)
+                visit = self._visits[request] = Visit(lease=lease, refusal=refusal)
                 yield request
-                if not visit.begun:  # an extension refused it
-                    self._settle(visit, IgnoreRequest(), request)
+                if not visit.begun:
+                    veto = IgnoreRequest(f"{IGNORED}: an extension refused it")
+                    await maybe_deferred_to_future(self._handle_downloader_output(_raised(veto), request))
         except ThresherError as error:
             self._steward.stop(error)
         await asyncio.gather(*ours)
@@ -163,11 +211,37 @@ class GuestEngine(ExecutionEngine):
     ) -> Generator[Deferred[Any], Any, None]:
         visit = self._visits[request]
         _VISIT.set(visit)  # of this generator's context alone
-        if is_for_spider(visit, result, request, self.spider):
-            if isinstance(result, Response):
-                result.request = request
-            yield super()._handle_downloader_output(result, request)
-        self._settle(visit, result.value if isinstance(result, Trouble) else result, request)
+        yield deferred_from_coro(self._read(visit))
+        came = result.value if isinstance(result, Trouble) else result
+        assert came is not None
+        delivered = delivery(visit, came, request, self.spider, self._steward.options)
+        if isinstance(delivered, Response):
+            delivered.request = request
+            visit.method = _method_name(request.callback, "parse")
+            yield super()._handle_downloader_output(delivered, request)
+        elif delivered is not None:
+            visit.method = _method_name(request.errback, "the errback")
+            yield super()._handle_downloader_output(
+                result if delivered is came else _raised(delivered), request
+            )
+        # What their errbacks yield may be left out as well; of that nobody hears.
+        for one, reason in tuple(visit.rejects):
+            yield self.scraper.enqueue_scrape(_raised(IgnoreRequest(reason)), one)
+        self._settle(visit, came, request)
+
+    async def _read(self, visit: Visit) -> None:
+        if visit.fetched is None or visit.broken:
+            return
+        # Its links are the spider's to choose: none is looked for, nor what a list would lead to.
+        lease, steward = visit.lease, self._steward
+        blind = replace(lease, max_depth=lease.depth, listed=False)
+        try:
+            name = read_by_guest(steward.crawl, steward.worker, lease.token)
+            visit.reading = await steward.read(blind, visit.fetched, name)
+        except Exception as error:  # noqa: BLE001 - nobody else would hear of it
+            visit.broken = True
+            steward.stop(error)
+            return
 
     def _spider_idle(self) -> None:
         super()._spider_idle()
@@ -177,8 +251,12 @@ class GuestEngine(ExecutionEngine):
     def _discover(self, visit: Visit, request: Request) -> None:
         try:
             reason = left_out(visit.lease, request, self._steward.options) or self._off_site(request)
+            if not reason and forbids_links(visit, self._steward.options):
+                reason = "nofollow"
             if reason:
                 self.crawler.stats.inc_value(f"thresher/left_out/{reason}")
+                if request.errback is not None:
+                    visit.rejects.append((request, reason))
                 return
             found = discovery(visit.lease, request, self.spider)
         except InputError as error:
@@ -206,15 +284,21 @@ class GuestEngine(ExecutionEngine):
                 result,
                 request,
                 self.spider,
-                record_id=read_by_guest(steward.crawl, steward.worker, lease.token),
-                screen=steward.screen,
                 known=steward.settler.known,
                 options=steward.options,
             )
         except Exception as error:  # noqa: BLE001 - nobody else would hear of it
             steward.stop(error)
             return
-        if visit.found is None and not visit.broken:
+        if visit.fetched is None and visit.refusal is None and not visit.broken:
             steward.loop.spared(lease)
         if finished is not None:
             steward.settler.add(finished)
+
+
+def _method_name(method: Callable[..., Any] | None, default: str) -> str:
+    return getattr(method, "__name__", default)
+
+
+def _raised(error: BaseException) -> Trouble:
+    return Trouble(error)  # type: ignore[no-untyped-call]

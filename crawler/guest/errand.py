@@ -20,9 +20,13 @@ from crawler.note import ROOM
 VERSION = 1
 OURS = frozenset({"depth", "download_latency", "download_slot", "verbatim_url"})
 """Keys of `meta` that say something of one exchange; each has them anew."""
+URLS, STATUSES, TIMES = "redirect_urls", "redirect_reasons", "redirect_times"
+"""Keys of `meta` with which Scrapy tells a callback how its response was come by."""
 IMPOSSIBLE = {
     "proxy": "proxies are the crawl's to choose",
     "bindaddress": "addresses are the crawl's to choose",
+    "playwright_include_page": "a page is rendered before the spider gets it (`crawler.render`)",
+    "playwright_page_methods": "a page is rendered before the spider gets it (`crawler.render`)",
 }
 """Keys of `meta` that ask for something that is not done, and why."""
 
@@ -69,9 +73,7 @@ def errand(request: Request, spider: Spider) -> bytes:
         return b""
     _require_json(request, spider, "cb_kwargs", request.cb_kwargs)
     _require_json(request, spider, "meta", meta)
-    found = json.dumps({"v": VERSION, **said}, ensure_ascii=False, separators=(",", ":")).encode(
-        "utf-8", "surrogatepass"
-    )
+    found = _encoded(said)
     if len(found) > ROOM:
         raise _refusal(
             request,
@@ -82,10 +84,41 @@ def errand(request: Request, spider: Spider) -> bytes:
     return found
 
 
+def redirected(written: bytes, url: str, status: int) -> bytes:
+    """Return the errand of what a request is redirected to from `url`: the same, with what Scrapy's own middleware notes in
+    `meta`. Where there is no room for all addresses the first ones are left out.
+    """
+    said = _decoded(written)
+    meta = dict(said.get("m", {}))
+    steps = list(zip(_listed(meta, URLS), _listed(meta, STATUSES), strict=False))
+    steps.append((url, status))
+    times = meta.get(TIMES)
+    meta[TIMES] = times + 1 if isinstance(times, int) else 1
+    while True:
+        meta |= {URLS: [step[0] for step in steps], STATUSES: [step[1] for step in steps]}
+        found = _encoded({**said, "m": meta})
+        if len(found) <= ROOM:
+            return found
+        if not steps:
+            return written
+        del steps[0]
+
+
 def read(written: bytes) -> Errand:
     """What `errand` wrote; `CorruptData` where it is of another version."""
+    said = _decoded(written)
+    return Errand(
+        callback=said.get("c", ""),
+        errback=said.get("e", ""),
+        cb_kwargs=said.get("k", {}),
+        meta=said.get("m", {}),
+        headers=tuple((name, value) for name, value in said.get("h", [])),
+    )
+
+
+def _decoded(written: bytes) -> dict[str, Any]:
     if not written:
-        return Errand()
+        return {}
     try:
         said = json.loads(written.decode("utf-8", "surrogatepass"))
         version = said["v"]
@@ -96,13 +129,19 @@ def read(written: bytes) -> Errand:
             f"frontier: the errand {written[:80]!r} is of version {version}, this release reads {VERSION};"
             " crawl it to its end with the release that made it, or choose another name"
         )
-    return Errand(
-        callback=said.get("c", ""),
-        errback=said.get("e", ""),
-        cb_kwargs=said.get("k", {}),
-        meta=said.get("m", {}),
-        headers=tuple((name, value) for name, value in said.get("h", [])),
+    assert isinstance(said, dict)
+    return said
+
+
+def _encoded(said: Mapping[str, Any]) -> bytes:
+    return json.dumps({**said, "v": VERSION}, ensure_ascii=False, separators=(",", ":")).encode(
+        "utf-8", "surrogatepass"
     )
+
+
+def _listed(meta: Mapping[str, Any], key: str) -> list[Any]:
+    found = meta.get(key)
+    return found if isinstance(found, list) else []
 
 
 def _name(request: Request, spider: Spider, what: str, function: Callable[..., Any] | None) -> str:

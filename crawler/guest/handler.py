@@ -11,19 +11,15 @@ from typing import Any
 
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.exceptions import (
-    CannotResolveHostError,
-    DownloadConnectionRefusedError,
-    DownloadFailedError,
-    DownloadTimeoutError,
-    IgnoreRequest,
-)
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
 from core import Capture, InputError
 from crawler.guest.errand import IMPOSSIBLE
+from crawler.guest.failures import failure, loss
 from crawler.guest.visit import Visit
+from crawler.outcome import of_failure
 from crawler.rendered import CONTENT_TYPE, Rendered
 from crawler.robots import Event
 from crawler.steward import Steward
@@ -55,26 +51,42 @@ class GuestHandler:
         return cls(crawler, crawler.visits, crawler.steward)
 
     async def download_request(self, request: Request) -> Response:
-        """Return the response, and leave what came in the request's visit."""
+        """Return the response, and leave what came in the request's visit. What it raises lies there as well."""
         visit = self._visits.get(request)
         try:
             visit = _asked(visit, request, _name(self._crawler))
-            fetched = await self._steward.fetch(visit.lease, self._sent(request))
+            visit.fetched = await self._steward.fetch(visit.lease, self._sent(request))
         except Exception as error:
             if visit is not None:
                 visit.broken = True
             wrong = isinstance(error, ValueError)  # a header that cannot be sent
             self._steward.stop(InputError(f"{_name(self._crawler)}: {request}: {error}") if wrong else error)
             raise
-        assert not isinstance(fetched.found, Event)  # robots.txt is none of a spider's errands
-        visit.found, visit.rendered = fetched.found, fetched.rendered
-        match visit.found:
-            case Capture() as capture:
-                return _seen(response_of(capture, request), visit.rendered)
-            case Failure() as failure:
-                raise trouble(failure)
+        self._warn_unrendered(request)
+        found = visit.fetched.found
+        assert not isinstance(found, Event)  # robots.txt is none of a spider's errands
+        match found:
+            case Capture() if not found.truncated or not self._fails_on_loss(request):
+                return _seen(response_of(found, request), visit.fetched.rendered)
+            case Capture(truncated=truncated):
+                assert truncated is not None
+                visit.raised = loss(truncated)
+            case Failure(reason=reason, detail=detail):
+                visit.raised = failure(of_failure(reason).outcome, reason, detail)
             case _:
-                raise IgnoreRequest("it is not the turn of its address")
+                visit.raised = IgnoreRequest("it was not asked for, and goes back to the frontier")
+        raise visit.raised
+
+    def _warn_unrendered(self, request: Request) -> None:
+        if self._steward.renders or not request.meta.get("playwright"):
+            return
+        if not self._crawler.stats.get_value("thresher/not_rendered"):
+            logger.warning('meta["playwright"] asks for a browser; set crawler.render to "auto" or "always"')
+        self._crawler.stats.inc_value("thresher/not_rendered")
+
+    def _fails_on_loss(self, request: Request) -> bool:
+        default = self._crawler.settings.getbool("DOWNLOAD_FAIL_ON_DATALOSS")
+        return bool(request.meta.get("download_fail_on_dataloss", default))
 
     async def close(self) -> None:
         """Leave the client to the worker, who made it."""
@@ -139,16 +151,3 @@ def _seen(response: Response, rendered: Rendered | None) -> Response:
     headers = response.headers.copy()
     headers[b"Content-Type"] = CONTENT_TYPE
     return response.replace(body=rendered.html, headers=headers, encoding="utf-8")
-
-
-def trouble(failure: Failure) -> Exception:
-    """Return the exception by which Scrapy's own handlers say that no response came."""
-    reason = failure.reason
-    kind: type[Exception] = DownloadFailedError
-    if reason.startswith("dns"):
-        kind = CannotResolveHostError
-    elif reason == "refused":
-        kind = DownloadConnectionRefusedError
-    elif reason.startswith("timeout"):
-        kind = DownloadTimeoutError
-    return kind(f"{reason}: {failure.detail}")

@@ -8,35 +8,27 @@ from multiprocessing.connection import Connection
 
 from core import ThresherError
 from crawler.guest.load import Guest
-from frontier import Budget, Frontier, Policy
+from frontier import Frontier
 from frontier.connect import connect
 from storage.store import Store
 
 BATCH = 1000
 
 
-def sow(
-    guest: Guest,
-    crawl: str,
-    redis: str,
-    budget: Budget,
-    policy: Policy,
-    store: Store,
-    complaint: Connection,
-) -> None:
-    """Add it all. What is wrong is sent to `complaint`."""
+def sow(guest: Guest, crawl: str, redis: str, store: Store, complaint: Connection) -> None:
+    """Add it all to a crawl that is there. What is wrong is sent to `complaint`."""
     try:
-        asyncio.run(_add(guest, crawl, redis, budget, policy, store))
+        asyncio.run(_add(guest, crawl, redis, store))
     except ThresherError as error:
         complaint.send(error)
 
 
-async def _add(guest: Guest, crawl: str, redis: str, budget: Budget, policy: Policy, store: Store) -> None:
+async def _add(guest: Guest, crawl: str, redis: str, store: Store) -> None:
     from crawler.guest.start import starts  # noqa: PLC0415 - Scrapy, for guests alone
 
     link = await connect(redis)
     try:
-        frontier = Frontier(link, crawl, budget=budget, policy=policy)
+        frontier = Frontier(link, crawl)
         await frontier.open()
         tail = frontier.tail(store)
         batch = []

@@ -4,7 +4,7 @@ import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
-from scrapy import Request
+from scrapy import Request, Spider
 from scrapy.core.spidermw import SpiderMiddlewareManager
 from scrapy.crawler import Crawler
 from scrapy.utils.log import configure_logging
@@ -55,6 +55,11 @@ class _Beginning(Crawler):
     async def begin(self, arguments: dict[str, Any]) -> AsyncIterator[Any]:
         """What the spider starts with."""
         self.spider = self._create_spider(**arguments)
+        if hasattr(self.spider, "start_requests") and type(self.spider).start is Spider.start:
+            raise InputError(
+                f"spider {self.spider.name}: nobody calls `start_requests` any more (Scrapy 2.13 replaced it);"
+                " make it `async def start(self)`"
+            )
         self._apply_settings()
         found = await SpiderMiddlewareManager.from_crawler(self).process_start()
         assert found is not None
@@ -95,4 +100,5 @@ def _discovery(each: Any, crawler: Crawler) -> Discovery | None:
         priority=each.priority,
         listed=True,
         note=note.encode(note.Note(errand=errand(each, spider))),
+        notify=each.errback is not None,
     )

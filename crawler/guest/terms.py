@@ -19,11 +19,14 @@ from crawler.guest.load import Guest, settings_module
 
 OVER_ALL = 1_000
 """Priority of what is forced; Scrapy's highest is 40."""
+FIRST = -1_000
+"""Place of a downloader middleware that no other one precedes; Scrapy's own begin at 50."""
 
 BASE: Mapping[str, Any] = {
     "CONCURRENT_ITEMS": 8,  # so many tasks for each response
     "DEFAULT_REQUEST_HEADERS": {},
     "DOWNLOADER_MIDDLEWARES_BASE": {
+        "crawler.guest.refusal.RefusalMiddleware": FIRST,
         "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": 50,
         "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": 300,
         "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": 400,

@@ -5,23 +5,21 @@
 | an answer came                                                     | as any page's, with the spider's requests for links |
 | the same, and a callback or errback raised                         | as before, reason `callback_error`                 |
 | the same, and a middleware raised `IgnoreRequest` at the response  | as before, reason `ignored`                        |
+| robots rules forbid it, or the frontier gave it up                 | as they say                                        |
 | a middleware answered itself: nothing was asked                    | FETCHED `middleware`, nothing is archived          |
 | a middleware raised `IgnoreRequest`: nothing was asked             | REFUSED `ignored`                                  |
 | a middleware raised anything else: nothing was asked               | FAILED `middleware_error`                          |
 | a middleware gave another request                                  | that is a discovery; REDIRECTED `middleware` if nothing was asked |
 | a middleware gave a request for the same URL                       | RETRY `middleware`                                 |
 
-1. What the frontier tries again (RETRY, but for the last time), redirects, and pages that are as they were (304) are not
-   shown to the spider; a redirect's target inherits its errand. Only a spider that asks for a redirect gets it, and then
-   it is not followed.
+1. The target of a redirect inherits the errand. Only a spider that asks for a redirect gets it, and then it is not followed.
 2. Requests are left out like links: out of scope, too deep, a trap, no URL that we fetch, or found on a page that says
-   nofollow.
+   nofollow. Their errbacks are called.
 """
 
 from collections.abc import Container
 from dataclasses import dataclass, field, replace
 from typing import Any
-from uuid import UUID
 
 from scrapy import Request, Spider
 from scrapy.exceptions import IgnoreRequest
@@ -29,23 +27,19 @@ from scrapy.http import Response
 
 from core import Capture, InputError, Url
 from crawler import note
-from crawler.answer import answer
-from crawler.guest.errand import errand, read
+from crawler.answer import answer, seen
+from crawler.guest.errand import errand, read, redirected
 from crawler.options import PageOptions
-from crawler.outcome import REDIRECTS, Judgement, of_failure, of_response
+from crawler.outcome import REDIRECTS, Judgement
 from crawler.page import HOPS, forbids_following, settled
-from crawler.rendered import Rendered
-from crawler.screen import Screen
-from crawler.screen import finished as answered
 from crawler.settle import Finished
-from crawler.wire import Failure, Wait
+from crawler.steward import Fetched
+from crawler.wire import Wait
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
 from frontier.trap import pitfall
 
 SLOT = "frontier"
 """One download slot for all hosts: the frontier keeps them apart."""
-LAST_ATTEMPT = 2
-"""The frontier counts from 0, and gives up at the third."""
 MIDDLEWARE = "middleware"
 IGNORED = "ignored"
 
@@ -55,20 +49,35 @@ class Visit:
     """What is known of one lease while its spider is at it."""
 
     lease: Lease
+    refusal: Judgement | None = None
+    """Why it is not asked for, where it is not."""
     asked: bool = False
     """Whether it has come to our handler."""
-    found: Capture | Failure | Wait | None = None
+    fetched: Fetched | None = None
     """What our handler came back with."""
-    rendered: Rendered | None = None
-    """What a browser made of the page, where one did."""
+    raised: Exception | None = None
+    """What our handler raised, where it has no response."""
+    reading: Finished | None = None
+    """How the lease ends as far as the spider has no say in it; None where nothing was fetched."""
     begun: bool = False
     """Whether the engine took the request."""
     failed: bool = False
     """Whether a callback or an errback raised."""
     broken: bool = False
     """Whether a fault of ours or of the program is the end of it: the lease is not settled."""
+    method: str = "a middleware"
+    """What of the spider is at work on it."""
+    no_follow: bool | None = None
+    """Whether the page asks that its links not be followed; None until that matters."""
     discoveries: dict[str, Discovery] = field(default_factory=dict)
     """By canonical URL."""
+    rejects: list[tuple[Request, str]] = field(default_factory=list)
+    """Requests that are left out, and why, as far as they have an errback."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its lease is not settled: it goes back, or a fault ends the crawl."""
+        return self.broken or (self.fetched is not None and isinstance(self.fetched.found, Wait))
 
 
 def request_of(lease: Lease, spider: Spider) -> Request:
@@ -90,13 +99,7 @@ def left_out(lease: Lease, request: Request, options: PageOptions) -> str:
     """Why a request found under a lease is none for the frontier; empty where it is one."""
     if lease.max_depth is not None and lease.depth >= lease.max_depth:
         return "too_deep"
-    try:
-        url = canonical(request.url)
-    except NotAUrl:
-        return "no_url"
-    if _is_trap(url, options):
-        return "trap"
-    return "" if lease.scope.admits(url) else "out_of_scope"
+    return _misplaced(lease, request, options)
 
 
 def discovery(lease: Lease, request: Request, spider: Spider, *, hops: int = 0) -> Discovery:
@@ -110,24 +113,12 @@ def discovery(lease: Lease, request: Request, spider: Spider, *, hops: int = 0) 
         depth=lease.depth if hops else lease.depth + 1,
         max_depth=lease.max_depth,
         hops=hops,
+        referrer=lease.url.wire,
         priority=request.priority,
         interval_s=lease.interval_s,
         note=note.encode(note.Note(errand=errand(request, spider))),
+        notify=request.errback is not None,
     )
-
-
-def is_for_spider(visit: Visit, result: object, request: Request, spider: Spider) -> bool:
-    """Whether the spider is to see what came of a visit."""
-    if isinstance(result, Request) or isinstance(visit.found, Wait) or visit.broken:
-        return False
-    judgement = _judgement(visit)
-    if judgement is None:
-        return True
-    if judgement.outcome is Outcome.RETRY:
-        return visit.lease.attempt >= LAST_ATTEMPT
-    if judgement.outcome is Outcome.UNCHANGED:
-        return False
-    return judgement.outcome is not Outcome.REDIRECTED or _wants_redirect(visit.found, request, spider)
 
 
 def ended(
@@ -136,45 +127,46 @@ def ended(
     request: Request,
     spider: Spider,
     *,
-    record_id: UUID,
-    screen: Screen | None,
     known: Container[str],
     options: PageOptions,
 ) -> Finished | None:
-    """Return how the lease ends; None for one that is given back. Raises `InputError` as `discovery` does.
+    """Return how the lease ends; None for one that is not settled. Raises `InputError` as `discovery` does.
 
     `result` is what came back through the middlewares: an answer, another request, or what was raised.
     """
     lease = visit.lease
-    if isinstance(visit.found, Wait) or visit.broken:
+    if visit.is_open:
         return None
     again = isinstance(result, Request) and _in_place(visit, result, spider, options)
     told = tuple(found for url, found in visit.discoveries.items() if url not in known)
-    match visit.found:
-        case None:
-            ends = settled(lease, _unasked(visit, result, again=again), told)
-            return Finished(lease=lease, answer=replace(ends, asked=False))
-        case Failure(reason=reason):
-            return Finished(lease=lease, answer=settled(lease, of_failure(reason), told))
-        case Capture() as capture:
-            # Its links are the spider's to choose: none is looked for, nor what a list would lead to.
-            blind = replace(lease, max_depth=lease.depth, listed=False)
-            made = answered(
-                blind, capture, record_id, screen=screen, known=(), options=options, rendered=visit.rendered
-            )
-    assert isinstance(made.answer, Settlement)
-    if told and "nofollow" in options.obey and forbids_following(answer(capture, record_id), lease.url.wire):
-        told = ()
+    if visit.reading is None:
+        judgement = visit.refusal or _unasked(visit, result, again=again)
+        return Finished(lease=lease, answer=replace(settled(lease, judgement, told), asked=False))
+    page = visit.reading.answer
+    assert isinstance(page, Settlement)
     followed: tuple[Discovery, ...] = ()
-    if not _wants_redirect(capture, request, spider):
-        followed = tuple(_inherited(found, lease) for found in made.answer.discoveries)
+    if not wants_redirect(visit, request, spider):
+        followed = tuple(_inherited(found, visit) for found in page.discoveries)
     settlement = replace(
-        made.answer,
+        page,
         lease=lease,
         discoveries=(*followed, *told),
-        note=note.encode(replace(note.decode(made.answer.note), errand=note.decode(lease.note).errand)),
+        note=note.encode(replace(note.decode(page.note), errand=note.decode(lease.note).errand)),
     )
-    return replace(made, lease=lease, answer=_reasoned(settlement, visit, result, again=again))
+    return replace(visit.reading, lease=lease, answer=_reasoned(settlement, visit, result, again=again))
+
+
+def forbids_links(visit: Visit, options: PageOptions) -> bool:
+    """Whether the page asks that its links not be followed, and that is obeyed."""
+    if visit.no_follow is None:
+        visit.no_follow = False
+        fetched = visit.fetched
+        if fetched is not None and isinstance(fetched.found, Capture) and "nofollow" in options.obey:
+            found = answer(fetched.found, digested=False)
+            if fetched.rendered is not None:
+                found = seen(found, fetched.rendered.html, fetched.rendered.note)
+            visit.no_follow = forbids_following(found, visit.lease.url.wire)
+    return visit.no_follow
 
 
 def _unasked(visit: Visit, result: object, *, again: bool) -> Judgement:
@@ -190,13 +182,16 @@ def _unasked(visit: Visit, result: object, *, again: bool) -> Judgement:
 
 def _reasoned(page: Settlement, visit: Visit, result: object, *, again: bool) -> Settlement:
     """The settlement of a page that was asked for, with what the spider's side adds to it."""
+    fetched = visit.fetched
     if page.outcome is Outcome.RETRY:
         return page
     if again:
         return replace(page, outcome=Outcome.RETRY, reason=MIDDLEWARE, sketch=None)
+    if fetched is None or not isinstance(fetched.found, Capture):
+        return page
     if visit.failed:
         return replace(page, reason="callback_error")
-    if isinstance(result, BaseException):
+    if isinstance(result, BaseException) and result is not visit.raised:
         return replace(page, reason=IGNORED if isinstance(result, IgnoreRequest) else "middleware_error")
     return page
 
@@ -204,40 +199,60 @@ def _reasoned(page: Settlement, visit: Visit, result: object, *, again: bool) ->
 def _in_place(visit: Visit, other: Request, spider: Spider, options: PageOptions) -> bool:
     """Take up a request that a middleware gave for the visit's own; whether it is for the same URL."""
     lease = visit.lease
-    try:
-        url = canonical(other.url)
-    except NotAUrl:
-        return False
-    if url.text == lease.url.text:
+    if is_same(lease, other):
         return True
-    if lease.hops < HOPS and lease.scope.admits(url) and not _is_trap(url, options):
-        visit.discoveries[url.text] = discovery(lease, other, spider, hops=lease.hops + 1)
+    if not misplaced_redirect(lease, other, options):
+        found = discovery(lease, other, spider, hops=lease.hops + 1)
+        visit.discoveries[found.url.text] = found
     return False
 
 
-def _inherited(found: Discovery, lease: Lease) -> Discovery:
+def is_same(lease: Lease, other: Request) -> bool:
+    """Whether a request is for the URL of a lease."""
+    try:
+        return canonical(other.url).text == lease.url.text
+    except NotAUrl:
+        return False
+
+
+def _misplaced(lease: Lease, request: Request, options: PageOptions) -> str:
+    """Why a URL is none for the frontier, however it was found."""
+    try:
+        url = canonical(request.url)
+    except NotAUrl:
+        return "no_url"
+    if _is_trap(url, options):
+        return "trap"
+    return "" if lease.scope.admits(url) else "out_of_scope"
+
+
+def misplaced_redirect(lease: Lease, request: Request, options: PageOptions) -> str:
+    """Why what a request leads to is none for the frontier; empty where it is one."""
+    return _misplaced(lease, request, options) or ("too_many_hops" if lease.hops >= HOPS else "")
+
+
+def _inherited(found: Discovery, visit: Visit) -> Discovery:
     """The target of a redirect, for which the same is to be done."""
-    said = replace(note.decode(found.note), errand=note.decode(lease.note).errand)
-    return replace(found, max_depth=lease.max_depth, listed=lease.listed, note=note.encode(said))
+    lease, fetched = visit.lease, visit.fetched
+    assert fetched is not None
+    assert isinstance(fetched.found, Capture)
+    carried = redirected(note.decode(lease.note).errand, lease.url.wire, fetched.found.status)
+    return replace(
+        found,
+        max_depth=lease.max_depth,
+        listed=lease.listed,
+        note=note.encode(replace(note.decode(found.note), errand=carried)),
+        notify=lease.notify,
+    )
 
 
 def _is_trap(url: Url, options: PageOptions) -> bool:
     return pitfall(url) is not None and options.traps.of(url.host)
 
 
-def _judgement(visit: Visit) -> Judgement | None:
-    match visit.found:
-        case Failure(reason=reason):
-            return of_failure(reason)
-        case Capture(status=status, truncated=truncated):
-            return of_response(
-                status, truncated=truncated, retry_after=None, now_ms=0, attempt=visit.lease.attempt
-            )
-    return None
-
-
-def _wants_redirect(found: object, request: Request, spider: Spider) -> bool:
+def wants_redirect(visit: Visit, request: Request, spider: Spider) -> bool:
     """Whether it is a redirect that the spider has said to take itself, as Scrapy has it."""
+    found = None if visit.fetched is None else visit.fetched.found
     if not isinstance(found, Capture) or found.status not in REDIRECTS:
         return False
     meta = request.meta

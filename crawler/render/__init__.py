@@ -5,6 +5,6 @@ the network: what the page may ask for (`rules`) is fetched by the crawler's own
 politeness, limits and archive are the same as for everything else. What comes of it is a value (`rendered`): the DOM, the
 exchanges, and a note. `renderer` is what a worker has of all this.
 
-Needs Playwright (`pip install thresher[render]`) and Chromium; without them everything but `browser`, `tab` and `renderer`
+Needs Playwright (the extra `render`) and Chromium; without them everything but `browser`, `tab` and `renderer`
 can be imported.
 """

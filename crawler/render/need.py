@@ -38,11 +38,11 @@ MUCH_SCRIPT = 2_000
 
 _OPENS = re.compile(rb"<(?:script|style|noscript|template|svg|select|!--)")
 _TEXT = re.compile(rb">([^<]+)")
-_UNSEEN = re.compile(rb"<!--.*?(?:-->|\Z)|<[^>]*>|&nbsp;|\s+", re.DOTALL)
+_UNSEEN = re.compile(rb"<!--.*?(?:-->|\Z)|<[^>]*+(?:>|\Z)|&nbsp;|\s++", re.DOTALL)
 _ROOT = re.compile(
     rb"<(?:(div|main|section|body)\b[^>]{0,256}?\bid\s*=\s*[\"']?"
     rb"(?:root|app|__next|__nuxt|___gatsby|svelte|q-app|react-root|reactroot|main-app|app-root|application|mount|ember-app)"
-    rb"[\"']?(?=[\s>])[^>]*|((?:app|my-app|ng)-(?:root|app)|app-root|router-outlet|ember-app)\b[^>]*)>",
+    rb"[\"']?(?=[\s>])[^<>]*+|((?:app|my-app|ng)-(?:root|app)|app-root|router-outlet|ember-app)\b[^<>]*+)>",
 )
 _NOSCRIPT = re.compile(rb"<noscript\b[^>]{0,256}>")
 _ASKS = re.compile(

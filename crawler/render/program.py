@@ -19,7 +19,7 @@ def program(named: str) -> str:
     """
     if find_spec("playwright") is None:
         raise InputError(
-            "crawler.render needs Playwright; run `pip install 'thresher[render]'`, or set it to \"never\""
+            "crawler.render needs Playwright; install the extra 'render' (docs/guides/install.md), or set it to \"never\""
         )
     if named:
         if os.access(named, os.X_OK) and Path(named).is_file():

@@ -55,7 +55,7 @@ class Renderer:
         Raises `InputError` where there is no browser.
         """
         self._client, self._entrance, self._rulebook = client, entrance, rulebook
-        self._mode, self._program, self._user_agent = mode, program(browser), user_agent
+        self._mode, self._program, self.user_agent = mode, program(browser), user_agent
         self._sandbox, self._timeout_s, self._most_bytes = sandbox, timeout_s, most_bytes
         self._tabs = asyncio.Semaphore(TABS)
         self._starting = asyncio.Lock()
@@ -113,7 +113,7 @@ class Renderer:
                 browser,
                 capture,
                 parts,
-                user_agent=self._user_agent,
+                user_agent=self.user_agent,
                 until=until,
                 most_bytes=self._most_bytes,
             )

@@ -7,7 +7,7 @@
    turn is not late for the page. A page is done when such five seconds are over, nothing is being fetched and its
    next frames change nothing; after some rounds of them at any rate. At its deadline (that is in real time) its scripts
    are stopped, and the DOM is taken as it is.
-3. The DOM is read in a world of its own, whose functions the page cannot replace, and up to a length.
+3. The DOM is read as its reader sees it (`crawler.render.dom`), up to a length.
 4. Nothing of a page waits for a person: dialogs are dismissed, windows closed, downloads cancelled, permissions denied.
    Each is counted.
 5. What a tab does costs its page and no other. Where the whole browser is gone, `BrowserGoneError` says so.
@@ -17,14 +17,26 @@ import asyncio
 import time
 from collections import Counter
 from contextlib import suppress
-from typing import Any
 
-from playwright.async_api import BrowserContext, CDPSession, Dialog, Download, Error, Page, Request, Route
+from playwright.async_api import (
+    BrowserContext,
+    CDPSession,
+    Dialog,
+    Download,
+    Error,
+    Page,
+    Request,
+    Route,
+    ViewportSize,
+)
 
 from core import Capture
-from crawler.render import rules
+from crawler.render import dom, rules
 from crawler.render.browser import Browser
+from crawler.render.init_script import INIT_SCRIPT, has_noticed
 from crawler.render.parts import Parts
+from crawler.render.world import call
+from crawler.render.world import world as make_world
 from crawler.rendered import Note, Problem, Rendered
 from storage.payload import content_decoded
 from storage.records import PAYLOAD_LIMIT
@@ -36,6 +48,10 @@ MOST_ASKED = 300
 """Requests, refused ones included, after which a page is taken for one that never rests."""
 FRAMES_S = 0.1
 """Some frames: they come in real time."""
+LONGEST_FRAMES_S = 1.0
+TWO_FRAMES = (
+    "function () { return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))); }"
+)
 GRACE_S = 3.0
 """Beyond its deadline a tab has so long to give its DOM, and again so long to close."""
 MOST_WENT = 100
@@ -45,19 +61,8 @@ LOST_S = 1.0
 KILLED_S = 2.0
 """A tab that crashed within so long after one was killed for its memory is taken for that one."""
 
-CALM = """
-window.open = () => null; window.print = window.close = () => {};
-for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "WebTransport"]) delete window[name];
-"""
-"""Runs in each page before its own scripts: what would be refused anyway, refused sooner."""
-SIZE = (
-    "document.getElementsByTagName('*').length + ' ' + (document.body ? document.body.textContent.length : 0)"
-)
-DOM = """(() => {
-  const type = document.doctype ? new XMLSerializer().serializeToString(document.doctype) : "";
-  const root = document.documentElement ? document.documentElement.outerHTML : "";
-  return {html: (type + root).slice(0, %d), title: String(document.title).slice(0, 1000)};
-})()"""
+TALL: ViewportSize = {"width": 1280, "height": 8_000}
+"""Pixels of the window in the end, where a page waits for what comes into view: as far as a reader might scroll."""
 
 
 class BrowserGoneError(Exception):
@@ -95,6 +100,7 @@ class _Tab:
         self._until, self._most_bytes = until, most_bytes
         self._page: Page | None = None
         self._given = False
+        self._has_closed = False
         self._asked = self._under_way = 0
         self._asking: set[asyncio.Task[Capture | str]] = set()
         self._trouble: Exception | None = None
@@ -115,7 +121,10 @@ class _Tab:
         try:
             async with asyncio.timeout_at(self._until + GRACE_S):
                 context = await self._browser.chromium.new_context(
-                    user_agent=user_agent, service_workers="block", accept_downloads=False, locale="en-US"
+                    user_agent=user_agent,
+                    service_workers="block",
+                    accept_downloads=False,
+                    locale="en-US",
                 )
                 return await self._in(context)
         except TimeoutError:
@@ -129,7 +138,7 @@ class _Tab:
                 await self._close(context)
 
     async def _in(self, context: BrowserContext) -> Problem:
-        await context.add_init_script(CALM)
+        await context.add_init_script(INIT_SCRIPT)
         await context.route("**/*", self._on_route)
         context.on("page", self._on_page)
         page = self._page = await context.new_page()
@@ -155,20 +164,28 @@ class _Tab:
         try:
             async with asyncio.timeout_at(self._until):
                 await page.goto(self._capture.url.wire, wait_until="commit", timeout=0)
-                world = await _world(session)
-                await self._rest(session, world)
+                world = await make_world(session)
+                await self._rest(page, session, world)
+                self._has_closed = self._has_closed or await has_noticed(session, world, "closed")
         except TimeoutError:
-            problem = "render_timeout"
+            problem, self._has_closed = "render_timeout", True  # it may; nobody can be asked any more
             await session.send("Runtime.terminateExecution")
             await session.send("Emulation.setScriptExecutionDisabled", {"value": True})
-            world = await _world(session)
-        found = await _evaluated(session, world, DOM % self._most_bytes)
-        self.html = str(found["html"]).encode("utf-8", "replace")[: self._most_bytes]
-        self.title = str(found["title"])
+            world = await make_world(session)
+        self.html, self.title = await dom.read(
+            session,
+            world,
+            asked=self._capture.url.wire,
+            most_bytes=self._most_bytes,
+            has_closed=self._has_closed,
+        )
         return problem
 
-    async def _rest(self, session: CDPSession, world: int) -> None:
-        """Wait until the page is done, or has gone on for long enough."""
+    async def _rest(self, page: Page, session: CDPSession, world: int) -> None:
+        """Wait until the page is done, or has gone on for long enough. One that waits for what comes into view is shown in
+        a tall window when it is done otherwise.
+        """
+        is_tall = False
         expired = asyncio.Event()
         session.on("Emulation.virtualTimeBudgetExpired", lambda _: expired.set())
         for _ in range(ROUNDS):
@@ -178,12 +195,21 @@ class _Tab:
                 {"policy": "pauseIfNetworkFetchesPending", "budget": ROUND_MS},
             )
             await expired.wait()
-            before = await _evaluated(session, world, SIZE)
+            asked = self._asked
+            before = await dom.size(session, world)
             await asyncio.sleep(FRAMES_S)
             if self._asked >= MOST_ASKED:
                 return
-            if not self._under_way and await _evaluated(session, world, SIZE) == before:
+            # What is asked for now is answered in the next round: until then the page's clock stands.
+            if self._under_way or self._asked > asked or await dom.size(session, world) != before:
+                continue
+            if is_tall or not await has_noticed(session, world, "view"):
                 return
+            is_tall = True
+            await page.set_viewport_size(TALL)
+            with suppress(TimeoutError):  # what is in view now is known with the next frames
+                async with asyncio.timeout(LONGEST_FRAMES_S):
+                    await call(session, world, TWO_FRAMES)
 
     async def _on_route(self, route: Route, request: Request) -> None:
         self._asked += 1
@@ -246,6 +272,8 @@ class _Tab:
             return
         encodings = ",".join(value for name, value in capture.headers if name.lower() == "content-encoding")
         body, _ = content_decoded(capture.payload, encodings, PAYLOAD_LIMIT)
+        if capture is self._capture and dom.declares_closed(body):
+            self._has_closed = True
         headers = rules.given(capture.headers, without=without)
         headers.setdefault("content-type", "text/html" if capture is self._capture else "text/plain")
         await route.fulfill(status=capture.status, headers=headers, body=body)
@@ -288,18 +316,3 @@ class _Tab:
                 await context.close()
         except (Error, TimeoutError):
             self._browser.grown = True  # it keeps what it should have let go: it gets no further pages
-
-
-async def _world(session: CDPSession) -> int:
-    tree: dict[str, Any] = await session.send("Page.getFrameTree")
-    made: dict[str, Any] = await session.send(
-        "Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"], "worldName": "thresher"}
-    )
-    return int(made["executionContextId"])
-
-
-async def _evaluated(session: CDPSession, world: int, expression: str) -> Any:
-    found: dict[str, Any] = await session.send(
-        "Runtime.evaluate", {"expression": expression, "contextId": world, "returnByValue": True}
-    )
-    return found["result"].get("value")

@@ -10,8 +10,10 @@
 4. Trouble is data. A response whose head came is a `Capture`, with `truncated` saying why it is not whole:
    `length` (`max_body` bytes of body, as they came over the wire), `time` (too long, or too slow), `disconnect` (the
    connection ended early), `unspecified` (the framing is broken). Otherwise a `Failure`.
-5. Every part has a limit of its own (`limits`), and memory is bounded whatever a server sends (`reading`, `http2`).
-6. Connections are kept and used again (`pool`). One that was kept and closes before it has answered is replaced: a server
+5. A failure says what it shows (`Sign`): whether somebody out there answered, or something of our own side did not. `probes` ask
+   our own side, and knock at others, without asking a web server anything.
+6. Every part has a limit of its own (`limits`), and memory is bounded whatever a server sends (`reading`, `http2`).
+7. Connections are kept and used again (`pool`). One that was kept and closes before it has answered is replaced: a server
    may close it at any time. A server that breaks h2 is asked once more in HTTP/1.1, and only so from then on. Nothing
    else is asked a second time, and nothing but GET and HEAD.
 
@@ -20,7 +22,7 @@ The life of an exchange: `client` resolves, enters and takes a connection from t
 """
 
 from crawler.wire.address import Network, blocked, meant, networks
-from crawler.wire.answer import Enter, Failure, Reason, Wait, at_once, utc_ms
+from crawler.wire.answer import Enter, Failure, Reason, Sign, Wait, at_once, utc_ms
 from crawler.wire.client import Client
 from crawler.wire.message import Headers, field
 
@@ -31,6 +33,7 @@ __all__ = [
     "Headers",
     "Network",
     "Reason",
+    "Sign",
     "Wait",
     "at_once",
     "blocked",

@@ -1,5 +1,7 @@
 """What asking comes to where it comes to no capture, and the words for why."""
 
+import errno
+import os
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -26,20 +28,43 @@ Reason = Literal[
 """`timeout` is for a head that was begun and did not end in time; the others say which part took too long."""
 
 
+Sign = Literal[
+    "answered",
+    "denied",
+    "silent",
+    "no_name_server",
+    "no_route",
+    "no_proxy",
+    "mute_proxy",
+    "no_resources",
+]
+"""What a failure shows: somebody out there answered, if only to refuse; the name is said not to exist, or the guard forbids
+the address; nobody answered; no name server could tell the address; no route leads there from this machine; the proxy cannot be
+connected to, or does not serve us; it can, and says nothing; this machine has no socket left, or no memory.
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """No response came, and why."""
 
     reason: Reason
     detail: str
+    sign: Sign = "denied"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """Nothing was asked: it is not the address's turn."""
+    """No answer came, and that is not the host's fault. From a client: it is not the address's turn, and nothing was asked."""
 
     ms: int
+    """Until it is of use to ask again."""
+    asked: bool = False
+    """Whether a request may have come to the host."""
 
+
+_OUT_OF = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_NO_WAY = frozenset({errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH, errno.EHOSTDOWN})
 
 Enter = Callable[[str], Awaitable[int]]
 """Whether an address may be asked now: 0, or how many milliseconds until its turn."""
@@ -58,3 +83,21 @@ def utc_ms() -> int:
 def line(error: BaseException | None, otherwise: str = "no response") -> str:
     """One line that says what went wrong."""
     return " ".join(str(error or otherwise).split()) or type(error).__name__
+
+
+def connection_failure(error: BaseException) -> Failure:
+    """What it comes to that a connection could not be made."""
+    number = error.errno if isinstance(error, OSError) else None
+    detail = os.strerror(number) if number is not None and number > 0 else line(error)
+    match error:
+        case TimeoutError():
+            return Failure(reason="timeout_connect", detail="nobody answered the connection", sign="silent")
+        case ConnectionRefusedError():
+            return Failure(reason="refused", detail=detail, sign="answered")
+        case ConnectionError():
+            return Failure(reason="reset", detail=detail, sign="answered")
+        case OSError() if number in _OUT_OF:
+            return Failure(reason="unreachable", detail=detail, sign="no_resources")
+        case OSError() if number in _NO_WAY:
+            return Failure(reason="unreachable", detail=detail, sign="no_route")
+    return Failure(reason="unreachable", detail=detail)

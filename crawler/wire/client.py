@@ -13,21 +13,29 @@ from core.capture import Timing, Truncation
 from crawler.recent import Recent
 from crawler.wire import proxy as proxies
 from crawler.wire.address import Network, blocked, meant
-from crawler.wire.answer import Enter, Failure, Reason, Wait, at_once, utc_ms
+from crawler.wire.answer import Enter, Failure, Reason, Sign, Wait, at_once, utc_ms
 from crawler.wire.cookies import Cookies
 from crawler.wire.credentials import credentials, headers_for
 from crawler.wire.dial import BLOCKED, Dial, Dialled
 from crawler.wire.dns import HOSTS, Resolver
-from crawler.wire.heard import Heard
+from crawler.wire.heard import Heard, Trouble
 from crawler.wire.limits import Limits
 from crawler.wire.pool import Connection, Pool
+from crawler.wire.probes import Probes
 from crawler.wire.request import HeaderList, Request, Target, common, request, target
 from crawler.wire.tls import Trust
 
 TRIED = 2
 """Addresses of one host that one exchange tries."""
+PROXY_ASKS = 407
+"""RFC 9110, section 15.5.8: not of a server, but of the proxy before it."""
 PINNED = 10_000
 """Origins that are remembered to break h2."""
+_TROUBLES: Mapping[Trouble | None, tuple[Reason, Sign]] = {
+    "first_byte": ("timeout_first_byte", "silent"),
+    "time": ("timeout", "answered"),
+    "disconnect": ("reset", "answered"),
+}
 _SAFE = frozenset({"GET", "HEAD"})
 _BREAKS = frozenset({"protocol", "disconnect"})
 _UNREACHED: frozenset[Reason] = frozenset({"refused", "reset", "timeout_connect", "unreachable"})
@@ -77,13 +85,20 @@ class Client:
             clock_ms,
             tuple(allow),
         )
-        self._common = common(user_agent)
+        self.user_agent = user_agent
         self._credentials = credentials(auth or {})
         self._asked = asked
         self._cookies = Cookies(lambda: clock_ms() / 1000) if cookies else None
         self._proxy = proxies.parse(proxy) if proxy else None
         self._trust, self._record = Trust(tls), not verify_tls
         self._resolver, self._pool = Resolver(nameservers), Pool()
+        self.probes = Probes(
+            resolver=self._resolver,
+            proxy=self._proxy,
+            allow=self._allow,
+            timeout_s=timeout_s,
+            trust=self._trust,
+        )
         self._unreached = Recent(HOSTS)  # hosts whose first address nobody could be reached at
         self._http1_only = Recent(PINNED)
 
@@ -125,7 +140,10 @@ class Client:
         )
         if wait := await enter(meant(found[0])):
             return Wait(ms=wait)
-        return await self._over_kept(exchange, found)
+        came = await self._over_kept(exchange, found)
+        if isinstance(came, Capture) and came.status == PROXY_ASKS and self._speaks_for(place):
+            return Failure(reason="proxy", detail="the proxy wants a password (407)", sign="no_proxy")
+        return came
 
     def learn(self, cookies: Iterable[tuple[str, str]]) -> None:
         """Take up cookies that another client was told: the URL whose answer set one, and its Set-Cookie header. One that is known
@@ -155,7 +173,7 @@ class Client:
         return chosen[::-1] if host in self._unreached else chosen
 
     def _request(self, place: Target, headers: HeaderList, method: str, body: bytes) -> Request:
-        ours: HeaderList = self._common
+        ours: HeaderList = common(self.user_agent)
         if self._cookies is not None and (told := self._cookies.header(place)):
             ours = (*ours, ("Cookie", told))
         secret = headers_for(place, self._credentials) if self._credentials else ()
@@ -171,7 +189,7 @@ class Client:
             closed = came.trouble == "disconnect" and came.first_byte_ms is None
             broken = kept.protocol == "h2" and came.trouble in _BREAKS
             if exchange.asked.method not in _SAFE or not (closed or broken):
-                return _failed(came)
+                return self._failed(exchange, came)
         return await self._over_new(exchange, addresses)
 
     async def _over_new(self, exchange: _Exchange, addresses: list[str]) -> Capture | Failure | Wait:
@@ -190,7 +208,7 @@ class Client:
         broken = dialled.connection.protocol == "h2" and came.trouble in _BREAKS
         if broken and exchange.asked.method in _SAFE:
             return await self._without_h2(exchange, dialled.address)
-        return _failed(came)
+        return self._failed(exchange, came)
 
     async def _without_h2(self, exchange: _Exchange, address: str) -> Capture | Failure | Wait:
         """Once more in HTTP/1.1, as every time from now on: to the address that was entered."""
@@ -200,7 +218,7 @@ class Client:
         if not isinstance(dialled, Dialled):
             return dialled
         came = await self._converse(exchange, dialled.connection, address, dialled)
-        return _failed(came) if isinstance(came, Heard) else came
+        return self._failed(exchange, came) if isinstance(came, Heard) else came
 
     async def _dial(self, exchange: _Exchange, address: str, rival: str | None) -> Dialled | Failure | Wait:
         """Open a connection. The time that this takes counts, but for that of the rival's turn."""
@@ -209,7 +227,7 @@ class Client:
         if self._proxy is not None:
             where = await self._resolver.addresses(self._proxy.host, exchange.limits.dns_s)
             if isinstance(where, Failure):
-                return Failure(reason="proxy", detail=f"the proxy: {where.detail}")
+                return proxies.proxy_failure(self._proxy, where)
             proxy = (self._proxy, where[0])
         dial = Dial(
             allow=self._allow, limits=exchange.limits, trust=self._trust, record=self._record, proxy=proxy
@@ -272,6 +290,17 @@ class Client:
             ),
         )
 
+    def _failed(self, exchange: _Exchange, heard: Heard) -> Failure:
+        """What it comes to that no response came over a connection."""
+        reason, sign = _TROUBLES.get(heard.trouble, ("protocol", "answered"))
+        if self._speaks_for(exchange.asked.target) and heard.first_byte_ms is None:
+            sign = "mute_proxy"
+        return Failure(reason=reason, detail=heard.detail or "no response", sign=sign)
+
+    def _speaks_for(self, place: Target) -> bool:
+        """Whether what answers in the place of a server is the proxy."""
+        return self._proxy is not None and self._proxy.resolves and place.scheme == "http"
+
     def _key(self, exchange: _Exchange, address: str) -> Hashable:
         place = exchange.asked.target
         return (place.scheme, place.host, place.port, meant(address))
@@ -305,15 +334,3 @@ def _truncation(heard: Heard) -> Truncation | None:
         case "disconnect":
             return "disconnect"
     return "unspecified"
-
-
-def _failed(heard: Heard) -> Failure:
-    reason: Reason = "protocol"
-    match heard.trouble:
-        case "first_byte":
-            reason = "timeout_first_byte"
-        case "time":
-            reason = "timeout"
-        case "disconnect":
-            reason = "reset"
-    return Failure(reason=reason, detail=heard.detail or "no response")

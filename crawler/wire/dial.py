@@ -16,13 +16,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from crawler.wire.address import Network, blocked, meant
-from crawler.wire.answer import Enter, Failure, Wait, line
+from crawler.wire.answer import Enter, Failure, Wait, connection_failure, line
 from crawler.wire.http1 import Http1
 from crawler.wire.http2 import Http2
 from crawler.wire.limits import Limits
 from crawler.wire.pool import Connection
-from crawler.wire.proxy import Proxy, ProxyError, tunnel
+from crawler.wire.proxy import Proxy, ProxyError, proxy_failure, tunnel
 from crawler.wire.request import Target
+from crawler.wire.timeout import at_most
 from crawler.wire.tls import Trust, failure, of_connection, verdict
 
 HEAD_START_S = 0.25
@@ -117,15 +118,16 @@ class Dial:
         proxy, where = self._proxy
         found = await self._connect(where, proxy.port, guarded=False)
         if isinstance(found, Failure):
-            return Failure(reason="proxy", detail=f"the proxy: {found.detail}")
+            return proxy_failure(proxy, found)
         if proxy.resolves and target.scheme == "http":
             return replace(found, address=address)
         try:
-            async with asyncio.timeout(self._limits.connect_s):
+            async with at_most(self._limits.connect_s):
                 await tunnel(proxy, found.socket, target.host if proxy.resolves else address, target.port)
         except (OSError, ProxyError) as error:
             found.socket.close()
-            return Failure(reason="proxy", detail=line(error, "the proxy did not answer"))
+            sign = error.sign if isinstance(error, ProxyError) else "mute_proxy"
+            return Failure(reason="proxy", detail=line(error, "the proxy did not answer"), sign=sign)
         except asyncio.CancelledError:
             found.socket.close()
             raise
@@ -139,14 +141,14 @@ class Dial:
         try:
             opened = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
             opened.setblocking(False)
-            async with asyncio.timeout(self._limits.connect_s):
+            async with at_most(self._limits.connect_s):
                 await asyncio.get_running_loop().sock_connect(opened, (address, port))
         except BaseException as error:
             if opened is not None:
                 opened.close()
             if not isinstance(error, OSError | OverflowError):
                 raise
-            return _unreached(error)
+            return connection_failure(error)
         return _Line(socket=opened, address=address, connect_ms=_since(begun))
 
     async def _plain(self, found: _Line, proxy: Proxy | None) -> Dialled | Failure:
@@ -156,7 +158,7 @@ class Dial:
             await loop.create_connection(lambda: connection, sock=found.socket)
         except OSError as error:
             found.socket.close()
-            return _unreached(error)
+            return connection_failure(error)
         connection.peer = self._peer(found.address)
         return Dialled(connection=connection, address=found.address, connect_ms=found.connect_ms)
 
@@ -185,19 +187,19 @@ class Dial:
         loop, begun = asyncio.get_running_loop(), time.monotonic()
         chooser = _Chooser(loop)
         try:
-            async with asyncio.timeout(self._limits.tls_s):
+            async with at_most(self._limits.tls_s):
                 await loop.create_connection(
                     lambda: chooser, sock=found.socket, ssl=context, server_hostname=target.host
                 )
         except TimeoutError:
             found.socket.close()
-            return Failure(reason="timeout_tls", detail="no end of the TLS handshake")
+            return Failure(reason="timeout_tls", detail="no end of the TLS handshake", sign="silent")
         except OSError as error:
             found.socket.close()
             return error
         except ValueError as error:  # a name that no certificate can have
             found.socket.close()
-            return Failure(reason="tls", detail=line(error))
+            return Failure(reason="tls", detail=line(error), sign="answered")
         connection = chooser.chosen
         assert connection is not None
         connection.peer = self._peer(found.address)
@@ -249,17 +251,6 @@ async def _hang_up(attempts: list[_Attempt]) -> None:
     for found in await asyncio.gather(*attempts, return_exceptions=True):
         if isinstance(found, _Line):
             found.socket.close()
-
-
-def _unreached(error: BaseException) -> Failure:
-    match error:
-        case TimeoutError():
-            return Failure(reason="timeout_connect", detail="nobody answered the connection")
-        case ConnectionRefusedError():
-            return Failure(reason="refused", detail=line(error))
-        case ConnectionError():
-            return Failure(reason="reset", detail=line(error))
-    return Failure(reason="unreachable", detail=line(error))
 
 
 def _since(begun: float) -> int:

@@ -77,8 +77,8 @@ def verdict(error: BaseException) -> str | None:
 def failure(error: BaseException) -> Failure:
     """What a handshake that failed comes to."""
     if isinstance(error, ConnectionError):
-        return Failure(reason="reset", detail=line(error))
-    return Failure(reason=_REASONS.get(verdict(error) or "", "tls"), detail=line(error))
+        return Failure(reason="reset", detail=line(error), sign="answered")
+    return Failure(reason=_REASONS.get(verdict(error) or "", "tls"), detail=line(error), sign="answered")
 
 
 def of_connection(connection: ssl.SSLObject, said: str) -> Tls:

@@ -13,10 +13,10 @@ MOST_JUNK = 120
 """Characters of a line that is one of a site's own."""
 
 _COMMENTS = re.compile(
-    r"[\W_]*(?:\d[\d,.]*|no|view|show|hide|add|all|user|reader|readers'?|visitor|your|latest|recent|the)?\s*"
+    r"[\W_]*+(?:\d[\d,.]*+|no|view|show|hide|add|all|user|reader|readers'?|visitor|your|latest|recent|the)?\s*+"
     r"(?:comments?|responses?|replies|reactions|thoughts|trackbacks?|pingbacks?|kommentare?|commentaires?|comentarios?"
     r"|coment[aá]rios?|commenti|reacties|kommentarer|комментари\w*|评论|コメント|komentarze?|koment[aá]\w*)\b"
-    r"(?:\s*(?:to|on|so far|for|about)\b.{0,120}|\s*[(\[]\s*\d*\s*[)\]])?[\W_]*"
+    r"(?:\s*(?:to|on|so far|for|about)\b.{0,120}|\s*[(\[]\s*+\d*+\s*+[)\]])?[\W_]*"
     r"|(?:leave|post|add|write|submit)\s+(?:a|your|an?other)?\s*(?:comment|reply|response)\b.{0,60}|speak your mind"
     r"|add comment.{0,20}|blog comments powered by disqus"
     r"|(?:schreibe?n? sie |hinterlasse |neuen )?(?:einen |ihren |deinen )?kommentar(?:e)? (?:schreiben|hinterlassen|abgeben|verfassen).{0,40}"
@@ -53,7 +53,7 @@ _JUNK = re.compile(
     r"|lire aussi|à lire|lea también|vea también|leer más|mira también|leggi (?:anche|tutto)|leia|veja|lees (?:ook|meer|verder)|czytaj|zobacz|читайте|смотрите"
     r"|(?:photo|foto|image|bild|picture|credit|video|source|quelle|grafik|illustration|titelbild|photograph|bildquelle|fotos|photos|crédits?|imagen|immagine)s?(?: by| von| par| courtesy.{0,20}|credit)?\s*[:©/|]"
     r"|photograph(?:s|y)? by|image \d+ of|photo \d+ of|join our|never miss|get (?:the latest|breaking|our)|sharing is caring|like this(?: story|:)|tell us what|send (?:tips|us)"
-    r"|(?:schedule|last (?:modified|updated)|updated|posted|published|published on|aktualisiert|stand)\s*(?:on|:|am|vom)?\s*[\W\d]*(?:\w+ ){0,4}\d{4}.{0,40}$"
+    r"|(?:schedule|last (?:modified|updated)|updated|posted|published|published on|aktualisiert|stand)\s*+(?:on|:|am|vom)?[\W\d]*(?:\w++ ){0,4}\d{4}.{0,40}$"
     r")(?:\b|(?<=\W)).{0,110}"
     r"|.{0,60}(?:getty images|shutterstock|istock(?:photo)?(?:\.com)?|picture alliance|/\s?(?:afp|dpa|reuters|ap|epa|imago|apa|keystone|ansa|efe))\W*"
 )

@@ -20,8 +20,9 @@ INLINE = frozenset((
 ))  # fmt: skip
 UNSEEN = frozenset((
     "applet", "area", "audio", "base", "basefont", "canvas", "figcaption", "frame", "frameset", "map", "marquee",
-    "noscript", "option", "param", "rp", "source", "style", "svg", "template", "track",
+    "noscript", "option", "param", "rp", "source", "style", "svg", "track",
 ))  # fmt: skip
+SHADOW = frozenset(("open", "closed"))
 CONTROLS = frozenset(("input", "textarea", "select", "button"))
 PLAYERS = frozenset(("iframe", "object", "embed", "video"))
 UNLIKELY_TAGS = frozenset(("nav", "footer", "aside"))
@@ -39,6 +40,8 @@ UNLIKELY_ROLES = frozenset(
     )
 )
 NEVER_UNLIKELY = frozenset(("body", "html", "article", "main", "blockquote"))
+LONGEST_LINE_NUMBER = 9
+"""Digits: no listing has a billion lines."""
 NEW_LINE = "\v"
 """Stands for a break of lines that the page asks for, among the white space that means nothing."""
 LINE_END = "\f"
@@ -95,7 +98,7 @@ class Reader:
             **dict.fromkeys(PLAYERS, self._player),
             "a": self._link, "br": self._break, "head": self._head, "hr": self._rule, "html": self._html, "img": self._image,
             "link": self._fact, "math": self._math, "meta": self._fact, "pre": self._pre, "script": self._script, "sup": self._raised,
-            "time": self._time, "title": self._title,
+            "template": self._template, "time": self._time, "title": self._title,
         }  # fmt: skip
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -300,6 +303,13 @@ class Reader:
     def _unseen(self, _tag: str, _attributes: Mapping[str, str]) -> None:
         self._silent = 1
 
+    def _template(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """A shadow root that the page declares is shown (HTML standard, section 4.12.3); no other template is."""
+        if attributes.get("shadowrootmode", "").lower() in SHADOW:
+            self._block(tag, {})
+        else:
+            self._unseen(tag, attributes)
+
     def _control(self, _tag: str, _attributes: Mapping[str, str]) -> None:
         self._box.controls += 1
         self._silent = 1
@@ -364,7 +374,7 @@ def _name(box: Box, attributes: Mapping[str, str]) -> None:
 def _numbers_lines(text: str) -> bool:
     """Whether it is the numbers of lines beside some code: three at least, each one more than the one before."""
     words = text.split()
-    if len(words) < 3 or not all(map(str.isdecimal, words[:3])):
+    if len(words) < 3 or len(words[0]) > LONGEST_LINE_NUMBER or not all(map(str.isdecimal, words[:3])):
         return False
     first = int(words[0])
     return words == [str(number) for number in range(first, first + len(words))]

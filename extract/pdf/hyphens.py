@@ -24,7 +24,9 @@ FEWEST = 2
 
 _HYPHENS = frozenset(f"-\u2010{SOFT}{HYPHEN}")
 _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*")
-_ENDS = re.compile(rf"([^\W_]+(?:[-\u2010'\u2019][^\W_]+)*)([-\u2010{SOFT}{HYPHEN}])$")
+_ENDS = re.compile(
+    rf"(?<![^\W_])(?<![^\W_][-\u2010'\u2019])([^\W_]++(?:[-\u2010'\u2019][^\W_]++)*+)([-\u2010{SOFT}{HYPHEN}])$"
+)
 _BEGINS = re.compile(r"[^\W\d_]+")
 
 

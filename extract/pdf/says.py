@@ -6,10 +6,10 @@ few programs.
 """
 
 import re
-from html import unescape
 
 from extract.pdf.pdfium import Book
 from extract.pdf.quality import normal
+from extract.references import unescape
 from extract.stated import LANGUAGE, creative_commons, day
 
 LONGEST = 1_000

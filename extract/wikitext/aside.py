@@ -5,8 +5,8 @@ comment goes on to the end of the page.
 """
 
 import re
-from html import unescape
 
+from extract.references import unescape
 from extract.wikitext.marks import GONE, KEPT
 
 DROPPED = frozenset(

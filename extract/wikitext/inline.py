@@ -1,8 +1,8 @@
 """Marks within lines: tags, external links, emphasis, switches; and, when lines are blocks, entities and blanks."""
 
 import re
-from html import unescape
 
+from extract.references import unescape
 from extract.wikitext.marks import BREAK, GONE
 from extract.wikitext.quotes import unquoted
 
@@ -41,14 +41,15 @@ _EXTERNAL = re.compile(
 )
 _VARIANT = re.compile(r"-\{([^{}]*+)\}-")
 _SWITCH = re.compile(r"__(\w{3,40}?)__")
-_BETWEEN = rf"[\s{GONE},;:，；、/]*+"
+_BETWEEN_ANY = rf"[\s{GONE},;:，；、/]"
+_BETWEEN = rf"{_BETWEEN_ANY}*+"
 _EMPTY = re.compile(rf"[(（\[]({_BETWEEN})[)）\]]")
 _EMPTY_FIRST = re.compile(rf"([(（])({_BETWEEN})")
-_EMPTY_LAST = re.compile(rf"{GONE}{_BETWEEN}(?=[)）])")
+_EMPTY_LAST = re.compile(rf"(?<!{_BETWEEN_ANY}){_BETWEEN_ANY}++(?=[)）])")
 _COMMA_LAST = re.compile(rf"[,;:，；、]\s*+{GONE}++(?=[)）])")
 _GONE_LINE = re.compile(rf"^[ \t]*+{GONE}[{GONE} \t]*+", re.MULTILINE)
 _GONE_BEFORE = re.compile(rf" {GONE}++(?=[ \t.,;:!?)\n，。；：！？）])")
-_GONE_BEHIND = re.compile(rf"{GONE}++[ \t]++(?=[.,;:!?。，；：！？])")
+_GONE_BEHIND = re.compile(rf"(?<!{GONE}){GONE}++[ \t]++(?=[.,;:!?。，；：！？])")
 _BLANKS = re.compile(r"  ++")
 _EMPTY_LINES = re.compile(r"\n{3,}+")
 
@@ -67,7 +68,7 @@ def plain(text: str, *, markdown: bool) -> str:
     if GONE in text:
         text = _EMPTY.sub(lambda found: GONE if GONE in found[1] else found[0], text)
         text = _EMPTY_FIRST.sub(lambda found: found[1] if GONE in found[2] else found[0], text)
-        text = _COMMA_LAST.sub("", _EMPTY_LAST.sub(GONE, text))
+        text = _COMMA_LAST.sub("", _EMPTY_LAST.sub(_without_last, text))
         text = _GONE_BEHIND.sub("", _GONE_BEFORE.sub("", _GONE_LINE.sub("", text)))
         text = text.replace(f"|{GONE}", "| ").replace(GONE, "")  # a cell may hold nothing else
     return text
@@ -77,6 +78,12 @@ def finished(text: str) -> str:
     """The blocks with their entities read and their blanks in order."""
     text = unescape(text).replace("\xa0", " ").replace("\xad", "")
     return _EMPTY_LINES.sub("\n\n", text) if "\n\n\n" in text else text
+
+
+def _without_last(found: re.Match[str]) -> str:
+    """What stands in front of a parenthesis that closes, up to where something is gone."""
+    kept, gone, _ = found[0].partition(GONE)
+    return kept + gone
 
 
 def _variant(written: str) -> str:

@@ -20,7 +20,7 @@ class Call:
     def argument(self, *names: str) -> str:
         """The first of the arguments that is there and not blank: `1` and so on are those without a name."""
         for name in names:
-            at = int(name) - 1 if name.isdecimal() else -1
+            at = int(name) - 1 if name.isdecimal() and len(name) < 6 else -1
             if value := self.named.get(name) or (self.listed[at] if 0 <= at < len(self.listed) else ""):
                 return value
         return ""

@@ -1,19 +1,71 @@
--- args: URLs of a host at most (-1: any number), of a domain, hosts of a domain, where traps are looked for; then for each host: its name, its
--- domain, a number, and so many times a hash and an entry. Returns how many were unknown, how many known, the library's
--- nonce, and pairs of reason and number.
+-- What `add`, `restore` and `knows` are told of a host: its name, its domain, a number, and so many items of some fields, the first of
+-- which is a hash. A hash is of the URL's text; or of that and of the text with its generation, behind it.
+
+local PLAIN = 7 -- bytes of a hash
+
+-- Whether a URL, and the same in its generation, were let in before.
+local function known_before(c, name, n, hash)
+  local plain = known(c, name, n, sub(hash, 1, PLAIN))
+  if #hash == PLAIN then return plain, plain end
+  return plain, known(c, name, n, sub(hash, PLAIN + 1))
+end
+
+-- They are let in.
+local function let_in(c, h, d, hash, plain)
+  if not plain then
+    remember(c, h.name, h.added, sub(hash, 1, PLAIN))
+    h.added, d.urls = h.added + 1, d.urls + 1
+  end
+  if #hash > PLAIN then
+    remember(c, h.name, h.added, sub(hash, PLAIN + 1))
+    h.added, h.again = h.added + 1, h.again + 1
+  end
+end
+
+-- From the first entry on that notifies, what waits at a dead host is given up one by one (see `judge`).
+local function expect_notice(c, entry)
+  if not notifies(entry) or c.notifies then return end
+  c.notifies = '1'
+  call('HSET', c.count, 'notifies', 1)
+end
+
+local function count_host(c, d)
+  d.hosts = d.hosts + 1
+  bump(c, 'hosts', 1)
+end
+
+-- Who was given up is asked once more: the host, and the origin of an entry.
+local function ask_again(c, h, entry)
+  if has(h.flags, DEAD) then
+    revive(c, h)
+    h.held = 0
+  end
+  local origin = origin_of(h.name, entry)
+  local r = read_robots(c, origin)
+  if given_up(r) then
+    r.expires, r.attempt, r.rest = 0, 0, 0
+    write_robots(c, origin, r)
+  end
+end
+
+-- args: 1 where hosts that were given up are asked once more; then for each host: its name, its domain, a number, and so
+-- many times a hash and an entry. Returns how many were unknown, how many known, the library's nonce, and pairs of reason
+-- and number.
 verb('add', function(keys, args)
   local c = open(keys)
-  local of_host, of_domain, of_hosts = tonumber(args[1]), tonumber(args[2]), tonumber(args[3])
-  c.traps = args[4]
-  local numbers = load_all(c, args, 5)
+  local f = call('HMGET', c.count, 'host_budget', 'domain_budget', 'hosts_budget')
+  local of_host, of_domain, of_hosts = tonumber(f[1] or -1), tonumber(f[2] or -1), tonumber(f[3] or 4096)
+  local revives = args[1] == '1'
+  local numbers = load_all(c, args, 2, 2)
   local added, was_known, reasons = 0, 0, {}
-  local i = 5
+  local i = 2
   while i <= #args do
     local name, n = args[i], tonumber(args[i + 2])
     local h, d, fresh, changed
-    for j = i + 3, i + 1 + 2 * n, 2 do
+    for j = i + 3, i + 2 + 2 * n, 2 do
       local hash, entry = args[j], args[j + 1]
-      if known(c, name, numbers[name], hash) then
+      local plain, whole = known_before(c, name, numbers[name], hash)
+      if whole then
         was_known = was_known + 1
       else
         if not h then
@@ -21,12 +73,19 @@ verb('add', function(keys, args)
           fresh = not h
           h = h or new_host(name, d.name, d.rank)
         end
+        local hears = notifies(entry)
+        if revives and not fresh then
+          ask_again(c, h, entry)
+          changed = true
+        end
         local reason = unwanted(c, h, entry)
+        if hears and reason == 'trap' then reason = nil end -- it is given up when its turn comes
         if fresh and d.hosts >= of_hosts then
           reason = 'domain_hosts'
-        elseif has(h.flags, DEAD) then
+        elseif has(h.flags, DEAD) and not hears then
           reason = death(h)
-        elseif of_host >= 0 and h.added >= of_host then
+        elseif plain then -- a URL that was let in before counts once
+        elseif of_host >= 0 and h.added - h.again >= of_host then
           reason = 'host_budget'
         elseif of_domain >= 0 and d.urls >= of_domain then
           reason = 'domain_budget'
@@ -35,14 +94,14 @@ verb('add', function(keys, args)
           reasons[reason] = (reasons[reason] or 0) + 1
           tally(c, 'discarded', reason, 1)
         else
-          remember(c, name, h.added, hash)
-          h.added, d.urls, added, changed = h.added + 1, d.urls + 1, added + 1, true
+          let_in(c, h, d, hash, plain)
+          added, changed = added + 1, true
           numbers[name] = h.added
           if fresh then
             fresh = false
-            d.hosts = d.hosts + 1
-            bump(c, 'hosts', 1)
+            count_host(c, d)
           end
+          expect_notice(c, entry)
           enqueue(c, h, entry)
         end
       end
@@ -62,3 +121,58 @@ verb('add', function(keys, args)
   end
   return told
 end)
+
+-- args: for each host: its name, its domain, a number, and so many times a hash, outcome, reason, the entry of the next visit
+-- ('': none) and in how many ms that is due. These are settled, as they were before. Returns for each 1 where it was unknown.
+verb('restore', function(keys, args)
+  local c = open(keys)
+  local numbers = load_all(c, args, 1, 5)
+  local found, added = {}, 0
+  local i = 1
+  while i <= #args do
+    local name, n = args[i], tonumber(args[i + 2])
+    local d = read_domain(c, args[i + 1])
+    local h = read_host(c, name)
+    if not h then
+      h = new_host(name, d.name, d.rank)
+      count_host(c, d)
+    end
+    for j = i + 3, i + 2 + 5 * n, 5 do
+      local hash = args[j]
+      local plain, whole = known_before(c, name, numbers[name], hash)
+      if not whole then
+        let_in(c, h, d, hash, plain)
+        added = added + 1
+        numbers[name] = h.added
+        conclude(c, args[j + 1], args[j + 2], 1)
+        if args[j + 3] ~= '' then
+          expect_notice(c, args[j + 3])
+          call('ZADD', c.prefix .. 'visits', c.wall + args[j + 4], name .. '\0' .. args[j + 3])
+          bump(c, 'scheduled', 1)
+        end
+      end
+      found[#found + 1] = whole and 0 or 1
+    end
+    write_domain(c, d)
+    write_host(c, h)
+    i = i + 3 + 5 * n
+  end
+  bump(c, 'added', added)
+  close(c)
+  return found
+end)
+
+-- args: for each host: its name, its domain, a number, and so many times a hash. Returns for each 1 where it is known.
+verb('knows', function(keys, args)
+  local c = look(keys)
+  local numbers = load_all(c, args, 1, 1)
+  local found = {}
+  local i = 1
+  while i <= #args do
+    for j = i + 3, i + 2 + args[i + 2] do
+      found[#found + 1] = known(c, args[i], numbers[args[i]], args[j]) and 1 or 0
+    end
+    i = i + 3 + args[i + 2]
+  end
+  return found
+end, READS)

@@ -1,7 +1,9 @@
--- args: address, delay_ms, slot: until when the host was held, 0 for not at all. Returns 0, or how long to wait.
+-- args: address, slot: until when the host was held, 0 for not at all; 1 where it is a host that stands for its address.
+-- Returns 0, or how long to wait.
 verb('enter', function(keys, args)
   local c = open(keys)
-  local delay, slot = tonumber(args[2]), tonumber(args[3])
+  local slot = tonumber(args[2])
+  local delay = args[3] == '1' and c.delay or tonumber(call('HGET', c.count, 'ip_delay') or 250)
   local text = call('HGET', c.prefix .. 'ips', args[1])
   local last, line = 0, 0
   if text then last, line = unpack_('>I6I6', text) end

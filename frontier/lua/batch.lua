@@ -3,8 +3,24 @@
 
 local CHUNK = 500 -- arguments; Lua takes some thousands
 
+-- Every so manieth argument, from one on.
+local function every(args, from, step)
+  local found = {}
+  for i = from, #args, step do found[#found + 1] = args[i] end
+  return found
+end
+
+local function integer(number) return string.format('%.0f', number) end
+
 local function in_chunks(command, key, args)
   for first = 1, #args, CHUNK do call(command, key, unpack(args, first, min(first + CHUNK - 1, #args))) end
+end
+
+-- Every so manieth argument, from one on.
+local function every(args, from, step)
+  local found = {}
+  for i = from, #args, step do found[#found + 1] = args[i] end
+  return found
 end
 
 -- What a hash says under many fields, in their order.
@@ -72,12 +88,3 @@ local function write_puts(c)
   end
   c.puts = {}
 end
-
--- Every so manieth argument, from one on.
-local function every(args, from, step)
-  local found = {}
-  for i = from, #args, step do found[#found + 1] = args[i] end
-  return found
-end
-
-local function integer(number) return string.format('%.0f', number) end

@@ -5,15 +5,6 @@ local FAULTS = {
 }
 local ANSWERS = {fetched = true, unchanged = true, redirected = true, gone = true, retry = true}
 local SILENT = {dns = true, connect = true, reset = true, timeout = true, tls = true}
--- What a dead host keeps in the place of its faults; 0: of an older release. The kinds of a fault (FINER) follow the faults.
-local DEATHS = {
-  [0] = 'host_dead', 'dead_dns', 'dead_connect', 'dead_reset', 'dead_timeout', 'dead_tls', 'dead_dns_timeout', 'dead_refused',
-  'dead_unreachable', 'dead_timeout_connect', 'dead_timeout_first_byte', 'dead_timeout_tls', 'dead_tls_expired',
-  'dead_tls_self_signed', 'dead_tls_wrong_host',
-}
-local KINDS = 5 -- the last that is a fault
-local CODES = {}
-for code = 0, #DEATHS do CODES[DEATHS[code]] = code end
 local RETRY_MS = 30000 -- doubles with every attempt
 local LONGEST_HOLD_MS = 3600000
 local LIVES = 8 -- openings in a row after which a host is dead that once answered
@@ -23,14 +14,17 @@ local USUAL_DELAY_MS, LEAST = 1000, 30
 -- Rests are meant for a delay of a second. Who asks sooner rests less, a thirtieth of it at the least.
 local function scaled(c, ms) return floor(max(ms * min(c.delay, USUAL_DELAY_MS) / USUAL_DELAY_MS, ms / LEAST)) end
 
--- What one dies of that a fault was the last of; `reason` may name its kind.
+-- What one dies of that a fault was the last of, a code of RESTS; `reason` may name its kind. A dead host keeps it in the place of
+-- its faults.
 local function death_of(fault, reason)
-  local code = CODES['dead_' .. reason]
-  return code and code > KINDS and code or CODES['dead_' .. fault]
+  local code = REST_CODES[reason]
+  return code and code > FAULT_KINDS and code <= KINDS_END and code or REST_CODES[fault]
 end
 
+local function death_in_words(code) return code == 0 and 'host_dead' or 'dead_' .. RESTS[code] end
+
 -- Why a dead host died.
-local function death(h) return DEATHS[h.faults] end
+local function death(h) return death_in_words(h.faults) end
 
 local function close_circuit(c, h)
   if h.trips > 0 then bump(c, 'held', -1) end
@@ -68,14 +62,15 @@ local function judge(c, h, fault, rest, granted, reason)
       local wait = scaled(c, min(rule[2] * 2 ^ h.trips, LONGEST_HOLD_MS))
       if rest > 0 then wait = rest end
       h.trips, h.faults = min(h.trips + 1, 255), 0
-      hold(c, h, wait)
+      hold(c, h, wait, rest_code(reason, fault))
       if SILENT[fault] and h.trips >= (has(h.flags, ANSWERED) and LIVES or STILLBORN) then
         h.faults = death_of(fault, reason)
-        bury(c, h, 'failed', death(h))
+        -- Where entries notify, what waits is given up one by one, when its turn comes (see `take`).
+        if not c.notifies then bury(c, h, 'failed', death(h)) end
         set(h, DEAD)
         bump(c, 'dead', 1)
       end
     end
   end
-  hold(c, h, rest)
+  hold(c, h, rest, rest_code(reason, fault))
 end

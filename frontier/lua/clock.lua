@@ -27,7 +27,7 @@ end
 local function open(keys)
   local key = keys[1]
   local wall = wall_ms()
-  local f = call('HMGET', key, 'steady', 'wall', 'born', 'since', 'starved', 'delay')
+  local f = call('HMGET', key, 'steady', 'wall', 'born', 'since', 'starved', 'delay', 'traps', 'notifies')
   local now, since = tonumber(f[1]) or wall, tonumber(f[4]) or 0
   local elapsed = wall - (tonumber(f[2]) or wall)
   if elapsed > 0 and elapsed <= LEAP_MS then now = now + elapsed end
@@ -39,7 +39,9 @@ local function open(keys)
   call('HSET', key, 'steady', now, 'wall', wall, 'born', nonce, 'since', since)
   local c = at(sub(key, 1, -6), now, wall, since)
   c.starved = tonumber(f[5] or 0) -- domains
-  c.delay = tonumber(f[6] or 1000) -- between two exchanges with a host, as whoever leased last has it
+  c.delay = tonumber(f[6] or 1000) -- between two exchanges with a host (Settings)
+  c.traps = f[7] or '1' -- where traps are looked for (Switch)
+  c.notifies = f[8] -- whether any entry ever did
   return c
 end
 
@@ -52,6 +54,8 @@ local function look(keys)
   if elapsed > 0 and elapsed <= LEAP_MS then now = now + elapsed end
   return at(sub(keys[1], 1, -6), now, wall, tonumber(f[3]) or 0)
 end
+
+local function integer(number) return string.format('%.0f', number) end
 
 local function bump(c, counter, by) c.n[counter] = (c.n[counter] or 0) + by end
 

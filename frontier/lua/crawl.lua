@@ -1,4 +1,6 @@
-local COUNTERS = {'waiting', 'leased', 'later', 'hosts', 'added', 'tail', 'scheduled', 'held', 'dead', 'requests'}
+local COUNTERS = {
+  'waiting', 'leased', 'later', 'hosts', 'added', 'tail', 'scheduled', 'held', 'dead', 'unlogged', 'requests'
+}
 
 verb('stats', function(keys)
   local c = look(keys)
@@ -20,18 +22,21 @@ verb('forget', function(keys, args)
     call('HDEL', c.hosts, name)
   end
   local left = call('HLEN', c.hosts)
+  for _, id in ipairs(call('HKEYS', c.prefix .. 'closed')) do call('UNLINK', closed_queue(c, id), closed_runs(c, id)) end
   if left == 0 then
     for _, key in ipairs({'count', 'hosts', 'robots', 'bodies', 'seen', 'domains',
-      'rings', 'standings', 'outcomes', 'reasons', 'discarded', 'bars', 'spill', 'hungry', 'segments', 'empty', 'ips', 'flow', 'stalls',
-      'beats', 'meta'}) do call('UNLINK', c.prefix .. key) end
+     'rings', 'standings', 'outcomes', 'reasons', 'discarded', 'bars', 'spill', 'hungry', 'segments', 'empty', 'unlogged', 'closed',
+      'ips', 'flow', 'stalls', 'outages', 'beats', 'rebuilt', 'meta'}) do call('UNLINK', c.prefix .. key) end
   end
   return left
 end, FREES)
 
--- args: partitions, version ; what the crawl was made with, by whoever was first
-verb('make', function(keys, args)
-  local meta = sub(keys[1], 1, -6) .. 'meta'
-  call('HSETNX', meta, 'partitions', args[1])
-  call('HSETNX', meta, 'version', args[2])
-  return call('HMGET', meta, 'partitions', 'version')
-end)
+-- args: revision, delay_ms of a host, of an address, URLs of a host at most (-1: any number), of a domain, hosts of a domain,
+-- where traps are looked for ; a copy of what the home keeps. One that is older than what is there changes nothing.
+verb('configure', function(keys, args)
+  open(keys)
+  if tonumber(call('HGET', keys[1], 'revision') or 0) > tonumber(args[1]) then return end
+  call('HSET', keys[1], 'revision', args[1], 'delay', min(tonumber(args[2]), LONGEST_DELAY),
+    'ip_delay', min(tonumber(args[3]), LONGEST_DELAY), 'host_budget', args[4], 'domain_budget', args[5], 'hosts_budget', args[6],
+    'traps', args[7])
+end, FREES)

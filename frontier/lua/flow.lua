@@ -52,3 +52,12 @@ verb('flow', function(keys)
   local f = read_flow(look(keys))
   return f and tell_flow(f) or {}
 end, READS)
+
+-- args: the revision of the settings that is known ; the version, whether the gate is shut, the revision, and the settings where
+-- they are others
+verb('gate', function(keys, args)
+  local c = look(keys)
+  local f = call('HMGET', c.prefix .. 'meta', 'version', 'revision', 'settings', 'rebuilding')
+  local revision, flow = tonumber(f[2] or 0), read_flow(c)
+  return {f[1], (f[4] or flow and flow.shut) and 1 or 0, revision, revision ~= tonumber(args[1]) and f[3] or ''}
+end, READS)

@@ -3,7 +3,23 @@ local FACTOR = 2 -- of the time that a host takes to answer
 local PUT_OFF = 500 -- hosts whose turn turns out not to have come, in one call: after a restart that is all of them
 local PASSED_OVER = 64 -- entries that nobody wants any more, settled by one grant
 
--- Takes the next entry that is wanted out of the head; nil where there is none.
+-- Why an entry is given up, as outcome and reason; nil where it is to be fetched.
+local function fate(c, h, entry)
+  local reason = unwanted(c, h, entry)
+  if reason then return 'refused', reason end
+  if has(h.flags, DEAD) then return 'failed', death(h) end
+  if byte(entry, 6) % ORPHAN >= MAX_EXPIRIES then return 'failed', 'lease_expired' end
+  return nil
+end
+
+-- Settles an entry that is given up, or returns its failure where somebody wants to hear of it.
+local function give_up(c, h, entry, outcome, reason)
+  if notifies(entry) and reason ~= 'dropped' then return outcome .. ':' .. reason end
+  settle_here(c, outcome, reason, h.name, entry)
+  return nil
+end
+
+-- Takes the next entry that is to be granted out of the head, and its failure where it is given up; nil where there is none.
 local function take(c, h)
   for _ = 1, PASSED_OVER do
     if h.head == 0 then return nil end
@@ -12,32 +28,38 @@ local function take(c, h)
     bump(c, 'waiting', -1)
     promote(c, h)
     watch_head(c, h)
-    local reason = unwanted(c, h, entry)
-    if not reason then return entry end
-    conclude(c, 'refused', reason, 1)
+    local outcome, reason = fate(c, h, entry)
+    local failure = outcome and give_up(c, h, entry, outcome, reason)
+    if failure or not outcome then return entry, failure end
   end
   return nil
 end
 
 -- What may be granted of a host that is ready: its pace and its next entry. A host whose turn has not come, or that has
 -- nothing to be granted, is placed where it belongs.
-local function candidate(c, name, min_delay)
+local function candidate(c, name)
   local h = read_host(c, name)
-  local pace = max(min_delay, h.delay)
+  if has(h.flags, DEAD) then
+    local entry, failure = take(c, h)
+    if not entry then place(c, h) end
+    write_host(c, h)
+    return entry and {h = h, entry = entry, failure = failure, origin = origin_of(name, entry)}
+  end
+  local pace = max(c.delay, h.delay)
   if pace > 0 then pace = max(pace, min(FACTOR * h.smooth, SLOWEST_MS)) end
   local when = max(after_last(c, h, pace), h.held)
-  local entry
+  local entry, failure
   if h.open >= capacity(h, pace) then
     unready(c, h)
   elseif when > c.now then
     score(c, c.ready .. h.rank, name, when)
     h.due = when
   else
-    entry = take(c, h)
+    entry, failure = take(c, h)
     if not entry then place(c, h) end
   end
   write_host(c, h)
-  return entry and {h = h, pace = pace, entry = entry, origin = origin_of(name, entry)}
+  return entry and {h = h, pace = pace, entry = entry, failure = failure, origin = origin_of(name, entry)}
 end
 
 -- The origin of what would be granted rests: the next of another one goes before, as far as the head goes, or the host waits.
@@ -56,18 +78,31 @@ local function instead(c, found)
       h.head, h.waiting = h.head - 1, h.waiting - 1
       bump(c, 'waiting', -1)
       watch_head(c, h)
-      local reason = unwanted(c, h, entry)
-      if not reason then
-        found.entry, found.origin = entry, origin
+      local outcome, reason = fate(c, h, entry)
+      local failure = outcome and give_up(c, h, entry, outcome, reason)
+      if failure or not outcome then
+        found.entry, found.origin, found.failure = entry, origin, failure
         return found, r
       end
-      conclude(c, 'refused', reason, 1)
     end
   end
   score(c, c.ready .. h.rank, h.name, soonest)
   h.due = soonest
   write_host(c, h)
   return nil
+end
+
+-- Grants a page that is given up: nothing is asked for it, so neither pace nor robots rules matter.
+local function grant_failure(c, found, r, token, worker, lease_ms)
+  local h = found.h
+  local l = {kind = PAGE, subject = found.entry, failure = found.failure, host = h.name, worker = worker, granted = c.now}
+  local slot = h.held > h.last and h.held or 0
+  bump(c, 'leased', 1)
+  put(c, c.leases, token, pack_lease(l))
+  score(c, c.deadlines, token, c.now + lease_ms)
+  place(c, h)
+  write_host(c, h)
+  return {token, KINDS[PAGE], c.now + lease_ms, r.version, r.attempt, slot, h.name, l.subject, l.failure}
 end
 
 -- Grants the page, or first the robots.txt of its origin.
@@ -93,30 +128,17 @@ local function grant(c, found, r, token, worker, lease_ms)
     unready(c, h)
   end
   write_host(c, h)
-  return {token, KINDS[l.kind], c.now + lease_ms, r.version, r.attempt, h.held > h.last and h.held or 0, h.name, l.subject}
+  return {token, KINDS[l.kind], c.now + lease_ms, r.version, r.attempt, h.held > h.last and h.held or 0, h.name, l.subject, ''}
 end
 
--- How many hosts and pages have their turn now, or may have it.
-verb('due', function(keys)
-  local c = open(keys)
-  local due = call('ZCOUNT', c.deadlines, '-inf', c.now) + call('ZCOUNT', c.later, '-inf', c.now)
-    + call('ZCOUNT', c.prefix .. 'visits', '-inf', c.wall)
-  for rank = 0, RANKS - 1 do due = due + call('ZCOUNT', c.ready .. rank, '-inf', c.now) end
-  return due
-end, FREES)
+verb('due', function(keys) return soonest(open(keys)) end, FREES)
 
--- args: n, worker, lease_ms, min_delay_ms, pages and requests at most (negative: any number), where traps are looked for,
--- partitions, partition
+-- args: n, worker, lease_ms, pages and requests at most (negative: any number), partitions, partition ;
+-- the leases, and when there may be more (see `soonest`)
 verb('lease', function(keys, args)
   local c = open(keys)
-  local n, limit, min_delay = tonumber(args[1]), tonumber(args[5]), min(tonumber(args[4]), LONGEST_DELAY)
-  local most_requests = tonumber(args[6])
-  local partitions, partition = tonumber(args[8]), tonumber(args[9])
-  c.traps = args[7]
-  if min_delay ~= c.delay then
-    c.delay = min_delay
-    call('HSET', keys[1], 'delay', min_delay)
-  end
+  local n, limit, most_requests = tonumber(args[1]), tonumber(args[4]), tonumber(args[5])
+  local partitions, partition = tonumber(args[6]), tonumber(args[7])
   expire(c)
   wake(c, c.later, c.now, 'later')
   wake(c, c.prefix .. 'visits', c.wall, 'scheduled')
@@ -140,7 +162,7 @@ verb('lease', function(keys, args)
       read_hosts(c, names)
       local candidates, origins = {}, {}
       for _, name in ipairs(names) do
-        local found = candidate(c, name, min_delay)
+        local found = candidate(c, name)
         if found then
           candidates[#candidates + 1] = found
           origins[#origins + 1] = found.origin
@@ -148,16 +170,17 @@ verb('lease', function(keys, args)
       end
       for i, text in ipairs(get_many(c.robots, origins)) do
         local found, r = candidates[i], parse_robots(text)
-        if r.rest > c.now then found, r = instead(c, found) end
+        if not found.failure and r.rest > c.now then found, r = instead(c, found) end
         if found then
           counter = counter + 1
           local token = string.format('%.0f', counter * partitions + partition)
-          granted[#granted + 1] = grant(c, found, r, token, args[2], tonumber(args[3]))
+          local promise = found.failure and grant_failure or grant
+          granted[#granted + 1] = promise(c, found, r, token, args[2], tonumber(args[3]))
         end
       end
     end
   end
   bump(c, 'token', counter - first)
   close(c)
-  return granted
+  return {granted, #granted < n and soonest(c) or 0}
 end)

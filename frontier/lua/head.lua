@@ -4,7 +4,7 @@
 A crawl is some partitions, and a home for what concerns all of it. A function is given one key, `<prefix>count`; the
 others of the same prefix, which all carry the same hash tag, are made from it:
 
-  count      hash  counters, the delay that was last leased with, and the clock (see `open`)
+  count      hash  counters, what holds for the crawl (see `configure`), the clock (see `open`), and whether any entry ever notified
   hosts      hash  host -> state (see HOST)
   q:<host>   list  its waiting entries: the head, in the order in which they are granted; behind it the back, as added
   r:<host>   list  its runs: entries that lie in storage (see RUN)
@@ -27,18 +27,22 @@ others of the same prefix, which all carry the same hash tag, are made from it:
   hungry     set   hosts whose head runs out while they have runs
   segments   hash  segment -> number of its runs that are not read back, and its name
   empty      hash  name of a segment that nobody needs any more -> since when, by TIME
+  unlogged   list  what was settled here and is not in the log yet (see `settle_here`)
+  closed     hash  number -> host of which everything that waited was settled at once, when, and as what
+  closed:<n>, closedruns:<n>  list  its queue and its runs, until they are in the log
   ips        hash  address -> when it was entered last, and the end of the line of those who wait
-  flow, stalls, beats                  of the home only
+  flow, stalls, outages, beats, meta, rebuilt   of the home only
 
 Rules:
   1. A URL that was let in is in exactly one place: a list, a run, later, one lease, or it is settled.
-  2. A host is in `ready` exactly when its head has an entry, no robots.txt of it is being fetched, it is not dead, and it
+  2. A host is in `ready` exactly when its head has an entry and it is dead, or no robots.txt of it is being fetched and it
      has fewer open exchanges than its pace allows. Only `place` writes `ready`.
   3. A host with a delay has at most one exchange open, and the next begins no sooner than the delay after the end of
      the last: its release, or the deadline of the lease that was never released.
-  4. A page is granted only under a fresh robots record of its origin.
+  4. A page is granted only under a fresh robots record of its origin, or as given up: then nothing is asked for it.
   5. A token that is not in `leases` changes nothing.
-  6. Every function may be carried out twice: the second time it finds its work done.
+  6. What is settled without a worker goes through `settle_here` or `bury`, so that the log has it.
+  7. Every function may be carried out twice: the second time it finds its work done.
 ]]
 
 -- Nothing but `redis.register_function` is there while the library is loaded: set by the first call.

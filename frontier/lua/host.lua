@@ -2,7 +2,21 @@ local MAX_OPEN = 16 -- exchanges at once with a host that has no delay: it is ou
 local RANKS = 4
 local TURNS = 4294967296 -- more than can be taken from a back while a segment is put into storage
 
-local HOST = '>I4I4I6I6I2BI4I2I4I4I4I4BBBI6I4BB'
+-- Why a host or an origin is asked nothing for a time. First faults, then kinds of faults (FINER), which hosts die of as well;
+-- then what is an answer, and what is no doing of the host.
+local RESTS = {
+  'dns', 'connect', 'reset', 'timeout', 'tls', 'dns_timeout', 'refused', 'unreachable', 'timeout_connect', 'timeout_first_byte',
+  'timeout_tls', 'tls_expired', 'tls_self_signed', 'tls_wrong_host', 'busy', 'server', 'forbidden', 'status_403', 'status_429',
+  'status_503', 'block_page', 'robots_unreachable', 'address', 'operator',
+}
+local FAULT_KINDS, KINDS_END = 5, 14 -- the last that is a fault; the last that is the kind of one
+local REST_CODES = {}
+for code = 1, #RESTS do REST_CODES[RESTS[code]] = code end
+
+-- The code of a reason, or else of the fault that it is the reason of.
+local function rest_code(reason, fault) return REST_CODES[reason] or REST_CODES[fault] or 0 end
+
+local HOST = '>I4I4I6I6I2BI4I2I4I4I4I4BBBI6I4BBI4B'
 local ASKING, ANSWERED, DEAD, HUNGRY, SPILLS, TRAPS, SEVERAL, FORBIDS = 1, 2, 4, 8, 16, 32, 64, 128
 
 local function has(flags, flag) return floor(flags / flag) % 2 == 1 end
@@ -24,7 +38,7 @@ local function parse_host(name, text)
   h.head,
   h.back,
   h.tail, -- entries in storage
-  h.added, -- entries ever
+  h.added, -- fingerprints ever
   h.smooth, -- how long it takes to answer, in ms; smoothed as RFC 6298 smooths round trips
   h.faults, -- exchanges in a row that came to nothing; what a dead host died of
   h.trips, -- openings of the circuit in a row
@@ -33,6 +47,8 @@ local function parse_host(name, text)
   h.turn, -- changes when the back is taken from
   h.standing, -- see Novelty
   h.owned, -- letters of its registered domain, with which its name ends
+  h.again, -- those of `added` that are of URLs which wait once more
+  h.why, -- of RESTS: why nothing is asked before `held`; 0 where that is not known
   next = unpack_(HOST, text)
   h.slowest = sub(text, next) -- the origin whose robots rules the delay is
   return h
@@ -66,7 +82,8 @@ end
 local function new_host(name, domain, rank)
   return {
     name = name, delay = 0, pace = 0, last = 0, held = 0, open = 0, flags = 0, waiting = 0, head = 0, back = 0, tail = 0,
-    added = 0, smooth = 0, faults = 0, trips = 0, rank = rank, due = 0, turn = 0, standing = HOST_FIRST, owned = #domain, slowest = '',
+    added = 0, smooth = 0, faults = 0, trips = 0, rank = rank, due = 0, turn = 0, standing = HOST_FIRST, owned = #domain, again = 0, why = 0,
+    slowest = '',
   }
 end
 
@@ -77,7 +94,7 @@ end
 
 local function pack_host(h)
   return pack(HOST, h.delay, h.pace, h.last, h.held, h.open, h.flags, h.waiting, h.head, h.back, h.tail, h.added, h.smooth,
-    h.faults, h.trips, h.rank, h.due, h.turn, h.standing, h.owned) .. h.slowest
+    h.faults, h.trips, h.rank, h.due, h.turn, h.standing, h.owned, h.again, h.why) .. h.slowest
 end
 
 -- What a function that changes something ends with.
@@ -111,15 +128,22 @@ end
 local FOREVER = 281474976710655 -- 2^48 - 1
 local LONGEST_DELAY = 4294967295 -- 2^32 - 1: 49 days
 
-local function hold(c, h, ms)
-  if ms > 0 then h.held = max(h.held, min(c.soon + ms, FOREVER)) end
+-- `why` is a code of RESTS.
+local function hold(c, h, ms, why)
+  local till = min(c.soon + ms, FOREVER)
+  if ms > 0 and till > h.held then h.held, h.why = till, why end
 end
 
--- The one place that decides whether a host may be asked, and when. One that waits already keeps its turn; where it waits
+-- The one place that decides whether a host may be asked, and when. What waits at a dead one is given up at once. One that waits already keeps its turn; where it waits
 -- for an origin that rests, another may have come.
 local function place(c, h)
   local pace = max(h.delay, h.open > 0 and h.pace or 0)
-  if h.head == 0 or h.open >= capacity(h, pace) or has(h.flags, ASKING) or has(h.flags, DEAD) then return unready(c, h) end
+  if has(h.flags, DEAD) and h.head > 0 then
+    score(c, c.ready .. h.rank, h.name, c.now)
+    h.due = c.now
+    return
+  end
+  if h.head == 0 or h.open >= capacity(h, pace) or has(h.flags, ASKING) then return unready(c, h) end
   local when = max(h.held, after_last(c, h, max(h.delay, h.pace)), c.now)
   local sooner = h.due > c.now and when < h.due and has(h.flags, SEVERAL)
   if h.due == 0 or (when > c.now and when > h.due) or sooner then

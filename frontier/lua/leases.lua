@@ -3,19 +3,24 @@ local MAX_EXPIRIES = 5 -- a page that kills five workers is the killer
 local UNREADABLE_MS = 86400000 -- RFC 9309, section 2.4: robots.txt is not kept for longer than a day
 local SWEEP = 1000 -- expired leases, and due pages, taken up by one call
 
-local LEASE = '>BBBBI6'
+local GIVEN_UP, GIVEN_UP_CODES = {'failed:lease_expired', 'refused:trap'}, {}
+for code = 0, KINDS_END do GIVEN_UP[#GIVEN_UP + 1] = 'failed:' .. death_in_words(code) end
+for code = 1, #GIVEN_UP do GIVEN_UP_CODES[GIVEN_UP[code]] = code end
+
+local LEASE = '>BBBBI6' -- kind; 0, 1 where its exchange is over, from 2 on what it is given up for; lengths; granted
 
 local function pack_lease(l)
-  return pack(LEASE, l.kind, l.released and 1 or 0, #l.worker, #l.host, l.granted) .. l.worker .. l.host .. l.subject
+  local over = l.failure and GIVEN_UP_CODES[l.failure] + 1 or l.released and 1 or 0
+  return pack(LEASE, l.kind, over, #l.worker, #l.host, l.granted) .. l.worker .. l.host .. l.subject
 end
 
 local PAGE, ROBOTS_TXT = 1, 2
 local KINDS = {'page', 'robots'}
 
 local function parse_lease(text)
-  local kind, released, w, h, granted, next = unpack_(LEASE, text)
+  local kind, over, w, h, granted, next = unpack_(LEASE, text)
   return {
-    kind = kind, released = released == 1, granted = granted, worker = sub(text, next, next + w - 1),
+    kind = kind, released = over > 0, failure = GIVEN_UP[over - 1], granted = granted, worker = sub(text, next, next + w - 1),
     host = sub(text, next + w, next + w + h - 1), subject = sub(text, next + w + h),
   }
 end
@@ -74,10 +79,11 @@ local function abandon(c, token, l, when, expired, died)
   if l.kind == PAGE then
     local before = byte(l.subject, 6)
     local expiries = before % ORPHAN + strike
-    if expiries >= MAX_EXPIRIES then
-      conclude(c, 'failed', 'lease_expired', 1)
-    elseif has(h.flags, DEAD) then
-      conclude(c, 'failed', death(h), 1)
+    local most = notifies(l.subject) and 2 * MAX_EXPIRIES or MAX_EXPIRIES -- who is told of a killer may be killed by it
+    if expiries >= most then
+      settle_here(c, 'failed', 'lease_expired', l.host, l.subject)
+    elseif has(h.flags, DEAD) and not notifies(l.subject) then
+      settle_here(c, 'failed', death(h), l.host, l.subject)
     else
       put_back(c, h, sub(l.subject, 1, 5) .. char((died or before >= ORPHAN) and expiries + ORPHAN or expiries) .. sub(l.subject, 7))
     end
@@ -111,8 +117,8 @@ local function wake(c, key, now, counter)
     if counter == 'scheduled' then bump(c, 'added', 1) end
     local cut = find(member, '\0', 1, true)
     local h = read_host(c, sub(member, 1, cut - 1))
-    if has(h.flags, DEAD) then
-      conclude(c, 'failed', death(h), 1)
+    if has(h.flags, DEAD) and not notifies(sub(member, cut + 1)) then
+      settle_here(c, 'failed', death(h), h.name, sub(member, cut + 1))
     else
       enqueue(c, h, sub(member, cut + 1))
       settle_host(c, h)
@@ -123,5 +129,19 @@ end
 -- What a worker is told of a lease.
 local function tell(c, token, l, deadline, slot)
   local r = read_robots(c, l.kind == PAGE and origin_of(l.host, l.subject) or l.subject)
-  return {token, KINDS[l.kind], deadline, r.version, r.attempt, slot, l.host, l.subject}
+  return {token, KINDS[l.kind], deadline, r.version, r.attempt, slot, l.host, l.subject, l.failure or ''}
+end
+
+-- In how many ms a host, a page or a lease may have its turn or end: 0 where one does now, -1 where nothing has a time.
+local function soonest(c)
+  local found
+  local function look_at(key, now)
+    local first = call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
+    if first then found = min(found or FOREVER, max(first - now, 0)) end
+  end
+  for rank = 0, RANKS - 1 do look_at(c.ready .. rank, c.now) end
+  look_at(c.later, c.now)
+  look_at(c.deadlines, c.now)
+  look_at(c.prefix .. 'visits', c.wall)
+  return found or -1
 end

@@ -1,5 +1,9 @@
 -- The rule of frontier/novelty.py, which says why. A standing is a credit, and STARVED once that is spent.
 
+local domain_of, hear, trapped
+
+do -- what only this file needs: a chunk has at most 200 local names
+
 local STARVED = 128
 local EARNED, RECOVERED = 9, 16
 local TEMPLATE_MOST, TEMPLATE_PROVEN = 96, 88
@@ -34,10 +38,10 @@ local function standing_of(text, template)
   return from and byte(text, from + 4) or TEMPLATE_FIRST, from, template
 end
 
-local function domain_of(h) return sub(h.name, -h.owned) end
+function domain_of(h) return sub(h.name, -h.owned) end
 
 -- A page of the host said this: two bytes of a sketch, and whether it leads on.
-local function hear(c, h, entry, said)
+function hear(c, h, entry, said)
   local sketch, leads_on = sub(said, 1, 2), byte(said, 3) == 1
   local d = read_domain(c, domain_of(h))
   local rings = c.prefix .. 'rings'
@@ -85,7 +89,7 @@ local function watched(c, name)
 end
 
 -- Whether an entry is starved: it leads to where nothing new is said.
-local function trapped(c, h, entry)
+function trapped(c, h, entry)
   if c.starved == 0 and h.standing < STARVED and not has(h.flags, TRAPS) then return false end
   if number_in(entry) % 64 == 0 then return false end -- it was listed; or a trickle goes on, and may prove that it was wrong
   if not watched(c, h.name) then return false end
@@ -94,4 +98,6 @@ local function trapped(c, h, entry)
   if template >= TEMPLATE_PROVEN then return false end
   if h.standing >= STARVED then return true end
   return h.standing < HOST_PROVEN and c.starved > 0 and read_domain(c, domain_of(h)).standing >= STARVED
+end
+
 end

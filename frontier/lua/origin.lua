@@ -9,10 +9,10 @@ local function given_up(r) return RULE_NAMES[r.rule] == 'disallow' end
 -- It has failed once more.
 local function rest_origin(c, origin, r, wait, fault, reason)
   if r.attempt >= (r.version > 0 and not given_up(r) and LIVES or STILLBORN) then
-    local died = SILENT[fault] and '\0' .. DEATHS[death_of(fault, reason)] or '' -- no deflated body begins with NUL
+    local died = SILENT[fault] and '\0' .. death_in_words(death_of(fault, reason)) or '' -- no deflated body begins with NUL
     store_robots(c, origin, 'disallow', died, GIVEN_UP_MS)
   else
-    r.rest = c.soon + wait
+    r.rest, r.why = c.soon + wait, rest_code(reason, fault)
     write_robots(c, origin, r)
   end
 end
@@ -39,7 +39,7 @@ local function judge_page(c, h, origin, fault, rest, granted, reason)
       write_robots(c, origin, r)
     end
   end
-  hold(c, h, rest)
+  hold(c, h, rest, rest_code(reason, fault))
 end
 
 -- Its origins rest no longer.

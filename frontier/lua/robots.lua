@@ -1,9 +1,9 @@
-local ROBOTS, REST = '>I4I6BBB', '>I6' -- the rest only where there is any
+local ROBOTS, REST = '>I4I6BBB', '>I6B' -- the rest only where there is any
 local RULES = {allow = 1, disallow = 2, rules = 3}
 local RULE_NAMES = {'allow', 'disallow', 'rules'}
 
 local function parse_robots(text)
-  if not text then return {version = 0, expires = 0, rule = 1, attempt = 0, expiries = 0, rest = 0} end
+  if not text then return {version = 0, expires = 0, rule = 1, attempt = 0, expiries = 0, rest = 0, why = 0} end
   local r, next = {}, nil
   r.version,
   r.expires, -- by TIME
@@ -11,7 +11,11 @@ local function parse_robots(text)
   r.attempt, -- times in a row that it could not be had, or a page of the origin
   r.expiries, -- times in a row that its worker was not heard of again
   next = unpack_(ROBOTS, text)
-  r.rest = #text >= next and unpack_(REST, text, next) or 0 -- the origin is asked nothing before
+  r.rest, r.why = 0, 0
+  if #text >= next then
+    r.rest, -- the origin is asked nothing before
+    r.why = unpack_(REST, text, next) -- of RESTS
+  end
   return r
 end
 
@@ -19,7 +23,7 @@ local function read_robots(c, origin) return parse_robots(call('HGET', c.robots,
 
 local function write_robots(c, origin, r)
   local text = pack(ROBOTS, r.version, min(r.expires, FOREVER), r.rule, min(r.attempt, 255), r.expiries)
-  if r.rest > 0 then text = text .. pack(REST, min(r.rest, FOREVER)) end
+  if r.rest > 0 then text = text .. pack(REST, min(r.rest, FOREVER), r.why) end
   call('HSET', c.robots, origin, text)
 end
 

@@ -18,12 +18,14 @@ end
 
 -- Everything of a host that waits comes to an end.
 local function bury(c, h, outcome, reason)
-  if h.tail > 0 then
-    for _, run in ipairs(call('LRANGE', runs(c, h), 0, -1)) do forget_run(c, run) end
-    call('DEL', runs(c, h))
+  if h.waiting > 0 then
+    local id = call('HINCRBY', c.count, 'closings', 1)
+    if h.head + h.back > 0 then call('RENAME', queue(c, h), closed_queue(c, id)) end
+    if h.tail > 0 then call('RENAME', runs(c, h), closed_runs(c, id)) end
+    call('HSET', c.prefix .. 'closed', id, conclusion(c.wall, outcome, reason, h.name))
+    conclude(c, outcome, reason, h.waiting)
+    bump(c, 'unlogged', h.waiting)
   end
-  call('DEL', queue(c, h))
-  if h.waiting > 0 then conclude(c, outcome, reason, h.waiting) end
   bump(c, 'waiting', -h.waiting)
   bump(c, 'tail', -h.tail)
   local buried = h.waiting

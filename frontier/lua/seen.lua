@@ -5,6 +5,10 @@
 -- for known where a fingerprint of its bucket equals its own: after g doublings with odds of LOAD / 2^(40 - g), at most
 -- 1e-8 in a host's table, and in the partition's 1e-9 for ten million URLs, 1e-7 for a billion.
 
+local known, remember, load_all
+
+do -- what only this file needs: a chunk has at most 200 local names
+
 local LOAD = 128
 local MOST = 8192
 local BASES = 1024
@@ -85,13 +89,13 @@ local function wide_field(c, hash)
 end
 
 -- Whether a URL of a host that has n URLs is known.
-local function known(c, name, n, hash)
+function known(c, name, n, hash)
   local print = sub(hash, 3)
   return contains(load(c, host_field(c, name, n, hash)), print)
     or (n >= MOST and contains(load(c, wide_field(c, hash)), print))
 end
 
-local function remember(c, name, n, hash)
+function remember(c, name, n, hash)
   local print = sub(hash, 3)
   if n < MOST then
     local buckets = tables_of(n)
@@ -114,13 +118,14 @@ end
 
 local ADDED_AT = 38 -- where `added` stands in a host's state
 
--- Reads at once the hosts that a call to `add` names and the buckets that it will look into.
-local function load_all(c, args, from)
+-- Reads at once the hosts that a call names and the buckets that it will look into; items are of `width` arguments, the first
+-- of which is a hash.
+function load_all(c, args, from, width)
   local names, starts = {}, {}
   local i = from
   while i <= #args do
     names[#names + 1], starts[#starts + 1] = args[i], i
-    i = i + 3 + 2 * args[i + 2]
+    i = i + 3 + width * args[i + 2]
   end
   local numbers, fields, wanted = {}, {}, {}
   for j, text in ipairs(get_many(c.hosts, names)) do
@@ -128,7 +133,7 @@ local function load_all(c, args, from)
     local n = text and unpack_('>I4', text, ADDED_AT) or 0
     numbers[name] = n
     c.texts[name] = text
-    for k = start + 3, start + 1 + 2 * args[start + 2], 2 do
+    for k = start + 3, start + 2 + width * args[start + 2], width do
       local field = n > 0 and host_field(c, name, n, args[k])
       if field and not wanted[field] then
         wanted[field] = true
@@ -138,4 +143,6 @@ local function load_all(c, args, from)
   end
   for j, text in ipairs(get_many(c.seen, fields)) do c.prints[fields[j]] = text or '' end
   return numbers
+end
+
 end

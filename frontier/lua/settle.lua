@@ -1,4 +1,4 @@
-local MAX_ATTEMPTS = 3 -- Nutch: db.fetch.retry.max
+local MAX_ATTEMPTS = 3 -- lease.py: ATTEMPTS
 local LONGEST_ANSWER = 600000
 local UNASKED = -2
 
@@ -8,7 +8,8 @@ verb('renew', function(keys, args)
   for i = 2, #args do call('ZADD', c.deadlines, 'XX', c.now + args[1], args[i]) end
 end, FREES)
 
--- args: for each exchange: token, how long the host took to answer (-1: it did not; -2: it was not asked)
+-- args: for each exchange: token, how long the host took to answer (-1: it did not; -2: it was not asked) ; when there may
+-- be something to lease (see `soonest`)
 verb('release', function(keys, args)
   local c = open(keys)
   read_leases(c, every(args, 1, 2))
@@ -28,6 +29,7 @@ verb('release', function(keys, args)
     end
   end
   close(c)
+  return soonest(c)
 end, FREES)
 
 -- args: the nonce of the library when it was told what the pages led to ('': nothing, or another partition was); then for
@@ -44,19 +46,25 @@ verb('settle', function(keys, args)
     local l = read_lease(c, token)
     if not l or l.kind ~= PAGE then
       accepted[#accepted + 1] = 0
+    elseif l.failure then -- nothing was asked: the settlement says nothing of the host
+      local cut = find(l.failure, ':', 1, true)
+      conclude(c, sub(l.failure, 1, cut - 1), sub(l.failure, cut + 1), 1)
+      settle_host(c, finish(c, token, l, c.soon))
+      accepted[#accepted + 1] = 1
     else
       local asked = args[i + 6] == '1'
       if not asked then spare(c, l) end
       local h = finish(c, token, l, asked and c.soon or 0)
       local fault, rest = args[i + 5], tonumber(args[i + 4])
       if outcome == 'retry' then
-        local attempt = byte(l.subject, 5)
+        local before = byte(l.subject, 5)
+        local attempt = before % NOTIFY
         if wait < 0 then wait = scaled(c, RETRY_MS * 2 ^ attempt) end
         attempt = attempt + 1
         if attempt >= MAX_ATTEMPTS then
           conclude(c, 'failed', reason, 1)
         else
-          local entry = sub(l.subject, 1, 4) .. char(attempt) .. sub(l.subject, 6)
+          local entry = sub(l.subject, 1, 4) .. char(before + 1) .. sub(l.subject, 6)
           call('ZADD', c.later, c.now + wait, l.host .. '\0' .. entry)
           bump(c, 'later', 1)
         end
@@ -70,7 +78,7 @@ verb('settle', function(keys, args)
       if ANSWERS[outcome] or fault ~= '' then
         judge_page(c, h, origin_of(l.host, l.subject), fault, rest, l.granted, reason)
       else
-        hold(c, h, rest)
+        hold(c, h, rest, rest_code(reason, fault))
       end
       if args[i + 7] ~= '' then hear(c, h, l.subject, args[i + 7]) end
       settle_host(c, h)
@@ -81,16 +89,21 @@ verb('settle', function(keys, args)
   return accepted
 end, FREES)
 
--- args: token, wait_ms: no exchange took place, and the host waits so long
+-- args: token, wait_ms, 1 where a request may have come to the host: no exchange is to count, and the host waits so long
 verb('postpone', function(keys, args)
   local c = open(keys)
   local l = read_lease(c, args[1])
   if not l or l.released then return 0 end
-  spare(c, l)
-  local h = finish(c, args[1], l, 0)
-  hold(c, h, tonumber(args[2]))
+  local asked = args[3] == '1'
+  if not asked then spare(c, l) end
+  local h = finish(c, args[1], l, asked and c.soon or 0)
+  hold(c, h, tonumber(args[2]), REST_CODES.address)
   if l.kind == PAGE then
-    if has(h.flags, DEAD) then conclude(c, 'failed', death(h), 1) else put_back(c, h, l.subject) end
+    if has(h.flags, DEAD) and not notifies(l.subject) then
+      settle_here(c, 'failed', death(h), l.host, l.subject)
+    else
+      put_back(c, h, l.subject)
+    end
   end
   settle_host(c, h)
   close(c)

@@ -10,7 +10,7 @@ verb('settle_robots', function(keys, args)
   if args[2] ~= 'disallow' and not (has(h.flags, SEVERAL) and OWN[args[6]]) then
     judge(c, h, args[6], args[6] == 'busy' and rest or 0, l.granted, args[8])
   end
-  hold(c, h, rest)
+  hold(c, h, rest, rest_code(args[8], args[6]))
   if delay > h.delay or l.subject == h.slowest then h.delay, h.slowest = delay, l.subject end
   settle_host(c, h)
   close(c)
@@ -31,11 +31,26 @@ verb('retry_robots', function(keys, args)
   else
     write_robots(c, l.subject, r)
     if fault ~= '' then judge(c, h, fault, fault == 'busy' and max(told, 0) or 0, l.granted, args[4]) end
-    hold(c, h, wait)
+    hold(c, h, wait, fault == '' and REST_CODES.robots_unreachable or rest_code(args[4], fault))
   end
   settle_host(c, h)
   close(c)
 end, FREES)
+
+-- args: n ; some origins that have answered and are not given up: those whose hosts do not rest, and those whose hosts do
+verb('responsive', function(keys, args)
+  local c, found, resting = look(keys), {}, {}
+  local picked = call('HRANDFIELD', c.robots, args[1], 'WITHVALUES')
+  for i = 1, #picked, 2 do
+    local r, place = parse_robots(picked[i + 1]), string.match(picked[i], '^%a+://(.*)$')
+    local h = read_host(c, place) or read_host(c, (string.gsub(place, ':%d+$', '')))
+    if r.version > 0 and not given_up(r) and h and not has(h.flags, DEAD) then
+      local list = h.trips > 0 and resting or found
+      list[#list + 1] = picked[i]
+    end
+  end
+  return {found, resting}
+end, READS)
 
 -- args: origin ; version, rule, body
 verb('robots', function(keys, args)

@@ -58,8 +58,7 @@ verb('hungry', function(keys, args)
   return found
 end, FREES)
 
--- args: host, run, entry, ... : the run's entries are in the head again; without any the run cannot be read, and its
--- pages have failed. Returns 1 where the run was still to be read.
+-- args: host, run, entry, ... : the run's entries are in the head again. Returns 1 where the run was still to be read.
 verb('refill', function(keys, args)
   local c = open(keys)
   local h = read_host(c, args[1])
@@ -68,16 +67,10 @@ verb('refill', function(keys, args)
   h.tail = h.tail - n
   bump(c, 'tail', -n)
   forget_run(c, args[2])
-  if #args == 2 then
-    conclude(c, 'failed', 'tail_lost', n)
-    h.waiting = h.waiting - n
-    bump(c, 'waiting', -n)
-  else
-    local entries = h.head > 0 and call('LRANGE', queue(c, h), 0, h.head - 1) or {}
-    if entries[1] and not same_origin(entries[1], args[3]) then set(h, SEVERAL) end
-    for i = 3, #args do entries[#entries + 1] = args[i] end
-    new_head(c, h, by_level(entries))
-  end
+  local entries = h.head > 0 and call('LRANGE', queue(c, h), 0, h.head - 1) or {}
+  if entries[1] and not same_origin(entries[1], args[3]) then set(h, SEVERAL) end
+  for i = 3, #args do entries[#entries + 1] = args[i] end
+  new_head(c, h, by_level(entries))
   unset(h, HUNGRY)
   call('SREM', c.prefix .. 'hungry', h.name)
   watch_head(c, h)

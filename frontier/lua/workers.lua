@@ -1,24 +1,30 @@
--- args: worker, ttl_ms, for how long it waits for its storage (-1: it does not)
+local function forget_worker(c, worker)
+  for _, name in ipairs({'beats', 'stalls'}) do call('ZREM', c.prefix .. name, worker) end
+  call('HDEL', c.prefix .. 'outages', worker)
+end
+
+-- args: worker, ttl_ms, for how long it waits for its storage (-1: it does not), for how long something has kept it from the
+-- web (-1: nothing does), and what
 verb('beat', function(keys, args)
   local c = open(keys)
   local beats, stalls = c.prefix .. 'beats', c.prefix .. 'stalls'
-  for _, worker in ipairs(call('ZRANGE', beats, '-inf', c.now, 'BYSCORE')) do
-    call('ZREM', beats, worker)
-    call('ZREM', stalls, worker)
-  end
+  for _, worker in ipairs(call('ZRANGE', beats, '-inf', c.now, 'BYSCORE')) do forget_worker(c, worker) end
   call('ZADD', beats, c.now + args[2], args[1])
   if tonumber(args[3]) < 0 then
     call('ZREM', stalls, args[1])
   else
     call('ZADD', stalls, c.now - args[3], args[1])
   end
+  if tonumber(args[4]) < 0 then
+    call('HDEL', c.prefix .. 'outages', args[1])
+  else
+    call('HSET', c.prefix .. 'outages', args[1], integer(c.now - args[4]) .. ' ' .. args[5])
+  end
 end)
 
 -- args: worker
 verb('leave', function(keys, args)
-  local c = open(keys)
-  call('ZREM', c.prefix .. 'beats', args[1])
-  call('ZREM', c.prefix .. 'stalls', args[1])
+  forget_worker(open(keys), args[1])
 end)
 
 -- For how long each living worker that waits for its storage has done so, in milliseconds.
@@ -28,6 +34,18 @@ verb('stalls', function(keys)
   for i = 1, #pairs_, 2 do
     local till = call('ZSCORE', c.prefix .. 'beats', pairs_[i])
     if till and tonumber(till) > c.now then found[#found + 1] = c.now - tonumber(pairs_[i + 1]) end
+  end
+  return found
+end, READS)
+
+-- Each living worker that is kept from the web, for how long in milliseconds, and by what.
+verb('outages', function(keys)
+  local c, found = look(keys), {}
+  local all = call('HGETALL', c.prefix .. 'outages')
+  for i = 1, #all, 2 do
+    local till = call('ZSCORE', c.prefix .. 'beats', all[i])
+    local since, why = string.match(all[i + 1], '^(%d+) (.*)$')
+    if till and tonumber(till) > c.now then found[#found + 1] = {all[i], c.now - since, why} end
   end
   return found
 end, READS)

@@ -32,6 +32,7 @@ RETRY_MS = MINUTE_MS // 2
 """How long what failed once is left alone; doubles with every attempt."""
 GIVEN_UP_MS = 3_600_000
 LONGEST_HOLD_MS = 3_600_000
+_RESTS = FINER | {*Fault, "status_403", "status_429", "status_503", "block_page", "robots_unreachable"}
 _SILENT = OWN | {Fault.DNS}
 _LIVES = 8
 _STILLBORN = 3
@@ -47,6 +48,11 @@ def scaled(ms: int, delay: int) -> int:
 def died_of(fault: Fault | None, reason: str) -> str:
     """What one dies of that a fault was the last of; empty where nobody does. `reason` may name its kind."""
     return f"dead_{reason if reason in FINER else fault}" if fault in _SILENT else ""
+
+
+def rest_reason(reason: str, fault: Fault | None) -> str:
+    """Why a host rests: the reason where the frontier knows it, or else the fault."""
+    return reason if reason in _RESTS else str(fault or "")
 
 
 def judge(
@@ -69,28 +75,28 @@ def judge(
         host.faults += 1
         if host.trips or host.faults >= threshold:
             wait = hold or scaled(min(wait * 2**host.trips, LONGEST_HOLD_MS), delay)
-            host.hold(wait, now)
+            host.hold(wait, now, rest_reason(reason, fault))
             host.trips, host.faults = host.trips + 1, 0
             if fault in _SILENT and host.trips >= (_LIVES if host.answered else _STILLBORN):
                 died = died_of(fault, reason)
-    host.hold(hold, now)
+    host.hold(hold, now, rest_reason(reason, fault))
     return died
 
 
-def judge_origin(origin: Origin, fault: Fault, granted: int, delay: int, now: int, died: str) -> None:
-    """Note a fault of a page that is its origin's own."""
+def judge_origin(origin: Origin, fault: Fault, granted: int, delay: int, now: int, *, reason: str) -> None:
+    """Note a fault of a page that is its origin's own; `reason` may name its kind."""
     if granted < origin.rest or origin.given_up:
         return
     origin.attempt += 1
     threshold, wait = RULES[fault]
     if origin.attempt >= threshold:
         wait = min(wait * 2 ** (origin.attempt - threshold), LONGEST_HOLD_MS)
-        rest(origin, scaled(wait, delay), now, died)
+        rest(origin, scaled(wait, delay), now, fault, reason)
 
 
-def rest(origin: Origin, wait: int, now: int, died: str) -> None:
-    """The origin has failed once more: it is asked nothing for so long, or is given up, and `died` of that."""
+def rest(origin: Origin, wait: int, now: int, fault: Fault, reason: str) -> None:
+    """The origin has failed once more: it is asked nothing for so long, or is given up, and died of that."""
     if origin.attempt >= (_LIVES if origin.version and not origin.given_up else _STILLBORN):
-        origin.store("disallow", died.encode(), now + GIVEN_UP_MS)
+        origin.store("disallow", died_of(fault, reason).encode(), now + GIVEN_UP_MS)
     else:
-        origin.rest = now + 1 + wait
+        origin.rest, origin.why = now + 1 + wait, rest_reason(reason, fault)

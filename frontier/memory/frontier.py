@@ -1,33 +1,38 @@
 """`MemoryFrontier`: the frontier's verbs on plain dictionaries of one process."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from typing import Self
 
-from core import InputError
+from core import InputError, Url
 from frontier.canonical import canonical
 from frontier.flow import Flow
+from frontier.inspection import HostState, Place
 from frontier.lease import (
     Added,
-    Budget,
     Discovery,
     Exchange,
     Fault,
     Kind,
     Lease,
+    Leases,
     Outcome,
     Rank,
+    Restored,
     Settlement,
     Stats,
+    Unlogged,
 )
-from frontier.memory.circuit import LONGEST_HOLD_MS, OWN, RETRY_MS, died_of, rest
-from frontier.memory.crawl import Crawl
+from frontier.memory.circuit import LONGEST_HOLD_MS, OWN, RETRY_MS, rest, rest_reason
+from frontier.memory.crawl import DROPPED, Crawl
 from frontier.memory.gate import Gate
+from frontier.memory.inspection import find, hosts
 from frontier.memory.line import asked, enter
 from frontier.memory.living import Living
 from frontier.memory.settling import settle
-from frontier.policy import Policy
+from frontier.outage import Outage
 from frontier.robots import RobotsRecord, Rule
 from frontier.scope import Scope
+from frontier.settings import Settings, StorageId, check_settings, check_storage, merged
 
 _LONGEST_NAME = 255  # bytes of a worker's name
 
@@ -38,25 +43,97 @@ class MemoryFrontier:
     `clock` tells the time in milliseconds, and never goes back.
     """
 
-    def __init__(
-        self, *, clock: Callable[[], int], budget: Budget | None = None, policy: Policy | None = None
-    ) -> None:
+    def __init__(self, *, clock: Callable[[], int]) -> None:
         self._clock = clock
-        self._budget, self._policy = budget or Budget(), policy or Policy()
         self._begin()
 
     def _begin(self) -> None:
-        self._crawl = Crawl(budget=self._budget, policy=self._policy)
+        self._crawl = Crawl(settings=Settings())
         self._gate = Gate()
         self._living = Living()
+        self._storage: StorageId | None = None
+        self._made = self._said = False
+        self._rebuilt: set[str] | None = None
 
-    async def open(self, *, partitions: int | None = None) -> Self:  # noqa: ARG002 - the frontier's signature
+    async def open(
+        self,
+        settings: Settings | None = None,
+        *,
+        storage: StorageId | None = None,
+        partitions: int | None = None,  # noqa: ARG002 - the frontier's signature
+        update: bool = False,
+    ) -> Self:
         """As `Frontier.open`; nothing is to be made ready, and nothing is spread."""
+        if storage is not None:
+            check_storage("in memory", storage.id, storage.uri, self._storage)
+        if self._said and not update:
+            check_settings("in memory", settings, self._crawl.settings)
+        self._storage, self._made = self._storage or storage, True
+        if settings is not None:
+            self._crawl.settings = merged(settings, self._crawl.settings) if self._said else settings
+            self._said = True
         return self
 
-    async def add(self, discoveries: Sequence[Discovery]) -> Added:
+    async def exists(self) -> bool:
+        """As `Frontier.exists`."""
+        return self._made
+
+    @property
+    def settings(self) -> Settings:
+        """As `Frontier.settings`."""
+        return self._crawl.settings
+
+    @property
+    def storage(self) -> StorageId | None:
+        """As `Frontier.storage`."""
+        return self._storage
+
+    async def update(self, settings: Settings) -> None:
+        """As `Frontier.update`."""
+        await self.open(settings, update=True)
+
+    @property
+    def rebuilding(self) -> bool:
+        """As `Frontier.rebuilding`."""
+        return self._rebuilt is not None
+
+    async def rebuild(self) -> set[str]:
+        """As `Frontier.rebuild`."""
+        self._rebuilt = self._rebuilt or set()
+        return set(self._rebuilt)
+
+    async def rebuilt(self, part: str) -> None:
+        """As `Frontier.rebuilt`."""
+        if self._rebuilt is not None:
+            self._rebuilt.add(part)
+
+    async def complete(self) -> None:
+        """As `Frontier.complete`."""
+        self._rebuilt = None
+
+    async def add(self, discoveries: Sequence[Discovery], *, revive: bool = False) -> Added:
         """As `Frontier.add`."""
-        return self._crawl.admit(discoveries, self._clock())
+        return self._crawl.admit(discoveries, self._clock(), revive=revive)
+
+    async def restore(self, restored: Sequence[Restored]) -> list[bool]:
+        """As `Frontier.restore`."""
+        return [self._crawl.restore(each, self._clock()) for each in restored]
+
+    async def knows(self, urls: Sequence[Url]) -> list[bool]:
+        """As `Frontier.knows`."""
+        return [self._crawl.knows(url) for url in urls]
+
+    async def unlogged(self, n: int = 1_000) -> Unlogged:
+        """As `Frontier.unlogged`."""
+        found = tuple(self._crawl.unlogged[:n])
+        return Unlogged(conclusions=found, places=((0, self._crawl.logged, len(found)),) if found else ())
+
+    async def logged(self, batch: Unlogged) -> None:
+        """As `Frontier.logged`."""
+        for _, before, number in batch.places:
+            if before == self._crawl.logged:
+                del self._crawl.unlogged[:number]
+                self._crawl.logged += number
 
     async def lease(
         self,
@@ -64,18 +141,16 @@ class MemoryFrontier:
         *,
         worker: str,
         lease_ms: int,
-        min_delay_ms: int,
         limit: int | None = None,
         most_requests: int | None = None,
-    ) -> list[Lease]:
+    ) -> Leases:
         """As `Frontier.lease`."""
         if len(worker.encode()) > _LONGEST_NAME:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
         crawl, now = self._crawl, self._clock()
         granted: list[Lease] = []
-        if (flow := self._gate.flow(now)) and flow.shut:
-            return granted
-        crawl.delay = min_delay_ms
+        if self.rebuilding or ((flow := self._gate.flow(now)) and flow.shut):
+            return Leases(soonest_ms=None)
         crawl.catch_up(now)
         if limit is not None:
             n = min(n, limit - self._leased() - crawl.outcomes[Outcome.FETCHED])
@@ -84,41 +159,47 @@ class MemoryFrontier:
         while len(granted) < n and (line := crawl.line(now)[: n - len(granted)]):
             for host in line:
                 slot = host.held if host.held > host.last else 0
-                token = crawl.grant(host, worker, lease_ms, min_delay_ms, now)
+                token = crawl.grant(host, worker, lease_ms, now)
                 if token is not None:
                     granted.append(self._told(token, slot))
-        return granted
+        return Leases(granted, soonest_ms=crawl.soonest(now) if len(granted) < n else 0)
 
-    async def enter(self, lease: Lease, address: str, delay_ms: int) -> int:
+    async def enter(self, lease: Lease, address: str) -> int:
         """As `Frontier.enter`."""
-        return enter(self._crawl.addresses, address, delay_ms, lease.slot_ms, self._clock())
+        delay = self._crawl.settings.min_ip_delay_ms
+        return enter(self._crawl.addresses, address, delay, lease.slot_ms, self._clock())
 
-    async def enter_all(self, asked: Sequence[tuple[Lease, str]], delay_ms: int) -> list[int]:
+    async def enter_all(self, asked: Sequence[tuple[Lease, str]]) -> list[int]:
         """As `Frontier.enter_all`."""
-        return [await self.enter(lease, address, delay_ms) for lease, address in asked]
+        return [await self.enter(lease, address) for lease, address in asked]
+
+    async def enter_host(self, host: str) -> int:
+        """As `Frontier.enter_host`."""
+        return enter(self._crawl.addresses, f"host {host}", self._crawl.delay, 0, self._clock())
 
     async def asked(self, addresses: Collection[str]) -> None:
         """As `Frontier.asked`."""
         for address in addresses:
             asked(self._crawl.addresses, address, self._clock())
 
-    async def postpone(self, lease: Lease, wait_ms: int) -> bool:
+    async def postpone(self, lease: Lease, wait_ms: int, *, asked: bool = False) -> bool:
         """As `Frontier.postpone`."""
         now = self._clock()
         promise = self._crawl.promises.get(lease.token)
         if promise is None or promise.released:
             return False
-        self._crawl.spare(promise)
-        _, host = self._crawl.finish(lease.token, 0)
-        host.hold(wait_ms, now)
+        if not asked:
+            self._crawl.spare(promise)
+        _, host = self._crawl.finish(lease.token, now + 1 if asked else 0)
+        host.hold(wait_ms, now, "address")
         if promise.page is not None:
-            self._crawl.put_back(promise.page)
+            self._crawl.put_back(promise.page, now)
         host.place(now)
         return True
 
-    async def postpone_all(self, waits: Sequence[tuple[Lease, int]]) -> list[bool]:
+    async def postpone_all(self, waits: Sequence[tuple[Exchange, int]]) -> list[bool]:
         """As `Frontier.postpone_all`."""
-        return [await self.postpone(lease, wait_ms) for lease, wait_ms in waits]
+        return [await self.postpone(back.lease, wait_ms, asked=back.asked) for back, wait_ms in waits]
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """As `Frontier.renew`."""
@@ -126,7 +207,7 @@ class MemoryFrontier:
             if promise := self._crawl.promises.get(lease.token):
                 promise.deadline = self._clock() + lease_ms
 
-    async def release(self, exchanges: Sequence[Exchange]) -> None:
+    async def release(self, exchanges: Sequence[Exchange]) -> int | None:
         """As `Frontier.release`."""
         now = self._clock()
         for exchange in exchanges:
@@ -140,6 +221,7 @@ class MemoryFrontier:
                 if exchange.asked and exchange.elapsed_ms is not None:
                     host.hear_elapsed(max(exchange.elapsed_ms, 0))
                 host.place(now)
+        return self._crawl.soonest(now) if exchanges else None
 
     async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0) -> int:
         """As `Frontier.settle`."""
@@ -170,7 +252,7 @@ class MemoryFrontier:
         if rule != "disallow" and not (host.several and fault in OWN):
             hold = hold_ms if fault is Fault.BUSY else 0
             self._crawl.judge(host, fault, hold, promise.granted, now, reason=reason)
-        host.hold(hold_ms, now)
+        host.hold(hold_ms, now, rest_reason(reason, fault))
         if delay > host.delay or promise.origin == host.slowest:
             host.delay, host.slowest = delay, promise.origin
         host.place(now)
@@ -190,12 +272,12 @@ class MemoryFrontier:
         origin.attempt, origin.expiries = origin.attempt + 1, 0
         _, host = self._crawl.finish(lease.token, now + 1)
         if host.several and fault not in {None, Fault.DNS}:
-            rest(origin, wait, now, died_of(fault, reason))
+            rest(origin, wait, now, fault, reason)
         else:
             if fault is not None:
                 hold = told if fault is Fault.BUSY else 0
                 self._crawl.judge(host, fault, hold, promise.granted, now, reason=reason)
-            host.hold(wait, now)
+            host.hold(wait, now, "robots_unreachable" if fault is None else rest_reason(reason, fault))
         host.place(now)
 
     async def robots(self, origin: str) -> RobotsRecord | None:
@@ -204,11 +286,19 @@ class MemoryFrontier:
             return None
         return RobotsRecord(origin=origin, version=known.version, rule=known.rule, body=known.body)
 
+    async def responsive(self, n: int) -> list[str]:
+        """As `Frontier.responsive`."""
+        known = self._crawl.origins.items()
+        answered = [text for text, origin in known if origin.version and not origin.given_up]
+        hosts = {text: self._crawl.hosts[canonical("/", text).host] for text in answered}
+        living = [text for text, host in hosts.items() if not host.dead]
+        return sorted(living, key=lambda text: hosts[text].trips > 0)[:n]
+
     async def hold(self, host: str, ms: int) -> bool:
         """As `Frontier.hold`."""
         known, now = self._crawl.hosts.get(host), self._clock()
         if known is not None:
-            known.hold(ms, now)
+            known.hold(ms, now, "operator")
             known.place(now)
         return known is not None
 
@@ -216,12 +306,22 @@ class MemoryFrontier:
         """As `Frontier.resume`."""
         known = self._crawl.hosts.get(host)
         if known is not None:
-            known.held = known.faults = known.trips = 0
-            known.dead, known.turn = "", None
+            known.revive()
+            known.held, known.turn = 0, None
             for page in known.waiting:
                 self._crawl.origins[page.found.url.origin].rest = 0
             known.place(self._clock())
         return known is not None
+
+    async def hosts(self, *, resting: bool = False) -> AsyncIterator[HostState]:
+        """As `Frontier.hosts`."""
+        for host in hosts(self._crawl, self._clock()):
+            if not resting or host.rest or host.origins or host.dead:
+                yield host
+
+    async def find(self, url: Url) -> Place:
+        """As `Frontier.find`."""
+        return find(self._crawl, url, self._clock())
 
     async def prefer(self, ranks: dict[str, Rank]) -> None:
         """As `Frontier.prefer`."""
@@ -240,7 +340,7 @@ class MemoryFrontier:
             if scope.kind == "any" or scope.anchor == {"host": host.name, "domain": host.domain}.get(
                 scope.kind
             ):
-                dropped += self._crawl.bury(host, Outcome.REFUSED, "dropped")
+                dropped += self._crawl.bury(host, Outcome.REFUSED, DROPPED, self._clock())
                 host.place(self._clock())
         return dropped
 
@@ -256,13 +356,24 @@ class MemoryFrontier:
         """As `Frontier.flow`."""
         return self._gate.flow(self._clock())
 
-    async def beat(self, worker: str, ttl_ms: int = 30_000, *, stalled_ms: int | None = None) -> None:
+    async def beat(
+        self,
+        worker: str,
+        ttl_ms: int = 30_000,
+        *,
+        stalled_ms: int | None = None,
+        outage: Outage | None = None,
+    ) -> None:
         """As `Frontier.beat`."""
-        self._living.beat(worker, ttl_ms, stalled_ms, self._clock())
+        self._living.beat(worker, ttl_ms, stalled_ms, outage, self._clock())
 
     async def stalls(self) -> list[int]:
         """As `Frontier.stalls`."""
         return self._living.stalls(self._clock())
+
+    async def outages(self) -> dict[str, Outage]:
+        """As `Frontier.outages`."""
+        return self._living.outages(self._clock())
 
     async def leave(self, worker: str) -> None:
         """As `Frontier.leave`."""
@@ -311,6 +422,7 @@ class MemoryFrontier:
             scheduled=len(crawl.visits),
             held=sum(host.trips > 0 for host in crawl.hosts.values()),
             dead=sum(bool(host.dead) for host in crawl.hosts.values()),
+            unlogged=len(crawl.unlogged),
             requests=crawl.requests,
             discarded=dict(crawl.discarded),
         )
@@ -340,6 +452,7 @@ class MemoryFrontier:
             depth=found.depth,
             max_depth=found.max_depth,
             hops=found.hops,
+            referrer=found.referrer,
             priority=found.priority,
             generation=found.generation,
             interval_s=found.interval_s,
@@ -349,5 +462,7 @@ class MemoryFrontier:
             attempt=attempt,
             robots_version=origin.version,
             slot_ms=slot,
+            notify=found.notify,
+            failure=promise.failure,
             orphan=promise.page is not None and (promise.page.died or promise.page.expiries > 0),
         )

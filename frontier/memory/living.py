@@ -1,7 +1,9 @@
-"""`Living`: which workers were heard of in time, and which of them wait for their storage."""
+"""`Living`: which workers were heard of in time, which of them wait for their storage, and which are kept from the web."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+from frontier.outage import Outage
 
 
 @dataclass(slots=True)
@@ -10,18 +12,25 @@ class Living:
 
     until: dict[str, int] = field(default_factory=dict)
     stalled_since: dict[str, int] = field(default_factory=dict)
+    kept_since: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Since when a worker is kept from the web, and by what."""
 
-    def beat(self, worker: str, ttl_ms: int, stalled_ms: int | None, now: int) -> None:
-        """A worker lives for `ttl_ms` from now; it has waited for its storage for `stalled_ms`, if at all."""
+    def beat(self, worker: str, ttl_ms: int, stalled_ms: int | None, outage: Outage | None, now: int) -> None:
+        """A worker lives for `ttl_ms` from now; it has waited for its storage for `stalled_ms`, if at all, and is kept from
+        the web by `outage`, if by anything.
+        """
         self.leave(worker)
         self.until[worker] = now + ttl_ms
         if stalled_ms is not None:
             self.stalled_since[worker] = now - stalled_ms
+        if outage is not None:
+            self.kept_since[worker] = now - outage.ms, outage.why
 
     def leave(self, worker: str) -> None:
         """A worker has come to its end."""
         self.until.pop(worker, None)
         self.stalled_since.pop(worker, None)
+        self.kept_since.pop(worker, None)
 
     def alive(self, workers: Iterable[str], now: int) -> set[str]:
         """Those of some workers that were heard of in time."""
@@ -31,3 +40,9 @@ class Living:
         """For how long each living worker that waits for its storage has done so, the longest first."""
         living = self.alive(self.stalled_since, now)
         return sorted((now - self.stalled_since[worker] for worker in living), reverse=True)
+
+    def outages(self, now: int) -> dict[str, Outage]:
+        """What keeps which living workers from the web."""
+        living = self.alive(self.kept_since, now)
+        kept = ((worker, *self.kept_since[worker]) for worker in living)
+        return {worker: Outage(why=why, ms=now - since) for worker, since, why in kept}

@@ -2,16 +2,14 @@
 
 from dataclasses import replace
 
-from frontier.lease import Outcome, Settlement
-from frontier.memory.circuit import RETRY_MS
+from frontier.lease import ATTEMPTS, Outcome, Settlement
+from frontier.memory.circuit import RETRY_MS, rest_reason
 from frontier.memory.crawl import Crawl
 from frontier.memory.state import Host, Page
 from frontier.novelty import heard, said
 from frontier.revisit import next_interval_s
 from frontier.template import template
 
-MAX_ATTEMPTS = 3
-"""Nutch: db.fetch.retry.max"""
 _ANSWERS = {Outcome.FETCHED, Outcome.UNCHANGED, Outcome.REDIRECTED, Outcome.GONE, Outcome.RETRY}
 
 
@@ -24,6 +22,11 @@ def settle(crawl: Crawl, settlement: Settlement, now: int) -> bool:
     if not settlement.asked:
         crawl.spare(held)
     _, host = crawl.finish(token, now + 1 if settlement.asked else 0)
+    if held.failure:  # nothing was asked: the settlement says nothing of the host
+        outcome, _, reason = held.failure.partition(":")
+        crawl.conclude(Outcome(outcome), reason)
+        host.place(now)
+        return True
     if settlement.outcome is Outcome.RETRY:
         _try_again(crawl, held.page, settlement, now)
     else:
@@ -34,7 +37,7 @@ def settle(crawl: Crawl, settlement: Settlement, now: int) -> bool:
             host, held.page, settlement.fault, settlement.hold_ms, held.granted, now, reason=settlement.reason
         )
     else:
-        host.hold(settlement.hold_ms, now)
+        host.hold(settlement.hold_ms, now, rest_reason(settlement.reason, settlement.fault))
     if settlement.sketch is not None and crawl.policy.traps.of(host.name):
         _hear(crawl, host, held.page, settlement.sketch, leads_on=bool(settlement.discoveries))
     host.place(now)
@@ -46,7 +49,7 @@ def _try_again(crawl: Crawl, page: Page, settlement: Settlement, now: int) -> No
     if wait is None:
         wait = crawl.scaled(RETRY_MS * 2**page.attempt)
     page.attempt += 1
-    if page.attempt >= MAX_ATTEMPTS:
+    if page.attempt >= ATTEMPTS:
         crawl.conclude(Outcome.FAILED, settlement.reason)
     else:
         crawl.later.append((now + max(wait, 0), page))

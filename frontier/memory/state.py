@@ -47,6 +47,8 @@ class Origin:
     """Times in a row that its worker was not heard of again."""
     rest: int = 0
     """The origin is asked nothing before."""
+    why: str = ""
+    """Reason code of that."""
 
     @property
     def given_up(self) -> bool:
@@ -72,6 +74,8 @@ class Promise:
     granted: int
     deadline: int
     released: bool = False
+    failure: str = ""
+    """Why the page is given up, as `outcome:reason`."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -110,6 +114,8 @@ class Host:
     """When the last exchange ended; 0 before the first."""
     held: int = 0
     """Nothing is asked before."""
+    why: str = ""
+    """Reason code of that."""
     open: int = 0
     """Exchanges under way, that of a robots.txt included."""
     asking: bool = False
@@ -149,10 +155,15 @@ class Host:
     def _compare(self, page: Page) -> None:
         self.several |= any(other.found.url.origin != page.found.url.origin for other in self.waiting)
 
-    def hold(self, ms: int, now: int) -> None:
-        """Nothing is asked for so long."""
-        if ms > 0:
-            self.held = max(self.held, now + 1 + ms)
+    def revive(self) -> None:
+        """It is not dead, and has no fault."""
+        self.dead = ""
+        self.faults = self.trips = 0
+
+    def hold(self, ms: int, now: int, reason: str) -> None:
+        """Nothing is asked for so long, because of that."""
+        if ms > 0 and now + 1 + ms > self.held:
+            self.held, self.why = now + 1 + ms, reason
 
     def after_last(self, pace: int) -> int:
         """When it may be asked again, at a pace."""
@@ -177,16 +188,29 @@ class Host:
         """Whether it has as many exchanges open as a pace allows; where the circuit was open, a single probe."""
         return self.open >= (1 if pace > 0 or self.trips > 0 else MAX_OPEN)
 
+    def has_turn(self, pace: int, now: int) -> bool:
+        """Whether it may be asked now. Where not, it is placed where it belongs."""
+        if self.full(pace):
+            self.turn = None
+            return False
+        at = max(self.after_last(pace), self.held)
+        if at > now:
+            self.turn = at
+        return at <= now
+
     def template(self, name: bytes) -> int:
         """Standing of one of its templates."""
         return self.templates.get(name, TEMPLATE.first)
 
     def place(self, now: int) -> None:
         """Decide whether it may be asked, and when. A host that waits already keeps its turn; where it waits for an origin
-        that rests, another may have come.
+        that rests, another may have come. What waits at a dead host is given up at once.
         """
+        if self.dead and self.waiting:
+            self.turn = now
+            return
         pace = max(self.delay, self.pace if self.open else 0)
-        if self.dead or self.asking or not self.waiting or self.full(pace):
+        if self.asking or not self.waiting or self.full(pace):
             self.turn = None
             return
         at = max(self.held, self.after_last(max(self.delay, self.pace)), now)

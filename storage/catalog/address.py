@@ -1,6 +1,5 @@
 """What `project.catalog` may say: `sqlite:catalog.db` or `postgresql://user:password@host/database`."""
 
-import re
 from pathlib import Path
 
 from sqlalchemy import make_url
@@ -51,4 +50,6 @@ def _postgres(url: str) -> Postgres:
 def _safe(url: str) -> str:
     """The address without the password that it may hold."""
     # To the last @, for a password may hold one; a query may hold one too.
-    return re.sub(r"//.*@", "//...@", url.partition("?")[0])
+    scheme, slashes, rest = url.partition("?")[0].partition("//")
+    _, at, place = rest.rpartition("@")
+    return f"{scheme}{slashes}{'...@' if at else ''}{place}"

@@ -51,7 +51,7 @@ class Postgres:
             )
         except ImportError:
             raise InputError(
-                f"project.catalog = \"{self}\" needs psycopg: pip install 'thresher[postgres]'"
+                f"project.catalog = \"{self}\" needs psycopg; install the extra 'postgres' (docs/guides/install.md)"
             ) from None
 
     @contextmanager

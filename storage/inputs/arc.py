@@ -14,12 +14,13 @@ from io import BufferedReader
 from ipaddress import ip_address
 from typing import BinaryIO, cast
 
-from core import InputError
+from core import Failure, InputError, reading
 from storage.inputs.columns import milliseconds
-from storage.inputs.entry import HTTP_RESPONSE, LONGEST, Entry, Unusable
+from storage.inputs.entry import DAMAGE, HTTP_RESPONSE, LONGEST, Entry, Unusable
 from storage.inputs.inflated import inflated
 from storage.inputs.part import Part
 from storage.members import CUT_OFF, NO_RECORD, members
+from storage.payload import TOO_LONG
 from storage.records import HEAD_ROOM, WRONG_LENGTH
 from storage.warc import MIME
 
@@ -69,7 +70,7 @@ def _items(file: BinaryIO, name: str) -> Iterator[Entry | Unusable]:
                 yield item
         trouble = NO_RECORD if unpacked is None else unpacked.problem
         if trouble and not isinstance(item, Unusable):
-            yield Unusable(place=0, reason=trouble, detail=f"at byte {each.offset}")
+            yield Unusable(place=0, reason=trouble, detail=f"at byte {each.offset} {DAMAGE[trouble]}")
 
 
 def _records(file: BinaryIO, form: re.Pattern[bytes]) -> Iterator[Entry | Unusable]:
@@ -108,6 +109,14 @@ def _line(file: BinaryIO) -> bytes:
 
 
 def _head(line: bytes, form: re.Pattern[bytes]) -> _Head | None:
+    try:
+        with reading("head"):
+            return _fields(line, form)
+    except Failure:  # no line that we can read, whatever it is
+        return None
+
+
+def _fields(line: bytes, form: re.Pattern[bytes]) -> _Head | None:
     found = form.fullmatch(line)
     if found is None:
         return None
@@ -127,7 +136,7 @@ def _record(file: BinaryIO, head: _Head, line: bytes) -> Entry | Unusable:
         left = head.length
         while left and (piece := file.read(min(left, 1 << 20))):
             left -= len(piece)
-        return _unusable("too_long", line)
+        return _unusable(TOO_LONG, line)
     block = file.read(head.length)
     if len(block) < head.length:
         return _unusable(CUT_OFF, line)
@@ -143,7 +152,7 @@ def _record(file: BinaryIO, head: _Head, line: bytes) -> Entry | Unusable:
 
 
 def _unusable(reason: str, line: bytes) -> Unusable:
-    return Unusable(place=0, reason=reason, detail=_decoded(line.strip()[:200]))
+    return Unusable(place=0, reason=reason, detail=f"{_decoded(line.strip()[:200])!r}: {DAMAGE[reason]}")
 
 
 def _address(written: str) -> str:

@@ -5,14 +5,15 @@ forward only, and up to where it breaks off.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from io import IOBase
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
-from core import InputError
+from core import Failure, InputError, reading
 from storage.inputs.columns import USUAL, Columns, Spot, check, entry, useful
-from storage.inputs.entry import Entry, Unusable
+from storage.inputs.entry import Entry, Unusable, guarded
 from storage.members import CUT_OFF
 
 FILE_MARK = b"ARROW1\0\0"
@@ -54,24 +55,35 @@ def rows(
 ) -> Iterator[Entry | Unusable]:
     """A record for each row of a batch, whose first is number `begin` of the input, from number `first` on."""
     batch = batch.select(useful(batch.schema.names, columns))
-    for start in range(max(0, first - begin), batch.num_rows, ROWS):
-        for number, row in enumerate(_values(batch.slice(start, ROWS)), begin + start):
+    # A dictionary or a run may be as long as a text may be, in each row.
+    step = ROWS if all(map(_is_flat, batch.schema.types)) else 1
+    for start in range(max(0, first - begin), batch.num_rows, step):
+        for number, row in enumerate(_values(batch.slice(start, step)), begin + start):
             spot = Spot(name=name, place=number, fragment=f"row={number + 1}")
-            if row is None:
-                yield Unusable(place=number, reason="not_utf8", detail=f"{spot.fragment}: not UTF-8")
+            if isinstance(row, str):
+                yield Unusable(place=number, reason=row, detail=f"{spot.fragment}: {row}")
             else:
-                yield entry(row, columns, spot)
+                yield guarded(number, spot.fragment, partial(entry, row, columns, spot))
 
 
-def _values(batch: pa.RecordBatch) -> Iterator[dict[str, Any] | None]:
+def _is_flat(kind: pa.DataType) -> bool:
+    """Whether the values of a column lie in it one by one."""
+    return not (pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind) or pa.types.is_nested(kind))
+
+
+def _values(batch: pa.RecordBatch) -> Iterator[dict[str, Any] | str]:
+    """The rows of a batch; for one that cannot be read, the reason."""
     try:
-        yield from batch.to_pylist()
-    except ValueError:  # of one of them
-        for number in range(batch.num_rows):
-            try:
-                yield from batch.slice(number, 1).to_pylist()
-            except ValueError:
-                yield None
+        with reading("row"):
+            found = batch.to_pylist()
+    except Failure as failure:
+        if batch.num_rows == 1:
+            yield "not_utf8" if isinstance(failure.__cause__, UnicodeDecodeError) else failure.reason
+        else:  # it is the fault of one of them
+            for number in range(batch.num_rows):
+                yield from _values(batch.slice(number, 1))
+    else:
+        yield from found
 
 
 def one_line(error: Exception) -> str:

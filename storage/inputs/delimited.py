@@ -2,11 +2,12 @@
 
 import csv
 from collections.abc import Iterator
+from functools import partial
 from typing import BinaryIO
 
 from core import InputError
 from storage.inputs.columns import USUAL, Columns, Spot, check, entry
-from storage.inputs.entry import LONGEST, Entry, Unusable
+from storage.inputs.entry import LONGEST, Entry, Unusable, guarded
 from storage.inputs.lines import lines
 
 DELIMITERS = ",;\t"
@@ -49,11 +50,9 @@ def read(
         elif not _is_utf8(row):
             yield Unusable(place=place, reason="not_utf8", detail=f"line {line}: not UTF-8")
         else:
-            yield entry(
-                dict(zip(names, row, strict=True)),
-                columns,
-                Spot(name=name, place=place, fragment=f"line={line}"),
-            )
+            spot = Spot(name=name, place=place, fragment=f"line={line}")
+            cells = dict(zip(names, row, strict=True))
+            yield guarded(place, spot.fragment, partial(entry, cells, columns, spot))
 
 
 def _broken(row: list[str], names: list[str]) -> str:

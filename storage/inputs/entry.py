@@ -10,6 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO, TypeAlias
 
+from core import Failure, reading
+from storage.members import BROKEN, CUT_OFF, NO_RECORD
+from storage.payload import TOO_LONG
+from storage.records import WRONG_LENGTH
 from storage.warc import Fact
 
 LONGEST = 64 << 20
@@ -58,6 +62,23 @@ class Unusable:
     """Where and what, for people: `line 7: Expecting value`."""
 
 
+def guarded(place: int, where: str, make: Callable[[], Entry | Unusable]) -> Entry | Unusable:
+    """Return what `make` returns; where the record makes it fail (`core.Failure`), an `Unusable` that says so."""
+    try:
+        with reading("record"):
+            return make()
+    except Failure as failure:
+        return Unusable(place=place, reason=failure.reason, detail=f"{where}: {failure}")
+
+
+DAMAGE: Mapping[str, str] = {
+    BROKEN: "the compressed bytes are damaged",
+    CUT_OFF: "the file breaks off",
+    NO_RECORD: "there is no record",
+    TOO_LONG: "the record is too long",
+    WRONG_LENGTH: "the record does not say how long it is",
+}
+"""What is wrong where an archive holds no record that can be used, by reason code."""
 Item: TypeAlias = Entry | Copied | Unusable
 Reader: TypeAlias = Callable[[BinaryIO, str, int], Iterator[Item]]
 """`reader(file, name, first)`: the records from number `first` on; `file` is at its beginning and not compressed; `name` is

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, BinaryIO
 
 from core import InputError
 from storage.inputs.columns import USUAL, Columns, Spot, check, entry
-from storage.inputs.entry import Entry, Unusable
+from storage.inputs.entry import Entry, Unusable, guarded
 from storage.inputs.lines import LONGEST_LINE, lines
 
 
@@ -32,7 +33,8 @@ def read(
         if isinstance(found, _Broken):
             yield Unusable(place=place, reason=found.reason, detail=f"line {number}: {found.detail}")
         else:
-            yield entry(found, columns, Spot(name=name, place=place, fragment=f"line={number}"))
+            spot = Spot(name=name, place=place, fragment=f"line={number}")
+            yield guarded(place, spot.fragment, partial(entry, found, columns, spot))
 
 
 class _Broken:

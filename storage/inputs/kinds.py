@@ -3,6 +3,7 @@
 What compresses it is told by its bytes alone, whatever the name says.
 """
 
+import io
 import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import BinaryIO, cast
 
-from core import InputError
+from core import Failure, InputError, reading
 from storage.inputs import (
     arc,
     arrow,
@@ -27,11 +28,13 @@ from storage.inputs import (
     wikipedia,
 )
 from storage.inputs.columns import HTML_BYTES, USUAL, Columns
-from storage.inputs.entry import Item, Reader, Unusable
+from storage.inputs.entry import Entry, Item, Reader, Unusable
 from storage.inputs.indexes import IndexFile, index
-from storage.inputs.inflated import DICTIONARY_FRAME, inflated
+from storage.inputs.inflated import DICTIONARY_FRAME, inflated, swelling, swollen
 from storage.members import LZ4
 
+ITEM = 32
+"""Bytes that a record of a table counts as at least."""
 LOOKED_AT = 4096
 """Bytes at the beginning that tell."""
 WARC = "warc"
@@ -159,7 +162,25 @@ def kind_of(file: BinaryIO, name: str, known: Mapping[str, Kind]) -> Kind:
 
 
 def items(file: BinaryIO, name: str, kind: Kind, first: int = 0) -> Iterator[Item]:
-    """What the kind's reader makes of a seekable file, from record `first` on; at its end, what compression lost."""
+    """What the kind's reader makes of a seekable file, from record `first` on; at its end, what compression lost.
+
+    Where the reader itself fails (`core.Failure`), the last item says so. Raises `InputError` for a file that is refused.
+    """
+    place, left = first, swelling(file.seek(0, io.SEEK_END))
+    try:
+        with reading(kind.word):
+            for item in _items(file, name, kind, first):
+                place = item.place + 1
+                # A dictionary, or a run, stands for as many rows as it says.
+                left -= ITEM + (len(item.payload) if isinstance(item, Entry) else 0)
+                if kind.rows and left < 0:
+                    raise swollen(name)
+                yield item
+    except Failure as failure:
+        yield Unusable(place=place, reason=failure.reason, detail=str(failure))
+
+
+def _items(file: BinaryIO, name: str, kind: Kind, first: int) -> Iterator[Item]:
     unpacked = None if kind.as_it_lies else inflated(file, name=name)
     if unpacked is None:
         file.seek(0)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import NAMESPACE_URL, uuid5
 
-from core import InputError
+from core import Failure, InputError, reading
 from storage.compression import member
 from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry, Item, Unusable
 from storage.manifest import JSON, drift
@@ -44,16 +44,20 @@ def record(origin: Origin, item: Item) -> bytes | Unusable:
     """Return the record of an item as a gzip member. The same item of the same input gives the same bytes."""
     if not isinstance(item, Entry):
         return item.member if isinstance(item, Copied) else item
-    written = brought_record(
-        warc_type(item),
-        item.payload,
-        uri=item.uri,
-        mime=item.mime,
-        date_ms=item.date_ms,
-        record_id=uuid5(NAMESPACE_URL, f"{origin.identity}#{item.place}"),
-        peer=item.peer,
-        facts=item.facts,
-    )
+    try:
+        with reading("write"):
+            written = brought_record(
+                warc_type(item),
+                item.payload,
+                uri=item.uri,
+                mime=item.mime,
+                date_ms=item.date_ms,
+                record_id=uuid5(NAMESPACE_URL, f"{origin.identity}#{item.place}"),
+                peer=item.peer,
+                facts=item.facts,
+            )
+    except Failure as failure:
+        return Unusable(place=item.place, reason=failure.reason, detail=str(failure))
     if written.find(b"\r\n\r\n") > MOST_HEAD:
         return Unusable(place=item.place, reason="head_too_long", detail=item.uri[:200])
     return member(written)

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, cast
 from fastwarc.stream_io import Lz4Reader
 
 from storage.compression import member
-from storage.inputs.entry import LONGEST_COPIED, Copied, Unusable
+from storage.inputs.entry import DAMAGE, LONGEST_COPIED, Copied, Unusable
 from storage.inputs.inflated import DICTIONARY_FRAME, Inflated, inflated
 from storage.inputs.part import Part
 from storage.members import (
@@ -31,6 +31,7 @@ from storage.members import (
     Member,
     members,
 )
+from storage.payload import TOO_LONG
 
 RECORD_END = b"\r\n\r\n"
 BLANK = b"\r\n\0 "
@@ -50,8 +51,8 @@ Found = bytes | tuple[str, str]
 def _at(place: int, found: Found) -> Copied | Unusable:
     if isinstance(found, bytes):
         return Copied(place=place, member=found)
-    reason, detail = found
-    return Unusable(place=place, reason=reason, detail=detail)
+    reason, where = found
+    return Unusable(place=place, reason=reason, detail=f"{where} {DAMAGE[reason]}")
 
 
 def _items(file: BinaryIO, name: str) -> Iterator[Found]:
@@ -97,7 +98,7 @@ def _unpacked(stream: BinaryIO, unpacked: Inflated | None, name: str, where: str
         last: Found | None = None
         if RECORD_BEGIN.match(plain.read(64)):
             for each in members(plain, 0, None, LONGEST_COPIED, name=name):
-                last = _plain(each, f"{where}, at byte {each.offset} of what is unpacked")
+                last = _plain(each, f"{where} (byte {each.offset} unpacked)" if each.offset else where)
                 yield last
         if last is None or (problem and isinstance(last, bytes)):
             yield problem or NO_RECORD, where
@@ -106,7 +107,7 @@ def _unpacked(stream: BinaryIO, unpacked: Inflated | None, name: str, where: str
 def _plain(each: Member, where: str) -> Found:
     if each.problem is not None:
         return each.problem, where
-    return member(each.data + RECORD_END) if each.whole else ("too_long", where)
+    return member(each.data + RECORD_END) if each.whole else (TOO_LONG, where)
 
 
 def _is_one(data: bytes) -> bool:

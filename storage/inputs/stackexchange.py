@@ -25,13 +25,13 @@ from typing import BinaryIO, NamedTuple, TypeAlias
 
 import zstandard
 
-from core import InputError
+from core import Failure, InputError, reading
 from storage.inputs.elements import BROKEN_XML, TOO_LONG, Element, elements, parse, parse_head
-from storage.inputs.entry import LONGEST, Entry, Unusable
+from storage.inputs.entry import LONGEST, Entry, Unusable, guarded
 
 MIME = "text/html; charset=utf-8"
 HOST = re.compile(
-    r"(?:(?:[a-z0-9-]+\.)*(?:stackexchange|stackoverflow)\.com|(?:meta\.)?(?:superuser|serverfault|askubuntu|stackapps)\.com"
+    r"(?<![a-z0-9-])(?<![a-z0-9-]\.)(?:(?:[a-z0-9-]++\.)*(?:stackexchange|stackoverflow)\.com|(?:meta\.)?(?:superuser|serverfault|askubuntu|stackapps)\.com"
     r"|(?:meta\.)?mathoverflow\.net)",
     re.IGNORECASE,
 )
@@ -129,7 +129,7 @@ def read(
             posts.execute(statement)
         for place, make in enumerate(_records(posts, rows, _Dump(site=site, name=name, limit=limit))):
             if place >= first:
-                yield make(place)
+                yield guarded(place, f"question {place + 1}", partial(make, place))
 
 
 def _records(posts: sqlite3.Connection, rows: Iterator[Element | Unusable], dump: _Dump) -> Iterator[_Make]:
@@ -139,7 +139,13 @@ def _records(posts: sqlite3.Connection, rows: Iterator[Element | Unusable], dump
     for row in rows:
         if isinstance(row, Unusable):
             ends.append(row)
-        elif isinstance(post := _post(row, packer), _Post):
+            continue
+        try:
+            with reading("record"):
+                post = _post(row, packer)
+        except Failure as failure:
+            post = failure.reason, f"row {row.number + 1}: {failure}"
+        if isinstance(post, _Post):
             posts.execute(_INSERT, post)
         else:
             yield partial(_unusable, *post)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
-from core import InputError
+from core import Failure, InputError, reading
 from storage.inputs.columns import HTML_BYTES, USUAL, Columns, Spot, entry
 from storage.inputs.entry import LONGEST, Entry, Unusable
 from storage.inputs.text import PLAIN_BYTES, document
@@ -72,13 +72,21 @@ def _items(file: BinaryIO, name: str, columns: Columns) -> Iterator[Entry | Unus
     sample: list[_Member] = []
     for member in _members(file, name):
         if sample and (member.key != sample[0].key or len(sample) == MOST):
-            yield from _sample(sample, name, columns)
+            yield from _guarded(sample, name, columns)
             sample = []
         if sum(len(one.data) for one in sample) + len(member.data) > LONGEST:
             member = replace(member, data=b"", reason="too_long")  # noqa: PLW2901 - it is not held
         sample.append(member)
     if sample:
-        yield from _sample(sample, name, columns)
+        yield from _guarded(sample, name, columns)
+
+
+def _guarded(sample: Sequence[_Member], name: str, columns: Columns) -> list[Entry | Unusable]:
+    try:
+        with reading("record"):
+            return list(_sample(sample, name, columns))
+    except Failure as failure:
+        return [Unusable(place=0, reason=failure.reason, detail=f"{each.path}: {failure}") for each in sample]
 
 
 def _sample(sample: Sequence[_Member], name: str, columns: Columns) -> Iterator[Entry | Unusable]:

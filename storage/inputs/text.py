@@ -1,11 +1,12 @@
 """Files that are one document each, and texts with a document a line."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import BinaryIO
 from urllib.parse import quote
 
 from storage.inputs.columns import PLAIN, Spot
-from storage.inputs.entry import LONGEST, Entry, Unusable
+from storage.inputs.entry import LONGEST, Entry, Unusable, guarded
 from storage.inputs.lines import BOM, lines
 
 PLAIN_BYTES = "text/plain"
@@ -58,4 +59,5 @@ def by_line(file: BinaryIO, name: str, first: int = 0) -> Iterator[Entry | Unusa
                 place=place, reason="too_long", detail=f"line {number}: more than {LONGEST:,} bytes"
             )
             continue
-        yield document(line.rstrip(b"\r\n"), PLAIN_BYTES, place=place, uri=spot.uri, name=name)
+        made = partial(document, line.rstrip(b"\r\n"), PLAIN_BYTES, place=place, uri=spot.uri, name=name)
+        yield guarded(place, spot.fragment, made)

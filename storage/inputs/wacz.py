@@ -4,6 +4,7 @@ Specification: WACZ 1.1.1. `datapackage.json` names files with their digests, `d
 """
 
 import hashlib
+import io
 import json
 import lzma
 import re
@@ -20,6 +21,7 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from core import InputError
 from storage.inputs import rewrapped
 from storage.inputs.entry import Copied, Unusable
+from storage.inputs.inflated import swelling, swollen
 from storage.inputs.part import Part
 
 PACKAGE, SEAL = "datapackage.json", "datapackage-digest.json"
@@ -48,7 +50,7 @@ def read(file: BinaryIO, name: str, first: int = 0) -> Iterator[Copied | Unusabl
     """
     try:
         with ZipFile(file) as package:
-            archives = _checked(package, name)
+            archives = _checked(package, name, file.seek(0, io.SEEK_END))
             for place, item in enumerate(_records(file, package, archives)):
                 if place >= first:
                     yield replace(item, place=place)
@@ -72,9 +74,11 @@ def _records(file: BinaryIO, package: ZipFile, archives: list[ZipInfo]) -> Itera
                 yield from rewrapped.read(whole, info.filename)
 
 
-def _checked(package: ZipFile, name: str) -> list[ZipInfo]:
+def _checked(package: ZipFile, name: str, size: int) -> list[ZipInfo]:
     """Its WARC files, when all is as it is described."""
     there = {info.filename: info for info in package.infolist()}
+    if sum(info.file_size for info in there.values()) > swelling(size):
+        raise swollen(name)
     if PACKAGE not in there:
         raise InputError(f"{name} is a ZIP file and no WACZ: there is no {PACKAGE} in it; unpack it")
     described = _description(package, there[PACKAGE], name)

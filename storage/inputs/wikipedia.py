@@ -11,12 +11,13 @@ import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import BinaryIO
 from urllib.parse import quote, urlsplit
 
 from core import InputError
 from storage.inputs.elements import BROKEN_XML, TOO_LONG, Element, elements, parse, parse_head
-from storage.inputs.entry import LONGEST, Entry, Unusable
+from storage.inputs.entry import LONGEST, Entry, Unusable, guarded
 from storage.warc import Fact
 
 MIME = "text/x-wiki; charset=utf-8"
@@ -118,7 +119,7 @@ def read(
             if page.place >= first:
                 yield page
         elif page.number >= first:
-            yield _record(page, wiki, namespaces)
+            yield guarded(page.number, f"page {page.number + 1}", partial(_record, page, wiki, namespaces))
 
 
 def _record(page: Element, wiki: _Wiki, namespaces: Container[int]) -> Entry | Unusable:

@@ -6,7 +6,8 @@
    is at its end (`storage.s3.patience`). What is returned is what is true in the bucket.
 3. Work in progress is a file in the node's spool, or an upload on the server that nobody sees.
 4. Threads share one connection and may all call at once. A pickled bucket, and one that came over a fork, makes
-   its own connection; neither keys nor replies travel.
+   its own connection; neither keys nor replies travel. The first process is told within seconds that nobody answers;
+   the others have been begun by it, and are patient from the start.
 """
 
 import io
@@ -232,6 +233,7 @@ class Bucket:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Bucket.__init__(self, **state)
+        self._shared.answered()
 
     def __repr__(self) -> str:
         return f"<bucket at {self.uri}>"
@@ -243,13 +245,19 @@ class _Connections:
     def __init__(self, place: Place, patience: Patience) -> None:
         self._place = place
         self._patience = patience
+        self._first: int | None = os.getpid()
         self._of: dict[int, Connection] = {}
+
+    def answered(self) -> None:
+        """Say that the server has answered another process, which this one was begun by."""
+        self._first = None
 
     def here(self) -> Connection:
         """The own one of this process. One dictionary operation decides among threads: no lock that a fork could copy."""
         mine = self._of.get(os.getpid())
         if mine is None:
-            mine = self._of.setdefault(os.getpid(), Connection(self._place, self._patience))
+            made = Connection(self._place, self._patience, answered=self._first != os.getpid())
+            mine = self._of.setdefault(os.getpid(), made)
             weakref.finalize(self, mine.close)
         return mine
 

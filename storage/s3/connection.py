@@ -3,7 +3,8 @@
 1. Thread and client come with the first request. Calls from any thread are carried out side by side.
 2. A connection belongs to the process that began it; another process makes its own.
 3. Before the first request proper the bucket is listed once: wrong keys, an unknown bucket and refused access
-   are told by that in plain codes, which a HEAD request cannot.
+   are told by that in plain codes, which a HEAD request cannot. A command waits for that reply only as long as `Requests.reach`
+   does; its worker processes, whose server has answered before, wait with the usual patience.
 """
 
 import asyncio
@@ -57,7 +58,8 @@ class Place:
 class Connection:
     """See the module. `close` ends the thread; requests that are on their way end with it."""
 
-    def __init__(self, place: Place, patience: Patience) -> None:
+    def __init__(self, place: Place, patience: Patience, *, answered: bool = False) -> None:
+        """`answered` says whether the server has answered another process of the same command."""
         self.place = place
         self._patience = patience
         self._lock = threading.Lock()
@@ -69,6 +71,7 @@ class Connection:
         self._client: Any = None
         self._opening = asyncio.Lock()
         self._greeted = False
+        self._answered = answered
         self.memory = asyncio.Semaphore(PARTS_AT_ONCE)
         self.abilities: dict[str, bool] = {}
         """What was found out of the server, once a process."""
@@ -103,7 +106,8 @@ class Connection:
         """
         client = await self._opened()
         if not self._greeted:
-            await self._requests.carry(
+            first = self._requests.carry if self._answered else self._requests.reach
+            await first(
                 lambda: client.list_objects_v2(Bucket=self.place.bucket, Prefix=self.place.prefix, MaxKeys=1)
             )
             self._greeted = True

@@ -78,6 +78,8 @@ class Trouble:
     reason: str
     wait_ms: int = 0
     """What the server asked for (Retry-After)."""
+    replied: bool = False
+    """Whether the server sent a reply."""
 
 
 def trouble(error: Exception) -> Trouble | None:
@@ -85,7 +87,8 @@ def trouble(error: Exception) -> Trouble | None:
     if isinstance(error, ClientError):
         passes = code(error) in AGAIN or status(error) in (408, 429) or _is_servers_fault(error)
         reason = f"{code(error)}, status {status(error)}"
-        return Trouble(reason=reason, wait_ms=retry_after_ms(headers(error))) if passes else None
+        wait_ms = retry_after_ms(headers(error))
+        return Trouble(reason=reason, wait_ms=wait_ms, replied=True) if passes else None
     if isinstance(error, SSLError) and "CERTIFICATE_VERIFY_FAILED" in str(error):
         return None
     for kinds, reason in REASONS:
@@ -196,7 +199,7 @@ def retry_after_ms(headers: Mapping[str, str]) -> int:
     """
     after = headers.get("retry-after", "")
     if after.isascii() and after.isdigit():
-        return int(after) * 1000
+        return int(after[:9]) * 1000
     try:
         wait = parsedate_to_datetime(after) - parsedate_to_datetime(headers.get("date", ""))
     except (TypeError, ValueError):

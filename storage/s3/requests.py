@@ -8,6 +8,7 @@ import logging
 import random
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from botocore.exceptions import ClientError
@@ -18,6 +19,8 @@ from storage.s3.patience import Circuit, Patience, Turn, admit, answered, failed
 
 T = TypeVar("T")
 
+REACH_MS = 10_000
+"""How long the first request waits for a first reply. The frontier's server is given as long (`frontier.client`)."""
 TOLD_MS = 5_000
 """A shorter outage is nothing to tell anybody of."""
 _log = logging.getLogger(__name__)
@@ -56,35 +59,55 @@ class Requests:
         since = self._circuit.since_ms
         return None if since is None else self._now_ms() - since
 
+    async def reach(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """`carry` for the first request to a server that never answered before: it may be the wrong address. Raises
+        `Unavailable` when `REACH_MS` have passed since the call without any reply; a reply, also one that asks for time, begins
+        the usual patience.
+        """
+        shorter = min(REACH_MS, self._patience.total_ms)
+        return await self._carry(attempt, replace(self._patience, total_ms=shorter), since_ms=self._now_ms())
+
     async def carry(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """The result of the first attempt that gets an answer; a definite refusal is raised as it is.
 
         Raises `Unavailable` at the end of the patience.
         """
-        since: int | None = None
+        return await self._carry(attempt, self._patience)
+
+    async def _carry(
+        self, attempt: Callable[[], Awaitable[T]], patience: Patience, since_ms: int | None = None
+    ) -> T:
+        """`since_ms`: when the patience begins; at the first failure where it is not said."""
+        since = since_ms
         failures = 0
         while True:
             async with self._slots:
                 self._circuit, turn = admit(self._circuit, self._now_ms())
                 if turn.wait_ms == 0:
-                    outcome = await self._attempted(attempt, turn)
+                    outcome = await self._attempted(attempt, turn, left_ms(patience, since, self._now_ms()))
                     if not isinstance(outcome, Trouble):
                         return outcome
+                    if outcome.replied:
+                        patience = self._patience
                     failures += 1
                     pause = pause_ms(self._patience, failures, self._chance(), outcome.wait_ms)
                 else:
                     pause = turn.wait_ms
             now = self._now_ms()
             since = now if since is None else since
-            await self._sleep(min(pause, left_ms(self._patience, since, now)) / 1000)
-            self._tell()
-            if left_ms(self._patience, since, self._now_ms()) == 0:
-                raise Unavailable(
-                    f"{self.subject} has not answered for {self._patience.total_ms // 1000} s ({self._reason}); "
+            await self._sleep(min(pause, left_ms(patience, since, now)) / 1000)
+            self._tell(patience)
+            if left_ms(patience, since, self._now_ms()) == 0:
+                remedy = (
                     "see to it and run the command again"
+                    if patience is self._patience
+                    else "start it, or correct AWS_ENDPOINT_URL_S3"
+                )
+                raise Unavailable(
+                    f"{self.subject} has not answered for {patience.total_ms // 1000} s ({self._reason}); {remedy}"
                 )
 
-    def _tell(self) -> None:
+    def _tell(self, patience: Patience) -> None:
         """Say, once an outage, whom everybody waits for."""
         since = self._circuit.since_ms
         if since is not None and since != self._told and self._now_ms() - since >= TOLD_MS:
@@ -93,13 +116,13 @@ class Requests:
                 "%s does not answer (%s); asking again for up to %d s",
                 self.subject,
                 self._reason,
-                self._patience.total_ms // 1000,
+                patience.total_ms // 1000,
             )
 
-    async def _attempted(self, attempt: Callable[[], Awaitable[T]], turn: Turn) -> T | Trouble:
+    async def _attempted(self, attempt: Callable[[], Awaitable[T]], turn: Turn, limit_ms: int) -> T | Trouble:
         try:
             # A server that sends a byte now and then would else hold the request for ever.
-            async with asyncio.timeout(self._patience.total_ms / 1000):
+            async with asyncio.timeout(limit_ms / 1000):
                 result = await attempt()
         except Exception as error:
             found = trouble(error)

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from crawler import WorkerConfig
-from frontier import Discovery, Frontier, Scope, canonical
+from frontier import Budget, Discovery, Frontier, Scope, Settings, canonical
 from frontier.connect import connect
 from frontier.server import embedded
 from storage.files import Files
@@ -11,6 +11,7 @@ from tests.crawler.nameserver import Names
 from tests.crawler.server import Server
 
 LOOPBACK = ("127.0.0.0/8",)
+UNPACED = Settings(min_delay_ms=0, min_ip_delay_ms=0)
 
 
 @pytest.fixture(scope="module")
@@ -33,15 +34,21 @@ class Crawl:
         self.nameservers = ()
         self.sandbox = True
 
-    def config(self, worker, **changes):
+    def config(self, worker, *, min_delay_s=0.0, min_ip_delay_s=0.0, budget=None, **changes):
+        """What a worker is told; the crawl has these delays and this budget from now on."""
+        self.update(
+            Settings(
+                contact="mailto:test@example.org",
+                min_delay_ms=round(1000 * min_delay_s),
+                min_ip_delay_ms=round(1000 * min_ip_delay_s),
+                budget=budget or Budget(),
+            )
+        )
         settings = {
             "crawl": self.name,
             "worker": worker,
             "redis": self.redis,
             "store": Files(self.root),
-            "contact": "mailto:test@example.org",
-            "min_delay_s": 0.0,
-            "min_ip_delay_s": 0.0,
             "timeout_s": 3.0,
             "allow_networks": LOOPBACK,
             "nameservers": self.nameservers,
@@ -56,12 +63,15 @@ class Crawl:
             client = await connect(self.redis)
             try:
                 frontier = Frontier(client, self.name)
-                await frontier.open()
+                await frontier.open(None if await frontier.exists() else UNPACED)
                 return await question(frontier)
             finally:
                 await client.aclose()
 
         return asyncio.run(run())
+
+    def update(self, settings):
+        self.ask(lambda frontier: frontier.update(settings))
 
     def seed(self, *urls, scope="host", **fields):
         found = [canonical(url) for url in urls]

@@ -89,13 +89,13 @@ class Server:
             await asyncio.gather(*hanging)
 
     @contextmanager
-    def in_thread(self):
+    def in_thread(self, tls=None, port=0):
         """Serve from a thread of its own, for crawls that run in this or another process."""
         loop = asyncio.new_event_loop()
         ready, stop = threading.Event(), asyncio.Event()
 
         async def run():
-            async with self.serve():
+            async with self.serve(tls, port):
                 ready.set()
                 await stop.wait()
 

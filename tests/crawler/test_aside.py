@@ -150,7 +150,7 @@ def test_what_a_dead_worker_held_is_an_orphan(crawl):
 
     async def leased(frontier, worker):
         for _ in range(2):
-            for lease in await frontier.lease(1, worker=worker, lease_ms=60_000, min_delay_ms=0):
+            for lease in await frontier.lease(1, worker=worker, lease_ms=60_000):
                 if lease.kind is Kind.PAGE:
                     return lease.orphan
                 await frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=60_000, delay_ms=None)

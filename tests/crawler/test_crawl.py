@@ -286,7 +286,7 @@ def test_what_a_dead_worker_archived_is_settled_with_its_links(crawl, site):
     crawl.seed(f"{site.url}/")
 
     async def leased(frontier):
-        taken = await frontier.lease(1, worker="dead", lease_ms=60_000, min_delay_ms=0)
+        taken = await frontier.lease(1, worker="dead", lease_ms=60_000)
         return taken[0]
 
     archive = Archive(Files(crawl.root), crawl.name, writer="dead", user_agent="t")

@@ -47,11 +47,11 @@ def test_everything_settled_is_in_the_sealed_archive_after_a_kill(crawl, site, a
     process.join()
     fetched = crawl.stats.outcomes["fetched"]
     assert list(store.list(f"warc/{crawl.name}/")) == []
-    assert list(store.list(f"open/{crawl.name}/"))
+    assert list(store.list(f"open/warc/{crawl.name}/"))
     apart(take_up, crawl, store)
     kept = responses(store, crawl)
     assert len(kept) == len(set(kept)) >= fetched + 1
-    assert list(store.list(f"open/{crawl.name}/")) == []
+    assert list(store.list(f"open/warc/{crawl.name}/")) == []
     assert crawl.stats.outcomes["fetched"] == len(kept) - 1
     apart(run_worker, crawl.config("next", store=store))
     assert crawl.stats.drained
@@ -78,7 +78,7 @@ def test_two_that_take_up_the_same_at_once_come_to_the_same(crawl, site):
         assert one.exitcode == 0
     kept = responses(store, crawl)
     assert crawl.stats.outcomes["fetched"] == len(kept) - 1 == len(set(kept)) - 1
-    assert list(store.list(f"open/{crawl.name}/")) == []
+    assert list(store.list(f"open/warc/{crawl.name}/")) == []
 
 
 def test_what_is_left_of_a_file_that_is_sealed_is_removed_and_not_looked_into(tmp_path):

@@ -5,6 +5,7 @@ import asyncio
 from core import Unavailable
 from crawler import entrance
 from crawler.entrance import Entrance
+from frontier import Settings
 from tests.crawler.leases import lease
 
 ADDRESS = "192.0.2.1"
@@ -13,10 +14,10 @@ ADDRESS = "192.0.2.1"
 class Recorder:
     """Lets everybody in, and remembers who is said to have been late."""
 
-    def __init__(self):
-        self.late = []
+    def __init__(self, delay_ms):
+        self.late, self.settings = [], Settings(min_ip_delay_ms=delay_ms)
 
-    async def enter_all(self, asked, delay_ms):
+    async def enter_all(self, asked):
         return [0 for _ in asked]
 
     async def asked(self, addresses):
@@ -24,8 +25,8 @@ class Recorder:
 
 
 async def entered(delay_ms=100):
-    frontier = Recorder()
-    way = Entrance(frontier, delay_ms)
+    frontier = Recorder(delay_ms)
+    way = Entrance(frontier)
     assert await way.of(lease("http://a.test/"))(ADDRESS) == 0
     return way, frontier
 

@@ -97,7 +97,7 @@ def test_requests_are_counted_whatever_comes_and_no_more_are_made_than_were_allo
     site.answers["/"] = links(*(f"/{number}" for number in range(40)))
     for limit in (8, 20):
         crawl.seed(f"{site.url}/")
-        run_worker(crawl.config("w", max_requests=limit))
+        run_worker(crawl.config(f"w{limit}", max_requests=limit))
         assert sum(site.paths.values()) == crawl.stats.requests == limit
     assert crawl.stats.outcomes["gone"] == 18
 
@@ -146,9 +146,9 @@ def test_what_a_dead_worker_archived_of_a_gate_leads_to_the_page_with_its_cookie
 
     async def die(frontier):
         await frontier.add([Discovery(url=url, scope=Scope.of("host", url))])
-        (asked,) = await frontier.lease(1, worker="dead", lease_ms=60_000, min_delay_ms=0)
+        (asked,) = await frontier.lease(1, worker="dead", lease_ms=60_000)
         await frontier.settle_robots(asked, rule="allow", body=b"", ttl_ms=60_000, delay_ms=None)
-        (held,) = await frontier.lease(1, worker="dead", lease_ms=60_000, min_delay_ms=0)
+        (held,) = await frontier.lease(1, worker="dead", lease_ms=60_000)
         archive = Archive(Files(crawl.root), crawl.name, writer="dead", user_agent="t")
         lines = ("Location: /", "Set-Cookie: seen=1")
         head = page("", *lines, status="302 Found")
@@ -164,7 +164,7 @@ def test_what_a_dead_worker_archived_of_a_gate_leads_to_the_page_with_its_cookie
         archive.seal()
         options = PageOptions(cookies=True)
         assert await recover(Files(crawl.root), frontier, everybody, crawl=crawl.name, options=options) == 1
-        (again,) = await frontier.lease(1, worker="w", lease_ms=60_000, min_delay_ms=0)
+        (again,) = await frontier.lease(1, worker="w", lease_ms=60_000)
         assert (again.url, again.again) == (url, held.token)
         assert decode(again.note).cookies == (("http://a.test/", "seen=1"),)
 

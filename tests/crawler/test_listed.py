@@ -74,8 +74,17 @@ def test_what_a_sitemap_lists_is_as_the_links_of_a_page():
     ]
     found = listed(under, entries, NOW, {"http://example.org/b"})
     assert [(one.url.text, one.depth, one.max_depth, one.generation) for one in found] == [
-        ("http://example.org/a", 2, 5, 3)
+        ("http://example.org/a", 2, 5, 0)
     ]
+
+
+@pytest.mark.parametrize(("date_ms", "asked_again"), [(0, 3), (NOW, 0)])
+def test_seeds_of_a_list_are_asked_once_more_with_it_but_not_when_it_is_re_scraped(date_ms, asked_again):
+    note = encode(Note(kind="seeds", date_ms=date_ms))
+    under = lease("http://example.org/seeds.xml", generation=3, note=note)
+    entries = [Entry(url="/a"), Entry(url="/further.xml", sitemap=True)]
+    found = {one.url.wire: one.generation for one in listed(under, entries, NOW, ())}
+    assert found == {"http://example.org/a": asked_again, "http://example.org/further.xml": asked_again}
 
 
 def test_indexes_list_indexes_so_far_and_never_themselves():
@@ -164,10 +173,10 @@ def test_a_sitemap_that_a_dead_worker_archived_is_taken_up_from_the_archive(craw
         found = canonical(url)
         note = encode(Note(kind="sitemap"))
         await frontier.add([Discovery(url=found, scope=Scope.of("host", found), note=note)])
-        (asked,) = await frontier.lease(1, worker="dead", lease_ms=60_000, min_delay_ms=0)
+        (asked,) = await frontier.lease(1, worker="dead", lease_ms=60_000)
         assert asked.kind is Kind.ROBOTS
         await frontier.settle_robots(asked, rule="allow", body=b"", ttl_ms=60_000, delay_ms=None)
-        (held,) = await frontier.lease(1, worker="dead", lease_ms=60_000, min_delay_ms=0)
+        (held,) = await frontier.lease(1, worker="dead", lease_ms=60_000)
         archive = Archive(Files(crawl.root), crawl.name, writer="dead", user_agent="t")
         body = xml("http://a.test/1", "http://b.test/2").encode()
         head = b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: %d\r\n\r\n" % len(body)
@@ -189,7 +198,7 @@ def test_a_sitemap_that_a_dead_worker_archived_is_taken_up_from_the_archive(craw
 
 def test_pages_that_wait_are_dropped_and_counted_where_the_rules_have_changed(crawl, site):
     async def once(frontier):
-        (asked,) = await frontier.lease(1, worker="before", lease_ms=60_000, min_delay_ms=0)
+        (asked,) = await frontier.lease(1, worker="before", lease_ms=60_000)
         body = stamped(b"User-agent: *\nDisallow:", time.time_ns() // 1_000_000)
         await frontier.settle_robots(asked, rule="rules", body=body, ttl_ms=1, delay_ms=None)
 
@@ -207,15 +216,15 @@ def test_rules_that_cannot_be_had_again_are_those_of_before(crawl):
     async def visit(frontier):
         found = canonical("http://a.test/no")
         await frontier.add([Discovery(url=found, scope=Scope.of("host", found))])
-        (asked,) = await frontier.lease(1, worker="w", lease_ms=60_000, min_delay_ms=0)
+        (asked,) = await frontier.lease(1, worker="w", lease_ms=60_000)
         body = stamped(text, int(time.time() * 1000))
         await frontier.settle_robots(asked, rule="rules", body=body, ttl_ms=0, delay_ms=None)
-        (again,) = await frontier.lease(1, worker="w", lease_ms=60_000, min_delay_ms=0)
+        (again,) = await frontier.lease(1, worker="w", lease_ms=60_000)
         assert (again.url.text, again.robots_version) == ("http://a.test/robots.txt", 1)
         failed = Finished(lease=again, answer=AskAgain(after_ms=30_000, fault=Fault.SERVER))
         await end(frontier, [failed], Recent(0))
         record = await frontier.robots("http://a.test")
-        (held,) = await frontier.lease(1, worker="w", lease_ms=60_000, min_delay_ms=0)
+        (held,) = await frontier.lease(1, worker="w", lease_ms=60_000)
         assert (record.body, record.version, held.url.text) == (body, 2, "http://a.test/no")
 
     crawl.ask(visit)

@@ -77,6 +77,34 @@ def test_hosts_that_share_an_address_are_asked_one_after_the_other(crawl, site, 
     )
 
 
+def test_a_host_is_asked_when_its_delay_is_over_and_hardly_later(crawl, site):
+    times = noting(site, few(0))
+    crawl.seed(*(f"{site.url}/{n}" for n in range(16)))
+    run_worker(crawl.config("w", min_delay_s=0.13))
+    late = sorted(two - one - 0.13 for one, two in pairwise(times[1:]))
+    assert len(late) == 15
+    assert late[0] > -0.005  # the server notes when it was asked, not when it had answered
+    # Who asked every 100 ms would be 70 ms late each time, and on a busy machine later; who waits is now and then in time on any.
+    assert late[1] < 0.045
+
+
+def test_a_worker_that_waits_for_a_host_does_not_ask_the_frontier_all_the_while(crawl, site):
+    noting(site, few(0))
+    crawl.seed(f"{site.url}/1", f"{site.url}/2")
+    client = Redis.from_url(crawl.redis)
+
+    def calls():
+        stats = client.info("commandstats")
+        return sum(stats.get(name, {}).get("calls", 0) for name in ("cmdstat_fcall", "cmdstat_fcall_ro"))
+
+    before = calls()
+    run_worker(crawl.config("w", min_delay_s=3.0))
+    assert len(site.requests) == 3
+    # Twice 3 s of waiting; some 30 calls are those of three exchanges, of the beginning and of the end.
+    assert calls() - before < 90
+    client.close()
+
+
 def test_an_address_is_the_same_however_it_is_written(crawl, site):
     times = noting(site, few(2))
     crawl.seed(f"http://127.0.0.1:{site.port}/", f"http://[::ffff:127.0.0.1]:{site.port}/")

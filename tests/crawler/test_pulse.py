@@ -63,6 +63,20 @@ async def test_a_beat_is_dated_by_when_it_was_begun(hearing):
         made.check()
 
 
+async def test_a_beat_out_of_turn_counts_and_raises_nobody_from_the_dead(hearing):
+    made = pulse(hearing)
+    await made.begin()
+    hearing.now += 20
+    await made.hasten()
+    hearing.now += 20
+    made.check()
+    hearing.now += 10
+    await made.hasten()
+    assert hearing.beats == [100.0, 120.0]
+    with pytest.raises(GivenUp):
+        made.check()
+
+
 async def test_it_beats_three_times_in_the_time_and_goes_on_when_one_is_not_heard(hearing):
     made = pulse(hearing, ttl_s=0.03)
     await made.begin()

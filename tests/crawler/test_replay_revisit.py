@@ -28,7 +28,7 @@ def fetched(crawl, url):
 
 def leased(crawl, worker):
     async def lease(frontier):
-        return (await frontier.lease(1, worker=worker, lease_ms=60_000, min_delay_ms=0))[0]
+        return (await frontier.lease(1, worker=worker, lease_ms=60_000))[0]
 
     return crawl.ask(lease)
 

@@ -20,9 +20,10 @@ from crawler.robots import (
 )
 from crawler.rules import LONGEST, parse
 from crawler.wire import Client, Wait, networks
-from frontier import Fault, Kind, RobotsRecord
+from frontier import Fault, Kind, RobotsRecord, Settings
 from tests.crawler.leases import lease
 from tests.crawler.server import Server, page, redirect
+from tests.crawler.test_page import capture
 
 NOW = 1_700_000_000_000
 
@@ -34,12 +35,20 @@ def rules(text, *headers):
 class Doorman:
     """A frontier that tells those who want to ask an address how long to wait, one after the other."""
 
-    def __init__(self, *waits):
+    def __init__(self, *waits, ip_delay_ms=250, delay_ms=0):
         self.waits, self.asked = list(waits), []
+        self.settings = Settings(min_ip_delay_ms=ip_delay_ms, min_delay_ms=delay_ms)
 
-    async def enter_all(self, asked, delay_ms):
+    async def enter_all(self, asked):
         self.asked += [(address, lease.slot_ms) for lease, address in asked]
-        return [self.waits.pop(0) if self.waits else 0 for _ in asked]
+        return [self._wait() for _ in asked]
+
+    async def enter_host(self, host):
+        self.asked.append(host)
+        return self._wait()
+
+    def _wait(self):
+        return self.waits.pop(0) if self.waits else 0
 
 
 async def event(answers, attempt=0, allow=("127.0.0.0/8",), doorman=None):
@@ -47,7 +56,7 @@ async def event(answers, attempt=0, allow=("127.0.0.0/8",), doorman=None):
         client = Client(user_agent="t", max_body=1_000_000, timeout_s=0.5, allow=networks(allow))
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS, attempt=attempt)
-            return await ask(client, under, Entrance(doorman, 250 if doorman else 0)), server
+            return await ask(client, under, Entrance(doorman or Doorman(ip_delay_ms=0))), server
         finally:
             await client.close()
 
@@ -140,7 +149,7 @@ async def test_a_hop_to_another_host_holds_it_and_waits_for_its_delay():
         async def hold(self, host, ms):
             holds.append((host, ms))
 
-    keeper = Keeper(10)
+    keeper = Keeper(10, ip_delay_ms=0, delay_ms=30)
     async with (
         Server({"/r": rules("")}, address="127.0.0.2").serve() as other,
         Server({"/robots.txt": redirect(f"{other.url}/r")}).serve() as server,
@@ -148,11 +157,11 @@ async def test_a_hop_to_another_host_holds_it_and_waits_for_its_delay():
         client = Client(user_agent="t", max_body=1_000_000, timeout_s=2, allow=networks(("127.0.0.0/8",)))
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
-            found = await ask(client, under, Entrance(keeper, 0, 30))
+            found = await ask(client, under, Entrance(keeper))
         finally:
             await client.close()
     assert (found.answer.rule, len(found.captures)) == ("rules", 2)
-    assert keeper.asked == [("host 127.0.0.2", 0)]
+    assert keeper.asked == ["127.0.0.2"]
     assert holds == [("127.0.0.2", 70), ("127.0.0.2", 30)]
 
 
@@ -161,6 +170,28 @@ async def test_a_hop_whose_turn_is_far_away_is_left_for_another_time():
     found, server = await event(hops, doorman=Doorman(0, 90_000))
     assert found.answer == AskAgain(after_ms=90_000, failed=False)
     assert len(server.requests) == len(found.captures) == 1
+
+
+async def test_a_hop_that_our_own_side_has_lost_is_left_for_another_time_and_its_host_has_a_delay():
+    holds = []
+
+    class Keeper(Doorman):
+        async def hold(self, host, ms):
+            holds.append((host, ms))
+
+    class Lost:
+        """A client whose second request comes to nothing."""
+
+        async def get(self, url, *_, **__):
+            if url.host == "b.test":
+                return Wait(ms=1_000, asked=True)
+            return capture(b"", ("Location", "http://b.test/robots.txt"), status=301, url=url.text)
+
+    under = lease("http://a.test/robots.txt", kind=Kind.ROBOTS)
+    found = await ask(Lost(), under, Entrance(Keeper(ip_delay_ms=0, delay_ms=10)))
+    assert found.answer == AskAgain(after_ms=1_000, failed=False)
+    assert len(found.captures) == 1
+    assert holds == [("b.test", 20), ("b.test", 10)]
 
 
 async def test_a_host_that_the_guard_blocks_is_disallowed_at_once():
@@ -199,7 +230,9 @@ async def test_redirects_elsewhere_are_followed_however_long_the_delay_of_hosts_
         )
         try:
             under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
-            found = await ask(client, under, Entrance(Far(delay_ms, delay_ms), 0, delay_ms))
+            found = await ask(
+                client, under, Entrance(Far(delay_ms, delay_ms, ip_delay_ms=0, delay_ms=delay_ms))
+            )
         finally:
             await client.close()
     assert found.answer.rule == "rules"
@@ -228,12 +261,12 @@ async def test_a_redirect_that_leads_nowhere_means_that_all_is_allowed():
 def test_2_5_the_first_500_kib_count():
     found = ruled(200, b"User-agent: *\nDisallow: /a\n" + b"#" * LONGEST + b"\nDisallow: /b\n")
     body, read_ms = unstamped(found.body)
-    assert (body, read_ms) == (b"User-agent: *\nDisallow: /a\n", NOW)
+    assert (body, read_ms) == (b"user-agent: thresher\ndisallow: /a\n", NOW)
 
 
 def test_2_5_rules_that_were_cut_on_the_way_lack_the_line_they_were_cut_in():
     found = ruled(200, b"User-agent: *\nDisallow: /a\nDisallow: /", truncated="length")
-    assert unstamped(found.body)[0] == b"User-agent: *\nDisallow: /a\n"
+    assert unstamped(found.body)[0] == b"user-agent: thresher\ndisallow: /a\n"
 
 
 BUSY = AskAgain(after_ms=7_000, fault=Fault.BUSY)
@@ -338,3 +371,26 @@ async def test_the_sitemaps_of_an_origin_are_told_once():
 def test_a_crawl_delay_is_clamped(text, expected):
     rules = parse(f"User-agent: *\nCrawl-delay: {text}\nDisallow: /x".encode(), "thresher")
     assert delay_ms(rules) == expected
+
+
+async def test_rules_of_many_hosts_are_kept_up_to_a_size_and_read_again(monkeypatch):
+    monkeypatch.setattr("crawler.robots._SIZE_AT_MOST", 50_000)
+    body = stamped(
+        parse(b"User-agent: *\n" + b"".join(b"Disallow: /*%d\n" % n for n in range(1_000)), "thresher").body(
+            "thresher"
+        ),
+        NOW,
+    )
+    read = []
+
+    async def reads(origin):
+        read.append(origin)
+        return record(body=body)
+
+    book = Rulebook(reads)
+    for number in range(20):
+        assert await book.refusal(lease(f"http://{number}.test/x5")) is not None
+        assert await book.refusal(lease(f"http://{number}.test/x")) is None
+    assert len(read) == 20, "the newest is kept"
+    assert len(book._pages) < 10
+    assert book._size <= 50_000

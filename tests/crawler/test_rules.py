@@ -188,7 +188,7 @@ def test_the_time_of_an_answer_is_bounded_by_the_product_of_rules_and_url():
     many = 4_000
     rules = parse(ours(*(f"Disallow: /{'a*' * 50}b{number}" for number in range(many))).encode(), "thresher")
     long = "/" + "a" * 1_900
-    assert len(rules.patterns) == many
+    assert len(rules.patterns.splitlines()) == many
     assert not rules.allow(long), "more than may be asked of us is forbidden"
     assert rules.allow(long[: MOST_STEPS // many])
 
@@ -241,6 +241,55 @@ def test_the_normal_form_is_a_fixed_point(path):
     assert normal(once) == once
 
 
+LINES = st.sampled_from(
+    [
+        *(
+            "User-agent: *",
+            "User-agent: thresher",
+            "User-agent: other",
+            "# a comment",
+            "",
+            "Sitemap: http://a.org/é.xml",
+            "Crawl-delay: 2.5",
+        ),
+        *(
+            "Disallow: /",
+            "Disallow: /a*b$",
+            "Allow: /a%2Fb",
+            "Disallow: /é",
+            "Disallow: /%24",
+            "Disallow: *",
+            "Disallow: $",
+            "Allow: /x%24$",
+        ),
+        *(
+            "Disallow: /*?a=b",
+            "Disallow: /?%2f*%3F",
+            "Allow: /%0a%23",
+            "Request-rate: 1/5m",
+            "Disallow:",
+            "Allow: /%2A*%2a",
+        ),
+    ]
+)
+
+
+@given(st.lists(LINES, max_size=12))
+def test_what_is_kept_of_a_file_says_the_same_to_us(lines):
+    rules = parse("\n".join(lines).encode(), "thresher")
+    kept = rules.body("thresher")
+    assert parse(kept, "thresher") == rules
+    assert b"comment" not in kept
+    assert b"other" not in kept
+
+
+def test_rules_take_as_much_memory_as_they_are_long():
+    body = b"User-agent: *\n" + b"".join(b"allow:*%x\n" % number for number in range(0x10000, 0x19000))
+    rules = parse(body, "thresher")
+    assert len(rules.patterns) < len(body)
+    assert rules.size < 2 * len(body)
+
+
 def files(name):
     packed = shared(f"robots/{name}").read_bytes()
     with tarfile.open(
@@ -256,7 +305,7 @@ def test_real_files_are_read():
     for _, body in files("robots-txt.tar.zst"):
         rules = parse(body, "thresher")
         for prefix, allow in list(rules.prefixes.items())[:5]:
-            assert rules.allow(prefix) == allow or len(rules.prefixes) + len(rules.patterns) > 1
+            assert rules.allow(prefix) == allow or len(rules.prefixes) + len(rules.patterns.splitlines()) > 1
         read += 1
     assert read > 1_000
 

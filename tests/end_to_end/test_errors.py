@@ -1,5 +1,11 @@
 """Wrong input: one clear line, exit code 2, and nothing stored is changed."""
 
+import re
+import socket
+import time
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 
@@ -84,6 +90,35 @@ def test_a_crawl_that_was_never_seeded(user):
     assert "thresher seed" in user.types("crawl", "nobody", code=2).line
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("seed", "http://127.0.0.1:9/"),
+        ("crawl",),
+        ("ingest", "books", "texts"),
+        ("process",),
+        ("export", "--out", "out", "--tokenizer", "tokenizer.json"),
+        ("report",),
+        ("status",),
+        ("verify",),
+        ("catalog", "rebuild"),
+        ("frontier", "resume", "main", "example.org"),
+    ],
+)
+def test_outside_a_project_a_command_says_so_and_makes_nothing(user, words):
+    (user.directory / "thresher.toml").unlink()
+    line = user.types(*words, code=2).line
+    assert f"{user.directory}: no project here" in line
+    assert f"thresher init {user.directory}" in line
+    assert list(user.directory.iterdir()) == []
+
+
+def test_verify_that_finds_nothing_says_so(user):
+    said = user.types("verify", "--json", code=2)
+    assert "nothing is sealed in the storage" in said.json["error"]
+    assert "project.storage" in said.line
+
+
 def test_a_source_that_is_not_there(user):
     for command in (("process", "nobody"), ("dedup", "nobody"), ("report", "nobody")):
         assert "nobody" in user.types(*command, code=2).line
@@ -95,20 +130,42 @@ def test_init_leaves_an_existing_file_alone(user):
     assert (user.directory / "thresher.toml").read_bytes() == before
 
 
-def test_every_command_has_help_with_an_example(user):
-    commands = [
-        "init",
-        "seed",
-        "crawl",
-        "ingest",
-        "process",
-        "dedup",
-        "export",
-        "run",
-        "report",
-        "status",
-        "verify",
-    ]
-    for command in commands:
-        said = user.types(command, "--help")
-        assert "Example:\n    thresher" in said.out, command
+def test_every_command_has_help_with_an_example_and_a_line_that_fits(user):
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "commands.md").read_text()
+    names = re.findall(r"^## (.+)$", page, re.MULTILINE)
+    assert {"init", "run", "log", "show", "frontier hosts", "catalog rebuild"} <= {*names}
+    assert page.count("Example:\n    thresher") == len(names) + 1  # and of `thresher --help`
+    commands = page.partition("Commands:\n")[2].partition("```")[0]
+    assert "..." not in commands, "the first line of a help is cut off"
+
+
+def test_the_project_may_be_named_before_the_verb_and_behind_it(user):
+    name = str(user.directory)
+    elsewhere = replace(user, directory=user.directory.parent)
+    for words in (("--project", name, "status"), ("status", "--project", name)):
+        assert elsewhere.types(*words, "--json").json["sources"] == []
+    assert "/nowhere" in elsewhere.types("--project", "/nowhere", "status", code=2).line
+
+
+def test_the_version_is_told(user):
+    assert re.fullmatch(r"thresher \d+\.\d+\.\d+\n", user.types("--version").out)
+    assert "3    a crawl is drained, and some of its pages failed" in user.types("--help").out
+
+
+def test_an_s3_server_that_does_not_answer_is_told_within_ten_seconds(user, monkeypatch):
+    toml = (user.directory / "thresher.toml").read_text()
+    (user.directory / "thresher.toml").write_text(
+        toml.replace("[project]", '[project]\nstorage = "s3://bucket/prefix"')
+    )
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "any")
+    with socket.socket() as silent:  # it takes connections, and answers nothing
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        where = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", where)
+        begun = time.monotonic()
+        line = user.types("status", code=2).line
+    assert f"s3://bucket/prefix at {where} has not answered for 10 s" in line
+    assert "correct AWS_ENDPOINT_URL_S3" in line
+    assert time.monotonic() - begun < 40  # ten seconds, and as long as a busy machine takes for the rest

@@ -12,7 +12,7 @@ from frontier import Discovery, Exchange, Frontier, Kind, Lease, Scope, canonica
 from frontier.connect import connect
 from frontier.link import Link
 from frontier.server import embedded
-from tests.frontier.standing import Clock, Crawl, standing
+from tests.frontier.standing import Clock, Crawl, paced, standing
 from tests.frontier.valkey_cluster import ValkeyCluster, valkey_cluster
 
 _serial = count()
@@ -94,9 +94,8 @@ class Grants:
 
     async def take(self, n: int = 100, limit: int | None = None) -> list[Lease]:
         """Whatever is granted now, of either kind."""
-        return await self.frontier.lease(
-            n, worker=self.worker, lease_ms=self.lease_ms, min_delay_ms=self.delay_ms, limit=limit
-        )
+        await paced(self.frontier, self.delay_ms)
+        return await self.frontier.lease(n, worker=self.worker, lease_ms=self.lease_ms, limit=limit)
 
     async def first(self) -> Lease:
         """The next lease, whenever it comes."""

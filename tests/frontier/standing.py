@@ -8,10 +8,11 @@ it has gone back. What runs on the server's TIME (visits, robots records) is bro
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from redis.asyncio import Redis
 
-from frontier import Budget, Frontier, Policy
+from frontier import Budget, Frontier, Policy, Settings
 from frontier.connect import connect
 from frontier.encoding import decode
 from frontier.link import Call, Link
@@ -121,9 +122,20 @@ def _url(host: bytes, entry: bytes) -> tuple[int, str, int]:
     return discovery.generation, discovery.url.text, discovery.again
 
 
-def remembered(clock: Clock, budget: Budget | None = None, policy: Policy | None = None) -> Crawl:
-    """A crawl in memory."""
-    return Crawl(clock, MemoryFrontier(clock=clock, budget=budget, policy=policy))
+async def paced(frontier: Frontier | MemoryFrontier, delay_ms: int) -> None:
+    """The crawl's delay is this from now on."""
+    if frontier.settings.min_delay_ms != delay_ms:
+        await frontier.update(replace(frontier.settings, min_delay_ms=delay_ms))
+
+
+async def remembered(clock: Clock, budget: Budget | None = None, policy: Policy | None = None) -> Crawl:
+    """A crawl in memory, without a delay."""
+    return Crawl(clock, await MemoryFrontier(clock=clock).open(unpaced(budget, policy)))
+
+
+def unpaced(budget: Budget | None = None, policy: Policy | None = None) -> Settings:
+    """Settings of a crawl that asks as soon as it may."""
+    return Settings(min_delay_ms=0, min_ip_delay_ms=0, budget=budget or Budget(), policy=policy or Policy())
 
 
 async def standing(
@@ -135,7 +147,7 @@ async def standing(
     budget: Budget | None = None,
     policy: Policy | None = None,
 ) -> Crawl:
-    """A crawl of that name on a server."""
+    """A crawl of that name on a server, without a delay."""
     link = Standing(await connect(address), address, clock)
-    frontier = await Frontier(link, name, budget=budget, policy=policy).open(partitions=partitions)
+    frontier = await Frontier(link, name).open(unpaced(budget, policy), partitions=partitions)
     return Crawl(clock, frontier, link)

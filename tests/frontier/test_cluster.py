@@ -13,7 +13,18 @@ from itertools import count, pairwise
 import pytest
 from redis.crc import key_slot
 
-from frontier import Discovery, Exchange, Frontier, Kind, Lease, Outcome, Scope, Settlement, canonical
+from frontier import (
+    Discovery,
+    Exchange,
+    Frontier,
+    Kind,
+    Lease,
+    Outcome,
+    Scope,
+    Settings,
+    Settlement,
+    canonical,
+)
 from frontier.connect import connect
 from frontier.link import Link
 from frontier.partition import ON_A_CLUSTER, Partitions
@@ -63,7 +74,7 @@ class Fleet:
 
     async def crawl_until_drained(self, meanwhile: Callable[[], Awaitable[None]]) -> Frontier:
         """Crawl; once nothing is left, and `meanwhile` has come to its end, return the crawl."""
-        frontier = await Frontier(self.link, self.crawl).open()
+        frontier = await Frontier(self.link, self.crawl).open(Settings(min_delay_ms=DELAY_MS))
         await frontier.add([page(host, 0) for host in range(self.hosts)])
         async with asyncio.TaskGroup() as tasks:
             for number in range(self.workers):
@@ -96,7 +107,7 @@ class Fleet:
         frontier = await Frontier(self.link, self.crawl).open()
         while not self.stopped:
             asked = time.monotonic()
-            leases = await frontier.lease(8, worker=worker, lease_ms=LEASE_MS, min_delay_ms=DELAY_MS)
+            leases = await frontier.lease(8, worker=worker, lease_ms=LEASE_MS)
             begun = time.monotonic()
             self.held_back.update(
                 (lease.url.host, begun) for lease in leases if begun - asked >= DELAY_MS / 1000

@@ -1,7 +1,6 @@
 """What every frontier does, verb by verb: in memory, on a server, and on a server in four partitions."""
 
 import inspect
-import time
 from dataclasses import replace
 from itertools import count, pairwise
 
@@ -15,98 +14,20 @@ from frontier import (
     Fault,
     Frontier,
     Kind,
+    Outage,
     Outcome,
     Policy,
     Rank,
     Scope,
-    Settlement,
     Switch,
     canonical,
 )
 from frontier.lease import FINER
 from frontier.memory import MemoryFrontier
-from tests.frontier.standing import Clock, remembered, standing
+from tests.frontier import contract
+from tests.frontier.contract import DAY, HOUR, MINUTE, SECOND, Worker, numbered, texts
 
-SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
-_serial = count()
-
-
-@pytest.fixture
-def budget():
-    return None
-
-
-@pytest.fixture
-def policy():
-    return None
-
-
-@pytest.fixture(params=["memory", "one partition", "four partitions"])
-async def crawl(request, address, budget, policy):
-    clock = Clock(int(time.time() * 1000))
-    if request.param == "memory":
-        made = remembered(clock, budget, policy)
-    else:
-        number = 1 if request.param == "one partition" else 4
-        made = await standing(
-            address, f"contract-{next(_serial)}", clock, partitions=number, budget=budget, policy=policy
-        )
-    yield made
-    await made.aclose()
-
-
-@pytest.fixture
-def worker(crawl):
-    return Worker(crawl)
-
-
-class Worker:
-    """One that reads every robots.txt as `allow`, and settles as it is told."""
-
-    def __init__(self, crawl, name="w"):
-        self.crawl = crawl
-        self.frontier = crawl.frontier
-        self.name = name
-
-    async def take(self, n=100, *, delay=0, lease_ms=HOUR, limit=None, most_requests=None):
-        return await self.frontier.lease(
-            n,
-            worker=self.name,
-            lease_ms=lease_ms,
-            min_delay_ms=delay,
-            limit=limit,
-            most_requests=most_requests,
-        )
-
-    async def allow(self, lease, delay=None, ttl=1000 * DAY):
-        await self.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=ttl, delay_ms=delay)
-
-    async def pages(self, n=100, *, delay=0, lease_ms=HOUR, limit=None):
-        """Pages granted now; what robots.txt stands before them is read."""
-        taken = []
-        while granted := await self.take(n - len(taken), delay=delay, lease_ms=lease_ms, limit=limit):
-            for lease in granted:
-                if lease.kind is Kind.ROBOTS:
-                    await self.allow(lease)
-                    await self.crawl.skip(delay + 1)
-                else:
-                    taken.append(lease)
-        return taken
-
-    async def settle(self, leases, outcome=Outcome.FETCHED, **fields):
-        ended = [Settlement(lease=lease, outcome=outcome, **fields) for lease in leases]
-        return await self.frontier.settle(ended)
-
-    async def stats(self):
-        return await self.frontier.stats()
-
-
-def texts(leases):
-    return [lease.url.text for lease in leases]
-
-
-def numbered(found, host, n, **fields):
-    return [found(f"http://{host}/{i}", **fields) for i in range(n)]
+budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy, contract.worker
 
 
 def test_the_frontier_in_memory_has_the_verbs_of_the_frontier():
@@ -138,6 +59,43 @@ async def test_an_unknown_url_waits_and_a_known_one_changes_nothing(crawl, found
     assert (again.added, again.known) == (1, 1)
     stats = await crawl.frontier.stats()
     assert (stats.seen, stats.waiting, stats.hosts) == (2, 2, 1)
+
+
+async def test_a_lease_names_the_time_of_the_next(crawl, worker, found):
+    assert (await worker.take()).soonest_ms is None
+    await worker.frontier.add(numbered(found, "a.test", 2))
+    (robots,) = await worker.take(delay=SECOND, lease_ms=MINUTE)
+    assert (await worker.take(delay=SECOND)).soonest_ms == MINUTE
+    await worker.allow(robots)
+    assert (await worker.take(delay=SECOND)).soonest_ms == SECOND + 1
+    await crawl.skip(SECOND + 1)
+    (page,) = await worker.take(1, delay=SECOND)
+    assert await worker.frontier.release([Exchange(lease=page)]) == SECOND + 1
+    await crawl.skip(400)
+    none = await worker.take(delay=SECOND)
+    assert (none, none.soonest_ms) == ([], SECOND - 399)
+    await crawl.skip(SECOND - 399)
+    assert len(await worker.take(delay=SECOND)) == 1
+
+
+async def test_what_is_tried_again_has_a_time_and_what_is_full_may_have_more(crawl, worker, found):
+    await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
+    granted = await worker.take(2)
+    assert granted.soonest_ms == 0
+    pages = await worker.pages()
+    for lease in granted:
+        await worker.allow(lease)
+    pages += await worker.pages()
+    await worker.settle(pages, Outcome.RETRY, retry_after_ms=7 * SECOND)
+    assert (await worker.take()).soonest_ms == 7 * SECOND
+    await crawl.skip(7 * SECOND)
+    assert len(await worker.take()) == 3
+
+
+async def test_behind_a_shut_gate_nothing_has_a_time(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 2))
+    await worker.frontier.follow(follower="p", backlog=2, limit=1)
+    assert (await worker.take()).soonest_ms is None
 
 
 async def test_one_page_under_three_spellings_is_asked_once_as_it_was_found_first(worker, found):
@@ -228,6 +186,7 @@ async def test_a_lease_carries_what_was_discovered(worker):
         listed=True,
         again=1 << 50,
         note=b"\0of whoever\xff fetches it",
+        notify=True,
     )
     await worker.frontier.add([known])
     (lease,) = await worker.pages()
@@ -360,40 +319,52 @@ async def test_a_page_that_is_not_asked_for_costs_no_delay(worker, found):
 # Addresses
 
 
-async def test_two_that_are_let_in_to_one_address_are_a_delay_apart(worker, found):
-    await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
-    a, b, c = await worker.pages()
-    assert await worker.frontier.enter(a, "192.0.2.1", SECOND) == 0
-    assert await worker.frontier.enter(b, "192.0.2.2", SECOND) == 0
-    assert await worker.frontier.enter(b, "192.0.2.1", SECOND) == SECOND + 1
-    assert await worker.frontier.enter(c, "192.0.2.1", SECOND) == 2 * SECOND + 1
+@pytest.fixture
+async def by_address(worker):
+    """A worker of a crawl that leaves a second between two requests to an address."""
+    await worker.frontier.update(replace(worker.frontier.settings, min_ip_delay_ms=SECOND))
+    return worker
 
 
-async def test_the_delay_of_an_address_begins_anew_where_it_is_asked_later_than_it_was_entered(worker, found):
+async def test_two_that_are_let_in_to_one_address_are_a_delay_apart(by_address, found):
+    worker = by_address
     await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
     a, b, c = await worker.pages()
-    assert await worker.frontier.enter(a, "192.0.2.1", SECOND) == 0
-    assert await worker.frontier.enter(b, "192.0.2.1", SECOND) == SECOND + 1  # has a place in the line
+    assert await worker.frontier.enter(a, "192.0.2.1") == 0
+    assert await worker.frontier.enter(b, "192.0.2.2") == 0
+    assert await worker.frontier.enter(b, "192.0.2.1") == SECOND + 1
+    assert await worker.frontier.enter(c, "192.0.2.1") == 2 * SECOND + 1
+
+
+async def test_the_delay_of_an_address_begins_anew_where_it_is_asked_later_than_it_was_entered(
+    by_address, found
+):
+    worker = by_address
+    await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
+    a, b, c = await worker.pages()
+    assert await worker.frontier.enter(a, "192.0.2.1") == 0
+    assert await worker.frontier.enter(b, "192.0.2.1") == SECOND + 1  # has a place in the line
     await worker.crawl.skip(600)
     await worker.frontier.asked({"192.0.2.1", "192.0.2.9"})
-    assert await worker.frontier.enter(c, "192.0.2.9", SECOND) == SECOND + 1  # asked, and never entered
-    assert await worker.frontier.enter(replace(b, slot_ms=1), "192.0.2.1", SECOND) == SECOND + 1
+    assert await worker.frontier.enter(c, "192.0.2.9") == SECOND + 1  # asked, and never entered
+    assert await worker.frontier.enter(replace(b, slot_ms=1), "192.0.2.1") == SECOND + 1
     await worker.crawl.skip(SECOND + 1)
-    assert await worker.frontier.enter(replace(b, slot_ms=1), "192.0.2.1", SECOND) == 0
+    assert await worker.frontier.enter(replace(b, slot_ms=1), "192.0.2.1") == 0
 
 
-async def test_who_waits_for_an_address_comes_before_who_is_new(worker, found):
+async def test_who_waits_for_an_address_comes_before_who_is_new(by_address, found):
+    worker = by_address
     await worker.frontier.add([found(f"http://{host}.test/") for host in "abc"])
     a, b = (await worker.pages(3))[:2]
-    assert await worker.frontier.enter(a, "192.0.2.1", SECOND) == 0
-    wait = await worker.frontier.enter(b, "192.0.2.1", SECOND)
+    assert await worker.frontier.enter(a, "192.0.2.1") == 0
+    wait = await worker.frontier.enter(b, "192.0.2.1")
     assert await worker.frontier.postpone(b, wait)
     await worker.crawl.skip(wait - 1)
     assert await worker.take() == []
     await worker.crawl.skip(2)
     (again,) = await worker.take()
     assert again.url == b.url
-    assert await worker.frontier.enter(again, "192.0.2.1", SECOND) == 0
+    assert await worker.frontier.enter(again, "192.0.2.1") == 0
 
 
 async def test_a_postponed_page_is_the_first_of_its_host_again_and_was_not_tried(worker, found):
@@ -408,6 +379,24 @@ async def test_a_postponed_page_is_the_first_of_its_host_again_and_was_not_tried
     again = await worker.take()
     assert texts(again) == [f"http://a.test/{i}" for i in range(3)]
     assert (again[0].attempt, again[0].slot_ms) == (0, worker.crawl.clock.now)
+
+
+@pytest.mark.parametrize("asked", [False, True])
+async def test_a_host_that_may_have_been_asked_has_its_delay_also_where_the_lease_goes_back(
+    worker, found, asked
+):
+    await worker.frontier.add(numbered(found, "a.test", 2))
+    (page,) = await worker.pages(1, delay=MINUTE)
+    before = (await worker.frontier.stats()).requests
+    await worker.crawl.skip(5 * MINUTE)
+    assert await worker.frontier.postpone(page, SECOND, asked=asked)
+    assert (await worker.frontier.stats()).requests == before - (not asked)
+    await worker.crawl.skip(SECOND + 1)
+    assert len(await worker.take(delay=MINUTE)) == (not asked)
+    await worker.crawl.skip(MINUTE)
+    again = await worker.take(delay=MINUTE)
+    assert len(again) == asked
+    assert all(lease.attempt == 0 for lease in again)
 
 
 async def test_an_exchange_that_took_place_is_not_postponed(worker, found):
@@ -1005,22 +994,16 @@ async def test_where_traps_are_not_looked_for_nothing_is_refused_and_nobody_else
     assert 200 < (await worker.frontier.add(more)).added < 220
 
 
-async def test_traps_that_are_not_looked_for_any_more_let_go_what_waits(address, found):
-    clock = Clock(int(time.time() * 1000))
-    name = f"contract-{next(_serial)}"
-    watching = await standing(address, name, clock)
-    worker = Worker(watching)
+async def test_traps_that_are_not_looked_for_any_more_let_go_what_waits(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 800))
     while not (await worker.stats()).reasons:
         await worker.settle(await worker.pages(4), sketch=7)
-    trusting = await standing(address, name, clock, policy=Policy(traps=Switch(on=False)))
-    other = Worker(trusting)
-    while leases := await other.pages():
-        await other.settle(leases, sketch=7)
-    stats = await other.stats()
+    trusting = replace(worker.frontier.settings, policy=Policy(traps=Switch(on=False)))
+    await worker.frontier.update(trusting)
+    while leases := await worker.pages():
+        await worker.settle(leases, sketch=7)
+    stats = await worker.stats()
     assert stats.outcomes["fetched"] == 800 - stats.reasons["refused:trap"] > 400
-    await watching.aclose()
-    await trusting.aclose()
 
 
 async def test_a_host_that_says_new_things_is_never_starved(worker, found):
@@ -1030,6 +1013,119 @@ async def test_a_host_that_says_new_things_is_never_starved(worker, found):
         for lease in leases:
             await worker.settle([lease], sketch=next(sketches))
     assert (await worker.stats()).outcomes["fetched"] == 300
+
+
+# Pages that are given up, and that somebody wants to hear of
+
+
+async def heard(worker):
+    """What is granted as given up: paths by failure. Each is settled, as anything."""
+    told = {}
+    while leases := await worker.take():
+        for lease in leases:
+            assert lease.failure, lease
+            told.setdefault(lease.failure, []).append(lease.url.text.rpartition("/")[2])
+        assert await worker.settle(leases, Outcome.RETRY, fault=Fault.TIMEOUT, hold_ms=HOUR) == len(leases)
+    return told
+
+
+async def test_what_waits_at_a_dead_host_is_granted_as_given_up_to_whom_wants_to_hear_of_it(worker, found):
+    await worker.frontier.add(
+        [
+            *numbered(found, "a.test", 10),
+            *(found(f"http://a.test/heard-{i}", notify=True) for i in range(10)),
+        ]
+    )
+    for robots in [*await worker.take()]:
+        await worker.frontier.retry_robots(robots, after_ms=0, fault=Fault.CONNECT, reason="refused")
+    while not (await worker.stats()).dead:
+        await worker.crawl.skip(HOUR + 1)
+        (robots,) = await worker.take()
+        await worker.frontier.retry_robots(robots, after_ms=0, fault=Fault.CONNECT, reason="refused")
+    assert await heard(worker) == {"failed:dead_refused": [f"heard-{i}" for i in range(10)]}
+    stats = await worker.stats()
+    assert (stats.drained, stats.dead, stats.reasons) == (True, 1, {"failed:dead_refused": 20})
+
+
+async def test_what_is_found_at_a_dead_host_is_let_in_where_somebody_wants_to_hear_of_it(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 20))
+    await fail_until_dead(worker)
+    more = await worker.frontier.add(
+        [found("http://a.test/silent"), found("http://a.test/heard", notify=True)]
+    )
+    assert (more.added, more.discarded) == (1, {"dead_connect": 1})
+    assert await heard(worker) == {"failed:dead_connect": ["heard"]}
+    assert (await worker.stats()).drained
+
+
+async def test_what_comes_back_to_a_dead_host_is_given_up_aloud(worker, found):
+    await worker.frontier.add([found(f"http://a.test/{i}", notify=True) for i in range(12)])
+    later, expired = await worker.pages(2, lease_ms=DAY)
+    await worker.settle([later], Outcome.RETRY, retry_after_ms=DAY, fault=Fault.TIMEOUT)
+    await worker.frontier.release([Exchange(lease=expired)])
+    failed = await fail_until_dead(worker)
+    await worker.crawl.skip(2 * DAY)
+    told = await heard(worker)
+    assert len(told["failed:dead_connect"]) == 12 - failed
+    assert {lease.url.text.rpartition("/")[2] for lease in (later, expired)} <= set(
+        told["failed:dead_connect"]
+    )
+    assert (await worker.stats()).drained
+
+
+async def test_what_waits_in_a_trap_is_given_up_aloud(worker, found):
+    await worker.frontier.add([found(f"http://a.test/{i}", notify=True) for i in range(400)])
+    told = fetched = 0
+    while leases := await worker.pages():
+        trapped = [lease for lease in leases if lease.failure]
+        assert {lease.failure for lease in trapped} <= {"refused:trap"}
+        told, fetched = told + len(trapped), fetched + len(leases) - len(trapped)
+        await worker.settle(leases, sketch=7)
+    assert told > 250
+    assert told + fetched == 400
+    assert (await worker.stats()).reasons == {"refused:trap": told}
+
+
+async def test_a_page_that_its_workers_do_not_survive_is_given_up_aloud_and_then_for_good(worker, found):
+    await worker.frontier.add([found("http://a.test/", notify=True)])
+    await worker.pages(lease_ms=SECOND)
+    for death in range(1, 10):
+        await worker.crawl.skip(SECOND)
+        (lease,) = await worker.take(lease_ms=SECOND)
+        assert lease.failure == ("failed:lease_expired" if death >= 5 else "")
+    await worker.crawl.skip(SECOND)
+    assert await worker.take() == []
+    assert (await worker.stats()).reasons == {"failed:lease_expired": 1}
+
+
+async def test_what_is_given_up_is_held_like_any_lease_but_no_exchange_of_its_host(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 20))
+    await fail_until_dead(worker)
+    await worker.frontier.add([found(f"http://a.test/heard-{i}", notify=True) for i in range(3)])
+    one, two, three = await worker.take()
+    held = await worker.frontier.leases("w")
+    assert [(lease.token, lease.failure) for lease in held] == [
+        (lease.token, "failed:dead_connect") for lease in (one, two, three)
+    ]
+    assert await worker.frontier.postpone(one, HOUR) is False
+    await worker.frontier.release([Exchange(lease=two)])
+    assert (await worker.stats()).leased == 3
+    assert await worker.frontier.reclaim("w", died=True) == 3
+    again = await worker.take()
+    assert texts(again) == texts([one, two, three])
+    assert {lease.failure for lease in again} == {"failed:dead_connect"}
+    await worker.frontier.reclaim("w")
+    assert await worker.frontier.resume("a.test")
+    assert not any(lease.failure for lease in await worker.pages())
+
+
+async def test_of_what_is_dropped_nobody_hears(worker, found):
+    everything = [found(f"http://a.test/{path}", notify=True) for path in ("x/1", "x/2", "y")]
+    await worker.frontier.add(everything)
+    await worker.frontier.drop(Scope.parse("prefix:http://a.test/x/"))
+    assert texts(await worker.pages()) == ["http://a.test/y"]
+    assert (await worker.stats()).reasons == {"refused:dropped": 2}
+    assert (await worker.frontier.add([found("http://a.test/x/3", notify=True)])).discarded == {"dropped": 1}
 
 
 # The crawl
@@ -1097,6 +1193,51 @@ async def test_who_was_not_heard_of_in_time_does_not_live(worker):
     await worker.crawl.skip(2)
     assert await worker.frontier.alive(["u", "v", "w"]) == {"v"}
     assert await worker.frontier.stalls() == []
+
+
+async def test_a_worker_says_what_keeps_it_from_the_web_for_as_long_as_it_lives(crawl):
+    frontier = crawl.frontier
+    why = "no name server answers (192.0.2.53:53)"
+    await frontier.beat("w", MINUTE, outage=Outage(why=why, ms=5 * SECOND))
+    await frontier.beat("v", MINUTE)
+    await crawl.skip(SECOND)
+    assert await frontier.outages() == {"w": Outage(why=why, ms=6 * SECOND)}
+    await frontier.beat("w", MINUTE, outage=Outage(why="no route", ms=0))
+    assert await frontier.outages() == {"w": Outage(why="no route", ms=0)}
+    await crawl.skip(MINUTE)
+    assert await frontier.outages() == {}
+    await frontier.beat("w", MINUTE, outage=Outage(why=why, ms=0))
+    await frontier.beat("w", MINUTE)
+    assert await frontier.outages() == {}
+    await frontier.beat("w", MINUTE, outage=Outage(why=why, ms=0))
+    await frontier.leave("w")
+    assert await frontier.outages() == {}
+
+
+async def test_origins_that_have_answered_are_named(worker, found):
+    frontier = worker.frontier
+    assert await frontier.responsive(100) == []
+    places = (
+        "http://a.test:81/",
+        "https://b.test/",
+        "http://c.test/",
+        "http://d.test/",
+        "http://[2001:db8::1]/",
+    )
+    await frontier.add([found(place) for place in places])
+    leases = {lease.url.host: lease for lease in await worker.take()}
+    assert await frontier.responsive(100) == []
+    given_up = leases.pop("d.test")
+    await frontier.settle_robots(given_up, rule="disallow", body=b"x", ttl_ms=DAY, delay_ms=None)
+    for lease in leases.values():
+        await worker.allow(lease)
+    answered = {place.rstrip("/") for place in places} - {"http://d.test"}
+    assert set(await frontier.responsive(100)) == answered
+    assert set(await frontier.responsive(4)) <= answered
+    (page,) = [lease for lease in await worker.take() if lease.url.host == "b.test"]
+    await worker.settle([page], Outcome.RETRY, fault=Fault.CONNECT)
+    again = await frontier.responsive(100)
+    assert (set(again), again[-1]) == (answered, "https://b.test")
 
 
 async def test_a_forgotten_crawl_knows_nothing(worker, found):

@@ -11,6 +11,7 @@ import pytest
 from core import CorruptData
 from frontier import Exchange, Fault, Frontier, Kind, Outcome, Rank, Scope, Settlement
 from frontier.tail import _segment
+from tests.frontier.standing import paced
 
 _serial = count()
 HOUR = 3_600_000
@@ -328,14 +329,15 @@ async def test_who_comes_to_an_address_at_its_turn_is_not_sent_to_the_end_becaus
     crawl, found, grants
 ):
     one = crawl.frontier
+    await one.update(replace(one.settings, min_ip_delay_ms=100))
     await one.add([found(f"http://h{i}.test/") for i in range(40)])
     leases = await grants(one).pages()
-    waits = [await one.enter(lease, "192.0.2.1", 100) for lease in leases]
+    waits = [await one.enter(lease, "192.0.2.1") for lease in leases]
     assert waits == [100 * i + (i > 0) for i in range(40)]
     await crawl.skip(waits[1] + 60)
-    assert await one.enter(replace(leases[1], slot_ms=1), "192.0.2.1", 100) == 0  # 60 ms late
+    assert await one.enter(replace(leases[1], slot_ms=1), "192.0.2.1") == 0  # 60 ms late
     await crawl.skip(40)
-    assert await one.enter(replace(leases[2], slot_ms=1), "192.0.2.1", 100) == 61  # in time
+    assert await one.enter(replace(leases[2], slot_ms=1), "192.0.2.1") == 61  # in time
 
 
 async def test_a_host_that_was_held_long_ago_stands_in_line_like_all_others(one, found, grants):
@@ -369,9 +371,7 @@ async def test_the_seen_set_forgets_nothing_and_knows_nothing_else(one, redis):
 
     async def add(host, hashes):
         args = [arg for name in hashes for arg in (name, entry(name))]
-        (row,) = await one._link.call(
-            [one._partitions.call(0, "add", -1, -1, 4096, "1", host, host, len(hashes), *args)]
-        )
+        (row,) = await one._link.call([one._partitions.call(0, "add", 0, host, host, len(hashes), *args)])
         return row[0], row[1]
 
     targets = [1, 127, 128, 129, 256, 257, 385, 8191, 8192, 8193, 9000]
@@ -404,7 +404,7 @@ async def test_the_partitions_table_doubles_and_loses_nothing(one, redis):
     async def add(hashes):
         args = [arg for name in hashes for arg in (name, entry(name))]
         (row,) = await one._link.call(
-            [one._partitions.call(0, "add", -1, -1, 4096, "1", "a.test", "a.test", len(hashes), *args)]
+            [one._partitions.call(0, "add", 0, "a.test", "a.test", len(hashes), *args)]
         )
         return row[0], row[1]
 
@@ -455,11 +455,9 @@ class Chaos:
 
     async def lease(self):
         worker, lease_ms = self.chance.choice("vw"), self.chance.choice([1, 60_000])
+        await paced(self.frontier, self.chance.choice([0, 0, 1]))
         for lease in await self.frontier.lease(
-            self.chance.choice([1, 10, 60]),
-            worker=worker,
-            lease_ms=lease_ms,
-            min_delay_ms=self.chance.choice([0, 0, 1]),
+            self.chance.choice([1, 10, 60]), worker=worker, lease_ms=lease_ms
         ):
             (self.pages if lease.kind is Kind.PAGE else self.asked).append(lease)
 
@@ -499,7 +497,12 @@ class Chaos:
         await self.frontier.release([Exchange(lease=lease, elapsed_ms=1) for lease in some])
 
     async def postpone(self):
-        await self.frontier.postpone_all([(lease, 2) for lease in self.pages[:3] + self.asked[:1]])
+        await self.frontier.postpone_all(
+            [
+                (Exchange(lease=lease, asked=lease.kind is Kind.ROBOTS), 2)
+                for lease in self.pages[:3] + self.asked[:1]
+            ]
+        )
 
     async def reclaim(self):
         await self.frontier.reclaim(self.chance.choice("vw"))
@@ -569,8 +572,8 @@ async def test_few_ready_hosts_on_many_partitions_are_found_in_few_round_trips(l
         return await call(calls)
 
     link.call = counted
-    await frontier.lease(1, worker="w", lease_ms=1000, min_delay_ms=0)
-    await frontier.lease(1, worker="w", lease_ms=1000, min_delay_ms=0)
+    await frontier.lease(1, worker="w", lease_ms=1000)
+    await frontier.lease(1, worker="w", lease_ms=1000)
     taken = len(trips)
     await frontier.forget()
-    assert taken == 2 * 3  # the flow, what is due where, and the leases
+    assert taken == 2 * 3  # the gate, what is due where, and the leases

@@ -35,6 +35,7 @@ DISCOVERIES = st.builds(
     listed=st.booleans(),
     again=st.just(0) | st.integers(0, 1 << 53),
     note=st.binary(max_size=40),
+    notify=st.booleans(),
 )
 
 
@@ -66,8 +67,8 @@ def test_the_form_of_an_entry_is_fixed():
         b"\0\0\x09"
         + template(url)
         + b"P\0\x51"
-        + b"\0\x09"
-        + b"\2\xad\2\0\0\0\1"
+        + b"\0\x0a"
+        + b"\2\xad\2\0\0\0\1\0"
         + b"/~\0http://a.example:81/%7e"
     )
 

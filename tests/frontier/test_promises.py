@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis.asyncio import Redis
 
-from frontier import Exchange, Frontier, Kind, Outcome, Settlement
+from frontier import Exchange, Frontier, Kind, Outcome, Settings, Settlement
 from frontier.connect import connect
 
 _serial = count()
@@ -101,12 +101,12 @@ class Fleet:
 
     async def work(self, n: int) -> None:
         before = self.servers.now()
-        leases = await self.frontier.lease(n, worker="w", lease_ms=8 * SECOND, min_delay_ms=PACE)
+        leases = await self.frontier.lease(n, worker="w", lease_ms=8 * SECOND)
         for lease in leases:
             assert lease.token not in self.tokens
             self.tokens.add(lease.token)
             address, entered = ADDRESSES[lease.url.host], self.servers.now()
-            if wait := await self.frontier.enter(lease, address, ADDRESS_DELAY):
+            if wait := await self.frontier.enter(lease, address):
                 await self.frontier.postpone(lease, wait)
             else:
                 self._apart(self.asked[lease.url.host], before, PACE)
@@ -140,7 +140,9 @@ class Fleet:
 def test_no_restart_and_no_clock_makes_a_grant_early_or_a_token_return(address, found, steps, partitions):
     async def run():
         link, redis = await connect(address), Redis.from_url(address)
-        frontier = await Frontier(link, f"promises-{next(_serial)}").open(partitions=partitions)
+        frontier = await Frontier(link, f"promises-{next(_serial)}").open(
+            Settings(min_delay_ms=PACE, min_ip_delay_ms=ADDRESS_DELAY), partitions=partitions
+        )
         servers = Servers(redis, frontier)
         fleet = Fleet(frontier, servers)
         try:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from core import CorruptData
 from frontier import Exchange, Frontier, Outcome, Scope, Settlement
 from frontier.connect import connect
-from frontier.tail import RUN
 
 _serial = count()
 
@@ -44,6 +43,18 @@ class Shelf:
 @pytest.fixture
 def shelf():
     return Shelf()
+
+
+async def brought_back(frontier, tail):
+    """What is to be logged, from memory and from storage."""
+    found = []
+    while True:
+        moved = await tail.refill_outbox()
+        batch = await frontier.unlogged(100)
+        if not moved and not batch.conclusions:
+            return found
+        found += batch.conclusions
+        await frontier.logged(batch)
 
 
 async def drained(frontier, worker, tail):
@@ -141,7 +152,7 @@ async def test_two_keepers_do_no_harm(frontier, found, grants, shelf):
 
 
 @pytest.mark.parametrize("damage", ["missing", "changed", "cut"])
-async def test_a_run_that_cannot_be_read_fails_its_pages_and_nothing_else(
+async def test_a_run_that_cannot_be_read_is_an_error_that_names_it_and_settles_nothing(
     frontier, found, grants, shelf, damage
 ):
     await frontier.add([found(f"http://a.test/{i}") for i in range(400)])
@@ -154,13 +165,14 @@ async def test_a_run_that_cannot_be_read_fails_its_pages_and_nothing_else(
         shelf.objects[name] = (
             bytes((*data[:40], data[40] ^ 1, *data[41:])) if damage == "changed" else data[:-1]
         )
-    order = await drained(frontier, grants(frontier), tail)
+    with pytest.raises(CorruptData, match=f"crawl {frontier._crawl}: .* of its URLs wait in {name}.*--anew"):
+        await drained(frontier, grants(frontier), tail)
     stats = await frontier.stats()
-    lost = stats.reasons["failed:tail_lost"]
-    assert stats.drained
-    assert len(order) + lost == 410
-    assert lost == (RUN if damage == "changed" else lost)
-    assert 0 < lost <= 400
+    assert stats.waiting + stats.outcomes["fetched"] == 410
+    assert stats.reasons == {}
+    shelf.objects[name] = data  # it is found again: nothing was lost
+    await drained(frontier, grants(frontier), tail)
+    assert (await frontier.stats()).outcomes["fetched"] == 410
 
 
 async def test_a_segment_is_deleted_some_time_after_the_last_of_its_runs_was_read(
@@ -186,6 +198,9 @@ async def test_a_dropped_host_has_no_tail(frontier, found, shelf, monkeypatch):
     assert await frontier.drop(Scope.parse("host:a.test")) == 400
     assert (await frontier.stats()).tail == 0
     assert await tail.refill() == 0
+    told = await brought_back(frontier, tail)
+    assert {page.discovery.url.text for page in told} == {f"http://a.test/{i}" for i in range(400)}
+    assert {(page.outcome, page.reason) for page in told} == {("refused", "dropped")}
     monkeypatch.setattr("frontier.tail.KEPT_S", -1)
     assert await tail.sweep() == 1
 

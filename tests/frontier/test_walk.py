@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from frontier import Exchange, Frontier, Kind, Outcome, Settlement
 from frontier.connect import connect
+from tests.frontier.standing import paced
 
 _serial = count()
 
@@ -49,7 +50,8 @@ class Walk:
         self.added |= {found.url.text for found in self.pages(drawn)}
 
     async def lease(self, n, lease_ms, delay):
-        self.granted += await self.frontier.lease(n, worker="w", lease_ms=lease_ms, min_delay_ms=delay)
+        await paced(self.frontier, delay)
+        self.granted += await self.frontier.lease(n, worker="w", lease_ms=lease_ms)
 
     async def release(self, at):
         await self.frontier.release([Exchange(lease=lease, elapsed_ms=at) for lease in self.granted[at:][:2]])
@@ -90,8 +92,9 @@ class Walk:
     async def drain(self):
         """Nothing is ever stuck: an honest worker brings every URL to an end."""
         await self.frontier.reclaim("w")
+        await paced(self.frontier, 0)
         while not (await self.frontier.stats()).drained:
-            for lease in await self.frontier.lease(100, worker="w", lease_ms=60_000, min_delay_ms=0):
+            for lease in await self.frontier.lease(100, worker="w", lease_ms=60_000):
                 if lease.kind is Kind.ROBOTS:
                     await self.frontier.settle_robots(
                         lease, rule="allow", body=b"", ttl_ms=60_000, delay_ms=0

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.hostile.project import Hurry, Project
@@ -30,8 +31,11 @@ def play(
     timeout: float = 3.0,
     hurry: bool = True,
     limit_s: float = 300,
+    spider: Sequence[str] = (),
 ) -> Played:
-    """Crawl a web until its frontier is drained. Raises where the crawl does not end by itself."""
+    """Crawl a web until its frontier is drained. With the words that name a `spider` to the command, that one says what is
+    fetched first. Raises where the crawl does not end by itself.
+    """
     toml = TOML.format(min_delay=min_delay, min_ip_delay=min_ip_delay, timeout=timeout, most=400)
     toml += f"nameservers = {json.dumps(web.names.servers)}\n"
     project = Project(directory, web, toml=toml)
@@ -39,11 +43,11 @@ def play(
     with project.frontier() as address:
         for scope in ("host", "any", "domain"):
             urls = [web.url(row) + path for row in web.rows if row.scope == scope for path in row.seeds]
-            if urls:
+            if urls and not spider:
                 project.seed(urls, scope=scope)
         moving = Hurry(address, web.there.stale, leap=hurry)
         with moving:
-            project.run("crawl", limit_s=limit_s)
+            project.run("crawl", *spider, limit_s=limit_s)
         stats = next(one for one in project.run("status")["sources"] if one["name"] == "main")["frontier"]
     return Played(
         web=web,

@@ -7,12 +7,13 @@ in the parent of the process, notes that somebody did.
 import ctypes
 import hashlib
 import io
+import logging
 import os
 import resource
 import signal
 import time
 
-from core import CorruptData, Unavailable
+from core import CorruptData, InputError, Unavailable
 from pipeline.step import Part, Step
 from pipeline.work import Made
 from storage.files import Files
@@ -132,6 +133,24 @@ def refuse(store, step, part, watch):
     return double(store, step, part, watch)
 
 
+def no_storage(store, step, part, watch):
+    """Meets what every part would."""
+    store.read("gone")
+
+
+def warn(store, step, part, watch):
+    """Says something of the pages, with their words."""
+    logging.getLogger("a.reader").warning("in/0, record at byte %d: of \x1b[31m%s", 7, "POISON")
+    return double(store, step, part, watch)
+
+
+def flood(store, step, part, watch):
+    """Says more than anybody reads."""
+    for number in range(1000):
+        logging.getLogger("a.reader").warning("%d %s", number, "x" * 10_000)
+    return double(store, step, part, watch)
+
+
 def slow(store, step, part, watch):
     """Half a second."""
     made = double(store, step, part, watch)
@@ -181,6 +200,10 @@ def wait_for_sigterm(ready, complaint):
 
 def complain(complaint):
     complaint.send(Unavailable("the disk is full"))
+
+
+def want_chromium(complaint):
+    complaint.send(InputError("crawler.render needs Chromium and none is found"))
 
 
 def exit_with_7(complaint):

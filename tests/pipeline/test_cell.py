@@ -9,6 +9,8 @@ import pytest
 from core import ThresherError
 from pipeline import cell, engine
 from pipeline.cell import Cell
+from pipeline.partserver import MOST_LINES
+from pipeline.protocol import LONGEST_LINE
 from pipeline.work import Died, Sealed, Task
 from tests.pipeline import labour
 
@@ -58,3 +60,15 @@ def test_many_items_may_take_longer_than_one(tmp_path, made):
 def test_a_process_that_does_nothing_and_waits_for_nothing_is_ended(tmp_path, made, monkeypatch):
     monkeypatch.setattr(cell, "STILL_S", 1)
     assert made.make(task(tmp_path, labour.never_move)) == Died(exitcode=-signal.SIGKILL, item=2)
+
+
+def test_warnings_of_a_process_are_in_the_log_of_the_command(tmp_path, made, caplog):
+    assert isinstance(made.make(task(tmp_path, labour.warn)), Sealed)
+    assert caplog.messages == ["in/0, record at byte 7: of \ufffd[31mPOISON"]
+
+
+def test_a_process_that_warns_without_end_is_heard_for_a_while(tmp_path, made, caplog):
+    assert isinstance(made.make(task(tmp_path, labour.flood)), Sealed)
+    assert len(caplog.messages) == MOST_LINES + 1
+    assert max(map(len, caplog.messages)) <= LONGEST_LINE
+    assert caplog.messages[-1] == "main/part-0: its worker says more than 100 lines; the rest is left out"

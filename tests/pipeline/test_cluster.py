@@ -5,6 +5,7 @@ One cluster of three nodes for the whole file, all of them on this machine.
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -274,7 +275,7 @@ def test_a_berth_passes_signals_on_and_tells_how_its_worker_ended(free, tmp_path
         RayBerth(free, terms, work)
         for work in (told(labour.wait_for_sigterm, ready), told(labour.complain), told(labour.exit_with_7))
     )
-    assert str(complaining.wait().said) == "the disk is full"
+    assert str(complaining.wait().said) == f"on the Ray node {socket.gethostname()}: the disk is full"
     assert leaving.wait().exitcode == 7
     wait_until(ready.exists)
     assert waiting.left() is None
@@ -364,5 +365,5 @@ def test_a_port_where_something_else_answers_is_one_line(demo_web):
 
 def test_without_the_package_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(InputError, match=r'pip install "thresher\[ray\]"'), connected(""):
+    with pytest.raises(InputError, match=r"needs Ray; install the extra 'ray'"), connected(""):
         pass

@@ -252,7 +252,7 @@ def test_a_batch_of_which_nothing_is_taken_leaves_no_archive_file(store, theirs,
     ("what", "wanted", "line"),
     [
         ("commoncrawl:2024", {}, "no name of a crawl"),
-        (f"{ADDRESS}/wet", {"domains": ("example.org",)}, "the indexes are of pages"),
+        (f"{ADDRESS}/wet", {"domains": ("example.org",)}, "the indexes list pages alone"),
         (ADDRESS, {"domains": ("example.org",), "files": 1}, "--files and --segment choose whole files"),
         (ADDRESS, {"languages": ("eng",)}, "say --domain or --url-prefix"),
         (ADDRESS, {"domains": ("no domain",)}, "--domain no domain"),

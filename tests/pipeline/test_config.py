@@ -43,8 +43,20 @@ def test_the_size_of_a_signature_is_the_filters():
     assert config.PERMUTATIONS == signature.PERMUTATIONS
 
 
-def test_a_missing_file_is_a_project_of_defaults(tmp_path):
+def test_an_empty_file_is_a_project_of_defaults(tmp_path):
+    (tmp_path / config.FILE).write_text("")
     assert config.load(tmp_path) == config.parse("", tmp_path)
+
+
+def test_a_directory_without_the_file_is_no_project(tmp_path):
+    with pytest.raises(InputError, match=rf"{tmp_path}: no project here.*thresher init {tmp_path}"):
+        config.load(tmp_path)
+
+
+def test_inside_a_project_its_directory_is_named(tmp_path):
+    (tmp_path / config.FILE).write_text("")
+    with pytest.raises(InputError, match=rf"add --project {tmp_path}$"):
+        config.load(tmp_path / "notes" / "today")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +108,7 @@ def test_a_host_may_have_traps_and_query_order_of_its_own(tmp_path):
     [crawler.hosts."bücher.example"]
     query_order = true
     """
-    policy = Project(config=config.parse(text, tmp_path)).policy
+    policy = Project(config=config.parse(text, tmp_path)).settings.policy
     assert [policy.traps.of(host) for host in ("a.test", "shop.example.org", "www.shop.example.org")] == [
         False,
         True,
@@ -105,7 +117,7 @@ def test_a_host_may_have_traps_and_query_order_of_its_own(tmp_path):
     assert [
         policy.query_order.of(host) for host in ("a.test", "shop.example.org", "xn--bcher-kva.example")
     ] == [False, True, True]
-    assert Project(config=config.parse("", tmp_path)).policy == Policy()
+    assert Project(config=config.parse("", tmp_path)).settings.policy == Policy()
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from pipeline.step import Part, Step
 from pipeline.work import Died, Made, Raised, Sealed
 from storage.manifest import Input, load, manifest_name
 from tests.pipeline import labour
-from tests.pipeline.labour import ITEMS, STEP, Noting, double, parts, refuse, segfault
+from tests.pipeline.labour import ITEMS, STEP, Noting, double, no_storage, parts, refuse, segfault
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -85,11 +85,6 @@ def blunder(store, step, part, watch):
     if part.task == 1:
         raise KeyError("nobody thought of it")
     return double(store, step, part, watch)
-
-
-def no_storage(store, step, part, watch):
-    """Meets what every part would."""
-    store.read("gone")
 
 
 def claim_no_storage(store, step, part, watch):

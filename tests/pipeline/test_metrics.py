@@ -21,8 +21,17 @@ CRAWL = {
         "discarded": {"trap": 8},
     },
     "flow": {"estimate": 4096, "shut": True},
+    "outages": {"w": {"why": "no name server answers", "ms": 7_000}},
 }
-INGEST = {"name": "cc", "archived": 1, "processed": 1, "kept": 1, "frontier": None, "flow": None}
+INGEST = {
+    "name": "cc",
+    "archived": 1,
+    "processed": 1,
+    "kept": 1,
+    "frontier": None,
+    "flow": None,
+    "outages": {},
+}
 
 
 def test_every_figure_is_a_sample_of_its_family():
@@ -36,6 +45,7 @@ def test_every_figure_is_a_sample_of_its_family():
     assert 'thresher_settled_urls{source="docs",outcome="fetched"} 10' in lines
     assert 'thresher_backlog_bytes{source="docs"} 4096' in lines
     assert 'thresher_gate_shut{source="docs"} 1' in lines
+    assert 'thresher_workers_without_web{source="docs"} 1' in lines
     families = [line.split()[2] for line in lines if line.startswith("# TYPE")]
     samples = [line.partition("{")[0] for line in lines if not line.startswith("#")]
     assert set(samples) <= set(families)

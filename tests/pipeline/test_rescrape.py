@@ -222,7 +222,7 @@ def test_a_url_waits_with_what_its_server_said_of_it(archived):
     async def notes(frontier):
         # the host is held by no robots.txt: that of the crawl is still valid
         leases = []
-        while more := await frontier.lease(9, worker="w", lease_ms=60_000, min_delay_ms=0):
+        while more := await frontier.lease(9, worker="w", lease_ms=60_000):
             leases += more
         return {lease.url.text.rpartition("/")[2]: decode(lease.note) for lease in leases}
 
@@ -270,4 +270,4 @@ def test_spellings_of_one_page_are_one_page_to_ask_for_again(tmp_path):
         run(apart)
         assert rescrape(apart, Plan(crawl="docs")).pages == 2
         (tmp_path / "thresher.toml").write_text(TOML)
-        assert rescrape(Project.at(tmp_path), Plan(crawl="docs")).pages == 1
+        assert rescrape(Project.at(tmp_path), Plan(crawl="docs"), update=True).pages == 1

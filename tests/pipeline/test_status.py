@@ -2,7 +2,8 @@
 
 import pytest
 
-from frontier import Flow, Stats
+from frontier import Flow, Outage, Stats
+from pipeline.outages import line
 from pipeline.status import hosts, waits
 
 MIB = 1 << 20
@@ -61,6 +62,20 @@ def test_who_waits_for_whom(waiting, following, stalls, said):
 )
 def test_a_crawl_that_can_ask_nobody_waits_for_the_hosts_that_are_held(told, following, said):
     assert waits(stats(**told), following, []) == said
+
+
+def test_a_crawl_that_is_kept_from_the_web_says_by_what():
+    gone = "no name server answers (192.0.2.53:53)"
+    kept = line(
+        {
+            "v": Outage(why=gone, ms=4_000),
+            "w": Outage(why=gone, ms=1_234_567),
+            "x": Outage(why="no route", ms=0),
+        }
+    )
+    assert kept == f"{gone}, for 1,235 s, 2 workers; no route, for 0 s"
+    assert waits(stats(waiting=1), flow(0), [], kept) == f"crawl for the web ({kept})"
+    assert line({}) == ""
 
 
 def test_what_is_unusual_of_a_frontier_is_one_line():

@@ -56,7 +56,7 @@ def granted(redis, name, n=100):
         link = await connect(redis)
         try:
             frontier = await Frontier(link, name).open()
-            leases = await frontier.lease(n, worker="w", lease_ms=60_000, min_delay_ms=0)
+            leases = await frontier.lease(n, worker="w", lease_ms=60_000)
             await frontier.reclaim("w")
             return [lease.url.host for lease in leases], await frontier.stats()
         finally:

@@ -108,6 +108,22 @@ def test_pages_have_titles_and_times(tmp_path):
     assert described["mainPageUrl"] == "https://example.org/0"
 
 
+def test_what_a_page_fetched_is_no_page_of_the_list(tmp_path):
+    store = Files(tmp_path / "data")
+    made = Archive(store, "main", writer="w", user_agent="t")
+    html = b"<p>a fragment that a script asked for"
+    for number, (path, kind) in enumerate(
+        (("part", "fetch"), ("other", "xhr"), ("seen", "document"), ("page", ""))
+    ):
+        made.append(capture(html, wire=f"https://example.org/{path}"), UUID(int=number), resource_type=kind)
+    made.seal()
+    assert exported(store, tmp_path / "x.wacz").pages == 2
+    with zipfile.ZipFile(tmp_path / "x.wacz") as package:
+        _, *pages = map(json.loads, package.read("pages/pages.jsonl").decode().splitlines())
+        assert len(lines_of(package)) == 4
+    assert [page["url"].rpartition("/")[2] for page in pages] == ["seen", "page"]
+
+
 def test_the_package_names_every_file_with_its_digest(tmp_path):
     exported(archived(tmp_path / "data"), tmp_path / "x.wacz")
     with zipfile.ZipFile(tmp_path / "x.wacz") as package:

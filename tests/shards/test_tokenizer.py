@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 from core import InputError
 from shards import tokenizer
@@ -48,3 +49,34 @@ def test_what_is_no_tokenizer_is_refused_in_one_line(tmp_path, content):
 def test_a_missing_tokenizer_is_refused(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         tokenizer.load(tmp_path / "absent.json")
+
+
+WORDS = {"the": 0, "sea": 1}
+
+
+def written(tmp_path, model):
+    made = Tokenizer(model)
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    path = tmp_path / "tokenizer.json"
+    path.write_text(made.to_str())
+    return path
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        models.WordLevel(WORDS),
+        models.WordLevel(WORDS, unk_token="[UNK]"),
+        models.WordPiece(WORDS, unk_token="[UNK]"),
+        models.Unigram([("the", -1.0), ("sea", -1.0)]),
+    ],
+)
+def test_a_tokenizer_that_fails_at_an_unknown_word_is_refused_before_anything_is_fetched(tmp_path, model):
+    with pytest.raises(InputError, match=r"tokenizer\.json: fails at a word .*unk_token") as refusal:
+        tokenizer.load(written(tmp_path, model))
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_tokenizer_of_words_that_knows_the_unknown_is_taken(tmp_path):
+    path = written(tmp_path, models.WordLevel({**WORDS, "[UNK]": 2}, unk_token="[UNK]"))
+    assert tokenizer.load(path).vocabulary == 3

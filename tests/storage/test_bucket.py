@@ -236,6 +236,20 @@ def test_patience_ends_in_one_line_naming_the_endpoint(bucket_at):
     assert "\n" not in said
     assert "hidden" not in said
     assert f"at http://127.0.0.1:{endpoint.rpartition(':')[2]} has not answered for 1 s" in said
+    assert "correct AWS_ENDPOINT_URL_S3" in said
+
+
+def test_what_was_begun_by_a_process_that_was_answered_is_patient_from_the_start(bucket_at, proxy):
+    bucket = pickle.loads(pickle.dumps(bucket_at(proxy.endpoint, patience=replace(QUICK, total_ms=60_000))))
+    proxy.refuse()
+    with ThreadPoolExecutor(1) as pool, pytest.MonkeyPatch.context() as patched:
+        patched.setattr("storage.s3.requests.REACH_MS", 50)
+        reading = pool.submit(bucket.exists, "name")
+        while (bucket.waiting_since_ms() or time.time_ns()) > time.time_ns() // 1_000_000 - 300:
+            time.sleep(0.01)
+        proxy.accept()
+        assert reading.result(30) is False
+    bucket.close()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from core import InputError
 from storage.compression import member
 from storage.inputs import arc, rewrapped, wacz
-from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry
+from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry, Unusable
 from storage.inputs.kinds import items as kind_items
 from storage.inputs.kinds import kind_of, kinds
 from storage.inputs.part import Part
@@ -304,3 +304,28 @@ def test_no_byte_that_is_changed_can_raise_anything_but_a_refusal(name, data):
 def test_a_wacz_that_claims_more_than_there_is_ends_where_it_ends():
     made = Part(io.BytesIO(b"12345"), 3, 1 << 60)
     assert (made.seek(0, io.SEEK_END), made.seek(0), made.read()) == (2, 0, b"45")
+
+
+BAD = b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: none\r\n\r\nxx"
+GOOD = b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 2\r\n\r\nxx\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (BAD, "at byte 0 there is no record"),
+        (compressed(BAD), "at byte 0 there is no record"),
+        (compressed(BAD)[:30], "at byte 0 the file breaks off"),
+        (compressed(GOOD + BAD), f"at byte 0 (byte {len(GOOD)} unpacked) there is no record"),
+    ],
+    ids=["plain", "gzip", "cut off", "behind another"],
+)
+def test_where_an_archive_holds_no_record_is_said_once(data, said):
+    bad = [item for item in rewrapped.read(io.BytesIO(data), "x") if isinstance(item, Unusable)]
+    assert [item.detail for item in bad] == [said]
+
+
+def test_a_line_of_an_arc_file_that_begins_no_record_is_shown():
+    data = b"filedesc://x 0.0.0.0 20200101000000 text/plain 5\n1 0 x\nno head at all\n"
+    (bad,) = arc.read(io.BytesIO(data), "x")
+    assert bad.detail == "'no head at all': there is no record"

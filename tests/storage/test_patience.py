@@ -153,6 +153,43 @@ async def test_patience_ends_in_one_line_that_names_the_server():
     assert requests.waiting_ms() >= PATIENCE.total_ms
 
 
+async def test_a_server_that_never_answered_is_given_up_within_ten_seconds():
+    server = Server(0, 10**9)
+    requests = server.requests()
+    with pytest.raises(
+        Unavailable,
+        match=r"http://h has not answered for 10 s \(connection lost\); start it, or correct AWS_ENDPOINT",
+    ):
+        await requests.reach(server.attempt)
+    assert 9_000 <= server.now <= 10_002
+
+
+async def test_a_first_request_that_hangs_uses_up_the_same_ten_seconds():
+    server, begun = Server(0, 0), []
+
+    async def hang():
+        begun.append(server.now)
+        server.now += 9_000
+        raise TimeoutError
+
+    with pytest.raises(Unavailable, match="has not answered for 10 s"):
+        await server.requests().reach(hang)
+    assert max(begun) < 10_000
+
+
+async def test_a_first_reply_that_asks_for_time_begins_the_usual_patience():
+    server = Server(1, 40_000)
+    answers = [refused(503, "SlowDown")]
+
+    async def attempt():
+        if answers:
+            raise answers.pop()
+        return await server.attempt()
+
+    assert await server.requests().reach(attempt) == "done"
+    assert server.now >= 40_000
+
+
 async def test_whoever_waits_is_told_once_for_whom(caplog):
     server = Server(0, 40_000)
     requests = server.requests()

@@ -78,23 +78,44 @@ def test_text_is_taken_from_the_dom_and_parts_are_no_documents(crawl, site):
     site.answers["/other"] = site.answers["/"]  # one shell for every page, as applications have it
     crawl.seed(f"{site.url}/", f"{site.url}/other", max_depth=0)
     run_worker(crawl.config("w", render="always", timeout_s=30))
-    store, filters = Files(crawl.root), FiltersConfig(preset="none", languages=())
-    every = parts(store, crawl.name, filters)
-    with local_crew(1) as crew:
-        engine.run(store, step(filters), every, work, crew=crew, progress=LineProgress())
-    rows = [row for name in store.list("documents/") for row in documents(store, name)]
+    rows, store = list(processed(crawl)), Files(crawl.root)
     assert {row["url"] for row in rows} == {f"{site.url}/", f"{site.url}/other"}
     assert all("that only a script can tell" in row["text"] for row in rows)
     fates = sum((Counter(one.counts) for one in manifests(store, "process")), Counter())
     assert {name: count for name, count in fates.items() if name.endswith(".documents")} == {
         "keep.documents": 2,
         "early/status.documents": 1,  # robots.txt
-        # The script of both, if neither page had to wait for the other, and what it fetches.
-        "early/page_part.documents": sum(
-            record.type == "response" and record.resource_type != "" for record in records(crawl)
-        ),
+        "early/page_part.documents": site.paths["/app.js"]
+        + site.paths["/data.json"],  # two tabs may both ask for a script
         "early/conversion.documents": 2,
     }
+
+
+def test_a_page_of_web_components_is_crawled_and_its_text_is_had(crawl, site):
+    told = " ".join(["What is in a shadow root is text of the page like any other."] * 10)
+    code = f"""
+      customElements.define('x-app', class extends HTMLElement {{
+        connectedCallback() {{
+          history.replaceState({{}}, '', '/en/home');
+          this.attachShadow({{mode: 'closed'}}).innerHTML = '<article><p>{told}</p><a href=next>x</a></article>';
+        }}
+      }});"""
+    site.answers |= {"/": shell(code, "<x-app></x-app>"), "/en/next": page("<p>next")}
+    crawl.seed(f"{site.url}/")
+    run_worker(crawl.config("w", render="auto", timeout_s=30))
+    assert site.paths == Counter({"/robots.txt": 1, "/": 1, "/en/next": 1})
+    assert any(told in row["text"] for row in processed(crawl))
+
+
+def processed(crawl):
+    """The documents that are made of what was archived."""
+    store, filters = Files(crawl.root), FiltersConfig(preset="none", languages=())
+    with local_crew(1) as crew:
+        engine.run(
+            store, step(filters), parts(store, crawl.name, filters), work, crew=crew, progress=LineProgress()
+        )
+    for name in store.list("documents/"):
+        yield from documents(store, name)
 
 
 def documents(store, name):
@@ -208,10 +229,11 @@ def unsealed(crawl):
 @pytest.mark.slow
 def test_old_browsers_are_replaced(crawl, site, monkeypatch):
     monkeypatch.setattr("crawler.render.renderer.PAGES_A_BROWSER", 2)
+    others = _children(os.getpid(), b"--remote-debugging-pipe")  # of other tests
     site.fallback = lambda path: shell(f"document.body.append('{path}')") if path[1:].isdigit() else None
     crawl.seed(*(f"{site.url}/{number}" for number in range(5)))
     run_worker(crawl.config("w", render="always", timeout_s=30))
     doms = [record.payload for record in records(crawl) if record.type == "conversion"]
     assert len(doms) == 5
     # One that did not end by itself was killed, and may take its time to go.
-    assert _until(lambda: not _children(os.getpid(), b"--remote-debugging-pipe"))
+    assert _until(lambda: _children(os.getpid(), b"--remote-debugging-pipe") == others)

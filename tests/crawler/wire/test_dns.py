@@ -3,6 +3,7 @@
 import asyncio
 import socket
 
+import pycares
 import pytest
 
 from core import InputError
@@ -126,6 +127,23 @@ async def test_a_name_server_that_is_not_there_has_not_said_that_there_is_no_add
     found = await gone.addresses("any.example", 1.0)
     gone.close()
     assert found.reason == "dns_timeout"
+
+
+async def test_a_channel_is_made_of_nothing_that_another_thread_may_overwrite(names, resolver, monkeypatch):
+    """Memory that Python has freed is any thread's: what the library is given must live until it has read it."""
+    ffi, lib, kept = pycares._ffi, pycares._lib, []
+
+    class Lib:
+        def __getattr__(self, name):
+            return getattr(lib, name)
+
+        def ares_init_options(self, *args):
+            kept.extend(ffi.new("char[]", b"zz") for _ in range(1_000))
+            return lib.ares_init_options(*args)
+
+    monkeypatch.setattr(pycares, "_lib", Lib())
+    names["first.test"] = ["127.0.0.7"]
+    assert await resolver.addresses("first.test", 2) == ("127.0.0.7",)
 
 
 async def test_look_ups_of_one_name_at_once_are_one(names, resolver):

@@ -2,9 +2,13 @@
 
 import asyncio
 import time
+from contextlib import suppress
+
+import pytest
 
 from crawler.wire.heard import LATE_S, Watch
 from crawler.wire.limits import Limits
+from crawler.wire.timeout import at_most
 
 
 async def ended(then):
@@ -33,3 +37,19 @@ async def test_a_loop_that_was_busy_puts_it_off_but_once():
         time.sleep(3 * LATE_S)
 
     assert await ended(stall) == ["first_byte"]
+
+
+async def limited(wait_s):
+    """Whether what takes so long is done in time."""
+    with suppress(TimeoutError):
+        async with at_most(LATE_S):
+            asyncio.get_running_loop().call_soon(time.sleep, 3 * LATE_S) if wait_s is None else None
+            await asyncio.sleep(LATE_S / 2 if wait_s is None else wait_s)
+            await asyncio.sleep(0)
+            return True
+    return False
+
+
+@pytest.mark.parametrize(("wait_s", "done"), [(None, True), (0.0, True), (4 * LATE_S, False)])
+async def test_a_limit_of_time_is_not_used_up_by_a_busy_loop(wait_s, done):
+    assert await limited(wait_s) is done

@@ -51,6 +51,14 @@ def tagged(html):
         ("<p>one&nbsp;two&amp;three&lt;p&gt;</p>", ["one two&three<p>"]),
         ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>", ["漢kan"]),
         ("<p> \n\t</p><p>&nbsp;</p>", []),
+        (
+            "<x-a><template shadowrootmode=Open>one<slot></slot><template>no</template></template>two</x-a>",
+            ["one", "two"],
+        ),
+        (
+            "<x-a><template shadowrootmode=closed><p>one</p></template></x-a><template shadowrootmode>no</template>",
+            ["one"],
+        ),
     ],
 )
 def test_what_stands_on_a_line_of_its_own(html, blocks):

@@ -1,0 +1,189 @@
+"""How much later than its delay a host is asked, and what a worker asks of the frontier meanwhile.
+
+usage: python bench/delay.py [--delay SECONDS ...] [--pages N] [--workers N] [--idle SECONDS]
+
+Crawls one host on loopback for each --delay (0.02, 0.2 and 1 where not said) and measures, at the server, from the end of
+each answer to the next request. `extra_ms` is that without the delay. Then a host is asked for two pages --idle seconds
+apart, and what lies between is counted: the calls of functions on the frontier's server, and the CPU of the worker
+processes. Prints one JSON line for each.
+"""
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import mean
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import psutil
+from redis import Redis
+
+from crawler import WorkerConfig, run_worker
+from frontier import Discovery, Frontier, Scope, canonical
+from frontier.connect import connect
+from frontier.server import embedded
+from storage.files import Files
+
+SPAWN = multiprocessing.get_context("spawn")
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
+
+
+class Host:
+    """A host on loopback that notes when each request came, and when its answer was written."""
+
+    def __init__(self) -> None:
+        self.came: list[float] = []
+        self.went: list[float] = []
+        self.port = 0
+
+    @contextmanager
+    def served(self) -> Iterator["Host"]:
+        """Serve in a thread."""
+        loop, up, over = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
+
+        async def run() -> None:
+            server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+            self.port = server.sockets[0].getsockname()[1]
+            up.set()
+            await over.wait()
+            server.close()
+
+        thread = threading.Thread(target=loop.run_until_complete, args=(run(),), daemon=True)
+        thread.start()
+        up.wait()
+        try:
+            yield self
+        finally:
+            loop.call_soon_threadsafe(over.set)
+            thread.join()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while await reader.readuntil(b"\r\n\r\n"):
+                self.came.append(time.monotonic())
+                writer.write(ANSWER)
+                self.went.append(time.monotonic())
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+
+def main() -> None:
+    """Measure each, and print the lines."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--delay", type=float, nargs="*", default=[0.02, 0.2, 1.0])
+    parser.add_argument("--pages", type=int, default=30)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--idle", type=float, default=10.0)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, embedded(Path(name) / "redis") as address:
+        for delay in args.delay:
+            with Host().served() as host:
+                crawl = f"delay-{delay:g}"
+                seed(address, crawl, host, args.pages)
+                run(address, crawl, delay, Path(name) / crawl, args.workers)
+                extra = [
+                    1000 * (came - went - delay) for went, came in zip(host.went, host.came[1:], strict=False)
+                ]
+            print(
+                json.dumps(
+                    {
+                        "bench": "delay",
+                        "delay_s": delay,
+                        "workers": args.workers,
+                        "gaps": len(extra),
+                        "extra_ms_mean": round(mean(extra), 1),
+                        "extra_ms_max": round(max(extra), 1),
+                        "extra_ms_min": round(min(extra), 1),
+                    }
+                )
+            )
+        print(json.dumps(idle(address, Path(name), args.idle, args.workers)))
+
+
+def idle(address: str, directory: Path, delay: float, workers: int) -> dict[str, object]:
+    """What lies between two pages of a host that is asked so seldom."""
+    with Host().served() as host:
+        seed(address, "idle", host, 2)
+        running = start(address, "idle", delay, directory / "idle", workers)
+        while len(host.came) < 2:  # robots.txt and the first page
+            time.sleep(0.01)
+        time.sleep(1.0)
+        before, cpu, begun = calls(address), cpu_s(running), time.monotonic()
+        time.sleep(delay - 3.0)
+        wall = time.monotonic() - begun
+        asked, spent = calls(address) - before, cpu_s(running) - cpu
+        for each in running:
+            each.join()
+    return {
+        "bench": "idle",
+        "workers": workers,
+        "seconds": round(wall, 1),
+        "calls_s_worker": round(asked / wall / workers, 2),
+        "cpu_ms_s_worker": round(1000 * spent / wall / workers, 2),
+    }
+
+
+def seed(address: str, crawl: str, host: Host, pages: int) -> None:
+    """Add so many pages of a host."""
+
+    async def add() -> None:
+        link = await connect(address)
+        frontier = await Frontier(link, crawl).open()
+        urls = [canonical(f"http://127.0.0.1:{host.port}/{n}") for n in range(pages)]
+        await frontier.add([Discovery(url=url, scope=Scope.of("host", url)) for url in urls])
+        await link.aclose()
+
+    asyncio.run(add())
+
+
+def start(address: str, crawl: str, delay: float, directory: Path, workers: int) -> list[psutil.Process]:
+    """Start so many workers."""
+    made = []
+    for n in range(workers):
+        config = WorkerConfig(
+            crawl=crawl,
+            worker=f"w{n}",
+            redis=address,
+            store=Files(directory),
+            contact="mailto:bench@example.org",
+            min_delay_s=delay,
+            min_ip_delay_s=0.0,
+            allow_networks=("127.0.0.0/8",),
+        )
+        process = SPAWN.Process(target=run_worker, args=(config,))
+        process.start()
+        made.append(process)
+    return made
+
+
+def run(address: str, crawl: str, delay: float, directory: Path, workers: int) -> None:
+    """Crawl to the end."""
+    for process in start(address, crawl, delay, directory, workers):
+        process.join()
+
+
+def calls(address: str) -> int:
+    """Calls of functions that the frontier's server has answered."""
+    client = Redis.from_url(address)
+    stats = client.info("commandstats")
+    client.close()
+    return sum(stats.get(f"cmdstat_{name}", {}).get("calls", 0) for name in ("fcall", "fcall_ro"))
+
+
+def cpu_s(running: list[psutil.Process]) -> float:
+    """CPU seconds of processes so far."""
+    return sum(sum(psutil.Process(each.pid).cpu_times()[:2]) for each in running)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""`Failure`: an exception while a program of ours read bytes of somebody else's.
+
+Such bytes are data, whatever they are: one record that no reader expected costs that record, and nothing else. So every
+place that reads one record, page or file for its own sake reads it within `reading`, and turns a `Failure` into that
+record's outcome.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from traceback import extract_tb
+
+from core.errors import ThresherError
+
+FAILED = "failed:"
+"""How the reason codes of failures begin."""
+LONGEST_MESSAGE = 200
+"""Characters of what an exception says: it may hold the bytes that it is about."""
+FRAMES = 4
+"""Places of the traceback that the text names, the innermost last."""
+
+
+class Failure(Exception):
+    """The named step raised `__cause__` on somebody else's bytes. The text is one printable line that says where."""
+
+    def __init__(self, step: str, error: Exception) -> None:
+        said = "".join(each if each.isprintable() else " " for each in str(error)[:LONGEST_MESSAGE])
+        places = [
+            f"{frame.filename.rpartition('/')[2]}:{frame.lineno}"
+            for frame in extract_tb(error.__traceback__)[-FRAMES:]
+        ]
+        super().__init__(f"{step}: {type(error).__name__}: {said} ({' > '.join(places)})")
+        self.reason = f"{FAILED}{step}:{type(error).__name__}"
+        """Reason code that names the step and the exception: `failed:extract:ValueError`."""
+
+
+@contextmanager
+def reading(step: str) -> Iterator[None]:
+    """Turn an exception of the body into a `Failure` of that step, unless the bytes cannot be its cause.
+
+    They cannot be the cause of errors that Thresher raises on purpose, of memory that ran out, and of what the operating
+    system refuses (an `OSError` with an error number): a run with these cannot go on.
+    """
+    try:
+        yield
+    except (ThresherError, Failure, MemoryError):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise Failure(step, error) from error

@@ -1,0 +1,123 @@
+"""`judge`: whose fault it is that no answer came: the host's, or our own side's. Pure.
+
+A failure counts against its host and its URL only if it is the host's. What it shows (`crawler.wire.Sign`) is seldom enough
+to tell, so `judge` may first ask about our own side; whoever calls it finds the answer, adds it to the facts, and calls again.
+
+| what the failure shows                        | it is ours if                                                           |
+|-----------------------------------------------|-------------------------------------------------------------------------|
+| it overlaps an outage of ours                 | always, except that a name was denied                                   |
+| somebody answered; a name was denied          | never                                                                   |
+| the proxy cannot be connected to, or refuses us | always                                                                |
+| this machine is out of sockets or memory      | always                                                                  |
+| the proxy says nothing                        | it says nothing to a question about itself either, and nobody else answers |
+| no name server could tell                     | they cannot answer for the root either, and they could before, or nobody else answers |
+| no route                                      | none leads out of this machine at all, and one did before, or nobody else answers |
+| silence                                       | `ALIKE` others that answered before, on other addresses, are silent as well |
+
+1. What answered somebody else in the second half of an exchange works (`proves`): then nobody is asked whether it does.
+2. "They could before": name servers, a route, a proxy's word that this worker never had are no part of how the crawl reaches its
+   hosts, as long as these answer. A crawl of addresses in a network without DNS comes to its end.
+3. Silence alone, without `ALIKE` witnesses, is the host's: a crawl of a few hosts that are really dead comes to its end.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Literal
+
+from crawler.wire import Sign
+
+ALIKE = 3
+"""Others that are silent as well, each on an address of its own."""
+FIRST_S = 1.0
+LONGEST_S = 60.0
+"""Between two probes in an outage: it doubles from the first to the longest."""
+
+Cause = Literal["proxy", "name_servers", "route", "resources", "silence"]
+"""What is wrong on our side."""
+
+
+class Question(Enum):
+    """What `judge` wants to know."""
+
+    PROXY = "whether the proxy answers a question about itself"
+    NAME_SERVERS = "whether the name servers work"
+    ROUTE = "whether any route leads out of this machine"
+    OTHERS = "how many of those that answered before do so now"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Others:
+    """Hosts that answered before: what they do now."""
+
+    answered: int
+    silent: int
+    """On different addresses, none of them that of the host in question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What is known when a failure is judged."""
+
+    overlaps: Cause | None = None
+    """The outage that the exchange overlaps."""
+    heard: bool
+    """Whether somebody on the web answered meanwhile (`proves`)."""
+    fresh: frozenset[Question] = frozenset()
+    """Parts of our side that answered meanwhile."""
+    had: frozenset[Question] = frozenset()
+    """Parts of our side that ever worked for this worker."""
+    works: Mapping[Question, bool] = field(default_factory=dict)
+    """Parts of our side that were asked about now."""
+    others: Others | None = None
+    """None where nobody has asked them now."""
+
+
+_CERTAIN: Mapping[Sign, Cause] = {"no_proxy": "proxy", "no_resources": "resources"}
+_PARTS: Mapping[Sign, tuple[Question, Cause]] = {
+    "mute_proxy": (Question.PROXY, "proxy"),
+    "no_name_server": (Question.NAME_SERVERS, "name_servers"),
+    "no_route": (Question.ROUTE, "route"),
+}
+
+
+def judge(sign: Sign, facts: Facts) -> Question | Cause | None:
+    """Return what is wrong on our side; None if the failure is the host's; or what to find out first."""
+    if sign == "denied":
+        return None
+    if facts.overlaps is not None or sign == "answered":
+        return facts.overlaps
+    if sign in _CERTAIN:
+        return _CERTAIN[sign]
+    broken: Cause | None = None
+    if sign in _PARTS and _PARTS[sign][0] not in facts.fresh:
+        part, cause = _PARTS[sign]
+        if part not in facts.works:
+            return part
+        broken = None if facts.works[part] else cause
+        if broken and part in facts.had:
+            return broken
+    return _of_others(broken, facts)
+
+
+def proves(answered_at: float, *, begun: float, failed: float) -> bool:
+    """Return whether an answer shows that the way was open for an exchange that ended without one: it came in the second half of
+    it, so that the exchange's own answer had the first half to come.
+    """
+    return answered_at >= (begun + failed) / 2
+
+
+def wait_s(probes: int) -> float:
+    """Return how long to wait before the next probe, after so many that found nothing better."""
+    return min(FIRST_S * 2.0 ** min(probes, 16), LONGEST_S)
+
+
+def _of_others(broken: Cause | None, facts: Facts) -> Question | Cause | None:
+    """Decide by what others do: one that answers needs nothing of what is broken."""
+    if facts.heard:
+        return None
+    if facts.others is None:
+        return Question.OTHERS
+    if facts.others.answered:
+        return None
+    return broken or ("silence" if facts.others.silent >= ALIKE else None)

@@ -1,0 +1,58 @@
+"""Which exception tells a spider's errback that a request came to nothing. Pure.
+
+Where Scrapy has a type for the case it is that one; the text of each begins with the reason under which the frontier counts
+the page.
+
+| outcome of the page                                   | exception                                                   |
+|-------------------------------------------------------|-------------------------------------------------------------|
+| failed: no address                                    | `CannotResolveHostError`                                    |
+| failed: nobody listens                                | `DownloadConnectionRefusedError`                            |
+| failed: too slow                                      | `DownloadTimeoutError`                                      |
+| failed: anything else without a response              | `DownloadFailedError`                                       |
+| refused, and a redirect that leads nowhere            | `IgnoreRequest`                                             |
+| a status that is no success, a block page             | `HttpError`, with its `response`                            |
+| a body longer than `crawler.max_body`                 | `DownloadCancelledError`                                    |
+| a body that broke off                                 | `ResponseDataLossError`                                     |
+
+A host that was given up says of what: `dead_dns` is told as `dns` is.
+"""
+
+from collections.abc import Mapping
+
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+    ResponseDataLossError,
+)
+
+from core.capture import Truncation
+from frontier import Outcome
+
+_DEAD = "dead_"
+_TYPES: Mapping[str, type[Exception]] = {
+    "dns": CannotResolveHostError,
+    "dns_timeout": CannotResolveHostError,
+    "refused": DownloadConnectionRefusedError,
+    "timeout": DownloadTimeoutError,
+    "timeout_connect": DownloadTimeoutError,
+    "timeout_first_byte": DownloadTimeoutError,
+    "timeout_tls": DownloadTimeoutError,
+}
+
+
+def failure(outcome: Outcome, reason: str, detail: str = "") -> Exception:
+    """Return the exception for a page that ended so, and of which no response can be told."""
+    kind: type[Exception] = IgnoreRequest
+    if outcome in {Outcome.FAILED, Outcome.RETRY}:
+        kind = _TYPES.get(reason.removeprefix(_DEAD), DownloadFailedError)
+    return kind(f"{reason}: {detail}" if detail else reason)
+
+
+def loss(truncated: Truncation) -> Exception:
+    """Return the exception for a body that is not whole."""
+    kind = DownloadCancelledError if truncated == "length" else ResponseDataLossError
+    return kind(f"truncated_{truncated}: the body is not whole")

@@ -1,0 +1,130 @@
+"""`agree`: what a crawl was made with, by whoever was first, and what all others have to hold to.
+
+1. The home of a crawl keeps its number of partitions, its version, its storage and its settings. Each is written once, by
+   the first who says it.
+2. Another version or another storage is refused, and so are other settings: nothing is changed by who is refused.
+3. Settings are replaced as a whole, by compare and swap on their revision: of two who change them at once, one sees what the
+   other has done.
+4. Every partition has a copy of what its functions need of them (`copies`). A copy of an older revision never replaces a newer
+   one, so any number of clients may tell the partitions, in any order, and one that was killed before it did is made up for
+   by the next.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from core import CorruptData
+from frontier.encoding import VERSION
+from frontier.link import Call, Link
+from frontier.partition import Partitions, home
+from frontier.settings import Settings, StorageId, check_settings, check_storage, decode, encode, merged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """What holds for every client of a crawl."""
+
+    partitions: Partitions
+    storage: StorageId | None
+    """None where nobody has said it yet."""
+    settings: Settings
+    revision: int
+    """Of the settings; 0 where nobody has said any, and the defaults hold."""
+    rebuilding: bool = False
+    """Whether it is being made from the archive, and is not complete."""
+
+
+async def agree(
+    link: Link,
+    crawl: str,
+    *,
+    partitions: int,
+    storage: StorageId | None,
+    settings: Settings | None,
+    update: bool,
+) -> Agreement:
+    """Return what the crawl was made with, or make it so. What is None is asked for, and not said.
+
+    Raises `CorruptData` where another release made the crawl, and `InputError` where its archive is in another storage,
+    or its settings are others and `update` does not say that they are to be replaced.
+    """
+    found = await read_agreement(link, crawl)
+    if found is not None:
+        _check(crawl, found, storage, settings, update=update)
+    said = (storage.id, storage.uri) if storage else ("", "")
+    await link.call([home(crawl, "make", partitions, VERSION, *said, encode(settings) if settings else "")])
+    while True:
+        found = await read_agreement(link, crawl)
+        if found is None:
+            raise lost_frontier(crawl)
+        _check(crawl, found, storage, settings, update=update)
+        wanted = found.settings if settings is None else merged(settings, found.settings)
+        if wanted == found.settings or await _changed(link, crawl, found.revision, wanted):
+            revision = found.revision + (wanted != found.settings)
+            found = replace(found, settings=wanted, revision=revision)
+            await link.call(copies(found))
+            return found
+
+
+async def read_agreement(link: Link, crawl: str) -> Agreement | None:
+    """Return what a crawl was made with; None where there is no such crawl. Raise `CorruptData` as `agree` does."""
+    (made,) = await link.call([home(crawl, "made")])
+    partitions, version, identity, uri, revision, settings, rebuilding = made
+    if version is None:
+        return None
+    if int(version) != VERSION:
+        raise CorruptData(
+            f"crawl {crawl}: its frontier is of version {int(version)}, this release reads {VERSION};"
+            " crawl it to its end with the release that made it, or choose another name"
+        )
+    return Agreement(
+        partitions=Partitions(crawl, int(partitions)),
+        storage=StorageId(id=identity.decode(), uri=uri.decode()) if identity else None,
+        settings=decode(settings.decode()) if settings else Settings(),
+        revision=int(revision or 0),
+        rebuilding=bool(rebuilding),
+    )
+
+
+def copies(found: Agreement) -> list[Call]:
+    """Return the calls that give every partition its copy of the settings."""
+    if not found.revision:
+        return []
+    settings, budget = found.settings, found.settings.budget
+    limits = [-1 if limit is None else limit for limit in (budget.host, budget.domain, budget.hosts)]
+    delays = settings.min_delay_ms, settings.min_ip_delay_ms
+    return found.partitions.calls("configure", found.revision, *delays, *limits, str(settings.policy.traps))
+
+
+def lost_frontier(crawl: str) -> CorruptData:
+    """What is raised where a crawl is no longer there that was."""
+    return CorruptData(
+        f"crawl {crawl}: its frontier is gone: the Redis server has lost it, or somebody has removed it;"
+        f" make it again from the archive with `thresher frontier rebuild {crawl}`"
+    )
+
+
+def _check(
+    crawl: str, found: Agreement, storage: StorageId | None, settings: Settings | None, *, update: bool
+) -> None:
+    """Raise `InputError` where the crawl is not as somebody says."""
+    if storage is not None:
+        check_storage(crawl, storage.id, storage.uri, found.storage)
+    if not update:
+        check_settings(crawl, settings, found.settings if found.revision else None)
+
+
+async def _changed(link: Link, crawl: str, revision: int, settings: Settings) -> bool:
+    (done,) = await link.call([home(crawl, "change", revision, encode(settings))])
+    return bool(done)
+
+
+def after_gate(crawl: str, news: Any, found: Agreement) -> tuple[Agreement, bool]:
+    """Return the agreement as `gate` tells it, to who knows `found`; and whether anything may be leased."""
+    version, shut, revision, settings = news
+    if not version:
+        raise lost_frontier(crawl)
+    if revision == found.revision:
+        return found, not shut
+    read = decode(settings.decode()) if settings else Settings()
+    return replace(found, settings=read, revision=revision), not shut

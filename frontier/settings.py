@@ -1,0 +1,125 @@
+"""`Settings`: what holds for every worker of a crawl, wherever it runs; and `StorageId`, where the crawl's archive is. Pure.
+
+The crawl keeps both, in the frontier. A command says what its configuration has; where that differs the command is refused,
+unless it asks for an update. So two projects never ask one host at two paces, or write one crawl into two archives.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+
+from core import CorruptData, InputError
+from frontier.lease import Budget
+from frontier.policy import Policy, Switch
+
+_NOT_SET = "not set"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a crawl treats the web."""
+
+    contact: str = ""
+    """Who answers for the crawl; goes into the User-Agent. Empty where nobody has said it yet."""
+    min_delay_ms: int = 1_000
+    """From the end of one request to a host to the start of the next."""
+    min_ip_delay_ms: int = 250
+    """Between the starts of two requests to one IP address; 0 for any number at once."""
+    budget: Budget = field(default_factory=Budget)
+    policy: Policy = field(default_factory=Policy)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageId:
+    """Which storage holds the archive of a crawl."""
+
+    id: str
+    """The storage's own, whatever its address."""
+    uri: str
+    """Where it was when the crawl was made."""
+
+
+def encode(settings: Settings) -> str:
+    """Return the JSON text that the frontier keeps."""
+    return json.dumps(asdict(settings), sort_keys=True)
+
+
+def decode(text: str) -> Settings:
+    """Return what `encode` wrote. Raise `CorruptData` for anything else."""
+    try:
+        fields = json.loads(text)
+        budget = Budget(**fields.pop("budget"))
+        policy = Policy(**{name: Switch(**switch) for name, switch in fields.pop("policy").items()})
+        return Settings(**fields, budget=budget, policy=policy)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CorruptData(f"the frontier keeps settings that cannot be read: {text[:80]!r}") from error
+
+
+def merged(own: Settings, crawl: Settings) -> Settings:
+    """Return `own`; but a contact that is said on one side only is the contact of both."""
+    return replace(own, contact=own.contact or crawl.contact)
+
+
+def check_storage(crawl: str, own: str | None, own_uri: str, its: StorageId | None) -> None:
+    """Raise `InputError` where the archive of a crawl is in another storage than the caller's.
+
+    `own` is the id of that; None where it has none: it was never used. `its` is None where the crawl has no storage yet.
+    """
+    if its is None or own == its.id:
+        return
+    if own_uri == its.uri:
+        raise InputError(
+            f"crawl {crawl!r}: its archive was in the storage {its.uri}, and that is not the same storage any more: it was"
+            " emptied or replaced; bring it back, or begin anew with what it has now by"
+            f" `thresher frontier rebuild {crawl} --anew`"
+        )
+    raise InputError(
+        f"crawl {crawl!r}: its archive is in the storage {its.uri}, and project.storage here is {own_uri}, another one; name"
+        " the crawl otherwise (--crawl), give this project a project.redis of its own, or point project.storage at the crawl's"
+    )
+
+
+def check_settings(crawl: str, own: Settings | None, its: Settings | None) -> None:
+    """Raise `InputError` naming the fields in which the settings of a crawl are not the caller's; None where one does not say."""
+    if own is not None and its is not None and (other := differences(own, its)):
+        raise InputError(
+            f"crawl {crawl!r}: of this crawl {'; '.join(other)}; all its workers hold to the same: change thresher.toml, or"
+            " say --update to change it for all of them"
+        )
+
+
+def differences(own: Settings, crawl: Settings) -> list[str]:
+    """Return the fields in which two settings differ, by the names of thresher.toml: `crawler.min_delay is 0.5, here 1`.
+
+    A contact that one of the two does not say is no difference.
+    """
+    mine, theirs = _values(own), _values(crawl)
+    return [
+        f"{key} is {theirs.get(key, _NOT_SET)}, here {mine.get(key, _NOT_SET)}"
+        for key in dict.fromkeys((*theirs, *mine))
+        if mine.get(key) != theirs.get(key)
+        and not (key == "project.contact" and "" in {own.contact, crawl.contact})
+    ]
+
+
+def _values(settings: Settings) -> dict[str, str]:
+    """What thresher.toml calls each field, and how it writes the value."""
+    budget, policy = settings.budget, settings.policy
+    return {
+        "project.contact": json.dumps(settings.contact),
+        "crawler.min_delay": f"{settings.min_delay_ms / 1000:g}",
+        "crawler.min_ip_delay": f"{settings.min_ip_delay_ms / 1000:g}",
+        "crawler.max_pages_per_host": _number(budget.host),
+        "crawler.max_pages_per_domain": _number(budget.domain),
+        "crawler.max_hosts_per_domain": _number(budget.hosts),
+        **_switched("traps", policy.traps),
+        **_switched("query_order", policy.query_order),
+    }
+
+
+def _switched(key: str, switch: Switch) -> dict[str, str]:
+    hosts = {f'crawler.hosts."{host}".{key}': json.dumps(on) for host, on in sorted(switch.hosts.items())}
+    return {f"crawler.{key}": json.dumps(switch.on), **hosts}
+
+
+def _number(limit: int | None) -> str:
+    return _NOT_SET if limit is None else str(limit)

@@ -1,0 +1,98 @@
+"""`thresher log`: what a crawl settled, line by line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from core import InputError
+from pipeline.commands.frontier import OutcomeName
+from pipeline.commands.options import HERE, ProjectOption, checked_name
+from pipeline.terminal import echo
+
+if TYPE_CHECKING:
+    from storage.crawllog import Line
+
+POLL_S = 1.0
+FIRST = 10
+"""Lines of before that `--follow` begins with, as `tail -f` does."""
+
+
+def log_command(
+    name: Annotated[str, typer.Argument(help="The crawl.")] = "main",
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Show the newest lines, and go on with those to come.")
+    ] = False,
+    outcome: Annotated[
+        OutcomeName | None, typer.Option("--outcome", help="Show only pages that ended so.")
+    ] = None,
+    reason: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--reason", help="Show only what ended for this reason, as `status --json` names it; repeatable."
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option("--host", help="Show only this host, without port.")] = "",
+    project: ProjectOption = HERE,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON lines, as the log is stored: one object a line.")
+    ] = False,
+) -> None:
+    """Show what a crawl settled, line by line.
+
+    A line has the time (UTC), the outcome, the HTTP status, bytes, milliseconds, the URL, the reason and the referrer. Robots.txt
+    files have lines as well. The outcome `retry` means that a page is asked for again later.
+
+    \b
+    Example:
+      thresher log docs --outcome failed
+      thresher log docs --follow --host example.org
+      thresher log docs --json | jq -r 'select(.status == 403) | .url'
+    """
+    from pipeline.project import Project
+    from storage.logreading import Follower, is_there, ordered
+
+    crawl, store = checked_name(name), Project.at(project).store
+    if not (follow or is_there(store, crawl)):
+        raise InputError(
+            f"crawl {crawl!r}: nothing of it is settled yet, so it has no log; run `thresher crawl {crawl}` first"
+        )
+    chosen = _Chosen(outcome or "", frozenset(reason or ()), host.lower())
+    if not follow:
+        _print(chosen.of(ordered(store, crawl)), as_json)
+        return
+    follower = Follower(store, crawl)
+    _print(chosen.of(follower.before(FIRST)), as_json)
+    while True:
+        _print(chosen.of(follower.poll()), as_json)
+        time.sleep(POLL_S)
+
+
+class _Chosen:
+    """Which lines are shown: those that all of the options fit."""
+
+    def __init__(self, outcome: str, reasons: frozenset[str], host: str) -> None:
+        self._outcome, self._reasons, self._host = outcome, reasons, host
+
+    def of(self, lines: Iterable[Line]) -> Iterator[Line]:
+        return filter(self._fits, lines)
+
+    def _fits(self, line: Line) -> bool:
+        from urllib.parse import urlsplit
+
+        if self._outcome and (line.kind != "page" or line.outcome != self._outcome):
+            return False
+        if self._reasons.isdisjoint({line.reason, f"{line.outcome}:{line.reason}"}) and self._reasons:
+            return False
+        return not self._host or urlsplit(line.url).hostname == self._host
+
+
+def _print(lines: Iterable[Line], as_json: bool) -> None:
+    from pipeline.logtext import text
+    from storage.crawllog import encode
+
+    for line in lines:
+        echo(encode(line).decode().rstrip("\n") if as_json else text(line))

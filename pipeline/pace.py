@@ -1,0 +1,49 @@
+"""How fast work goes, and how long what is left of it takes. Pure: times are arguments."""
+
+from collections import deque
+
+WINDOW_S = 60.0
+"""Over which the speed is measured: long enough for hosts to take turns, short enough to follow a change."""
+
+
+class Pace:
+    """The speed of something that is counted."""
+
+    def __init__(self, window_s: float = WINDOW_S) -> None:
+        self._window_s = window_s
+        self._seen: deque[tuple[float, int]] = deque()
+
+    def count(self, now_s: float, done: int) -> None:
+        """So many are done now, all in all."""
+        self._seen.append((now_s, done))
+        # The newest of those that are older than the window stays: speed is measured from there.
+        while len(self._seen) > 2 and now_s - self._seen[1][0] >= self._window_s:
+            self._seen.popleft()
+
+    @property
+    def per_second(self) -> float:
+        """The speed within the window; 0 before it can be measured."""
+        if len(self._seen) < 2:
+            return 0.0
+        (then_s, before), (now_s, done) = self._seen[0], self._seen[-1]
+        return (done - before) / (now_s - then_s) if now_s > then_s else 0.0
+
+    def remaining_s(self, left: int) -> float | None:
+        """Seconds until so many more are done at that speed; None where nothing moves."""
+        speed = self.per_second
+        return left / speed if speed > 0 else None
+
+    def __repr__(self) -> str:
+        return f"<pace of {self.per_second:.1f}/s>"
+
+
+def duration(seconds: float) -> str:
+    """A time for people, in at most two units: `45 s`, `12 min`, `3 h 20 min`, `2 d 4 h`."""
+    minutes, s = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        return f"{days} d {hours} h" if hours else f"{days} d"
+    if hours:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return f"{minutes} min" if minutes else f"{s} s"

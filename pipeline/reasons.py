@@ -1,0 +1,99 @@
+"""What reason codes mean, in words.
+
+A code is what programs read, and what `--reason` takes; a person reads it once and wants to know what happened. Codes that
+are not listed here are shown as they are.
+"""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+WORDS: Mapping[str, str] = {
+    # No response came.
+    "dns": "the host name has no address",
+    "dns_timeout": "no name server answered",
+    "refused": "connection refused",
+    "unreachable": "no route to the host",
+    "connect": "no connection",
+    "reset": "connection broken",
+    "timeout": "no answer in time",
+    "timeout_connect": "no connection in time",
+    "timeout_tls": "no end of the TLS handshake in time",
+    "timeout_first_byte": "no first byte of an answer in time",
+    "tls": "TLS failed, or certificate not trusted",
+    "tls_expired": "certificate expired or not yet valid",
+    "tls_self_signed": "certificate not trusted",
+    "tls_wrong_host": "certificate of another host",
+    "protocol": "the answer is not HTTP",
+    "proxy": "the proxy failed",
+    # What came was not the page.
+    "block_page": "a guard's page: captcha or denial",
+    "soft_404": "a page that says that there is none",
+    "login_page": "a page that asks to log in",
+    "truncated_disconnect": "the connection ended before the page",
+    "truncated_length": "longer than crawler.max_body",
+    "truncated_time": "not whole in time",
+    "truncated_unspecified": "not whole",
+    "render_crash": "the browser crashed",
+    "render_memory": "it takes the browser more memory than it may have",
+    "render_timeout": "the browser did not end in time",
+    "sitemap_too_long": "more entries than are read of a sitemap",
+    # Redirects that lead nowhere.
+    "no_location": "a redirect without address",
+    "bad_location": "a redirect to what is no URL",
+    "to_itself": "a redirect to itself",
+    "out_of_scope": "a redirect out of the crawl's scope",
+    "too_many_hops": "too many redirects in a row",
+    # What a robots.txt says.
+    "allow": "nothing is forbidden",
+    "rules": "rules",
+    "disallow": "everything is forbidden",
+    # Not asked.
+    "robots": "forbidden by robots.txt",
+    "robots_unreachable": "robots.txt cannot be had",
+    "address_blocked": "private address, not in crawler.allow_networks",
+    "dropped": "barred with `thresher frontier drop`",
+    "trap": "leads to where nothing new is said",
+    "host_budget": "crawler.max_pages_per_host is used up",
+    "domain_budget": "crawler.max_pages_per_domain is used up",
+    "domain_hosts": "crawler.max_hosts_per_domain is used up",
+    # Our own doing.
+    "no_record": "no valid WARC record can be made of it",
+    "parser_crash": "it crashes the parser",
+    "no_log": "archived, and in no log",
+    "lease_expired": "five workers died while they had it",
+    "callback_error": "the spider's callback raised an error",
+    "middleware": "the spider's middleware dropped it",
+    "middleware_error": "the spider's middleware raised an error",
+    # Why a host rests.
+    "busy": "it asked for time",
+    "server": "server errors",
+    "forbidden": "it refuses every page",
+    "operator": "held with `thresher frontier hold`",
+    "address": "waits for the turn of its IP address, or until we reach the web again",
+}
+DEAD = "dead_"
+STATUS = "status_"
+
+
+def in_words(reason: str) -> str:
+    """What a reason code says to a person; the code itself where nothing is known of it."""
+    if reason in WORDS:
+        return WORDS[reason]
+    if reason.startswith(DEAD):
+        return f"host given up: {in_words(reason.removeprefix(DEAD))}"
+    if reason.startswith(STATUS) and reason.removeprefix(STATUS).isdigit():
+        return _status(int(reason.removeprefix(STATUS)))
+    return reason
+
+
+def shown(reason: str) -> str:
+    """The words, and the code behind them that `--reason` takes."""
+    words = in_words(reason)
+    return words if words == reason else f"{words} ({reason})"
+
+
+def _status(status: int) -> str:
+    try:
+        return f"HTTP {status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return f"HTTP {status}"

@@ -1,0 +1,43 @@
+"""The identity of a storage: an id that is put into its root once, and that goes wherever its objects go.
+
+Whoever remembers it (a crawl's frontier) can tell this storage from every other, also where the other has the same address
+by now, or this one has another.
+"""
+
+import json
+from uuid import uuid4
+
+from core import CorruptData
+from storage.store import Store
+
+NAME = "storage.json"
+FORMAT = "thresher-storage@1"
+
+
+def identity(store: Store) -> str | None:
+    """Return the storage's id; None where it has none yet. Raise `CorruptData` where it cannot be read."""
+    if not store.exists(NAME):
+        return None
+    try:
+        body = json.loads(store.read(NAME))
+        form, found = body["format"], str(body["id"])
+    except (ValueError, KeyError, TypeError):
+        form = found = ""
+    if form != FORMAT:
+        raise CorruptData(
+            f"{NAME} of the storage at {store.uri} is not the id of a storage in the format {FORMAT}; copy it back, or delete it"
+            " and make the frontier of each crawl anew (`thresher frontier rebuild NAME --anew`)"
+        )
+    return found
+
+
+def identify(store: Store) -> str:
+    """Return the storage's id, or give it one."""
+    found = identity(store)
+    if found is None:
+        body = {"format": FORMAT, "id": uuid4().hex}
+        store.put(NAME, (json.dumps(body, sort_keys=True) + "\n").encode())
+        found = identity(store)  # that of another, if that came first
+        if found is None:
+            raise CorruptData(f"{NAME} is missing from the storage at {store.uri}, right after it was put")
+    return found

@@ -1,0 +1,44 @@
+"""An exception over somebody else's bytes has a name and a place; one that they cannot cause goes on as it is."""
+
+import pytest
+
+from core import CorruptData, Failure, reading
+
+
+def test_a_failure_names_the_step_the_exception_and_the_place_in_one_printable_line():
+    with pytest.raises(Failure) as raised, reading("extract"):
+        raise ValueError("bad \x1b[2J\nbytes " + "x" * 10_000)
+    assert raised.value.reason == "failed:extract:ValueError"
+    text = str(raised.value)
+    assert text.isprintable()
+    assert len(text) < 400
+    assert text.startswith("extract: ValueError: bad  [2J bytes x")
+    assert "test_failure.py:" in text
+    assert isinstance(raised.value.__cause__, ValueError)
+
+
+def test_the_innermost_step_is_the_one_that_is_named():
+    with pytest.raises(Failure) as raised, reading("page"), reading("links"):
+        raise RecursionError
+    assert raised.value.reason == "failed:links:RecursionError"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        CorruptData("x is not as it was sealed"),
+        OSError(28, "No space left"),
+        KeyboardInterrupt(),
+    ],
+    ids=repr,
+)
+def test_what_the_bytes_cannot_cause_is_no_failure(error):
+    with pytest.raises(type(error)) as raised, reading("extract"):
+        raise error
+    assert raised.value is error
+
+
+def test_an_error_of_a_decoder_is_one_though_it_is_called_an_oserror():
+    with pytest.raises(Failure, match="bad block"), reading("http"):
+        raise OSError("bad block")

@@ -1,0 +1,166 @@
+"""Whose fault it is that no answer came: the table of `crawler.blame`, and what holds in every row of it."""
+
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.blame import ALIKE, FIRST_S, LONGEST_S, Cause, Facts, Others, Question, judge, proves, wait_s
+from crawler.wire import Sign
+
+PROXY, NAME_SERVERS, ROUTE, OTHERS = Question
+SIGNS, CAUSES = get_args(Sign), get_args(Cause)
+NEVER = {"heard": False}
+JUST_NOW = {"heard": True}
+NOBODY, ALL_SILENT = Others(answered=0, silent=0), Others(answered=0, silent=ALIKE)
+SOME_ANSWER = Others(answered=1, silent=5)
+DOWN = {part: {part: False} for part in (PROXY, NAME_SERVERS, ROUTE)}
+UP = {part: {part: True} for part in DOWN}
+
+
+@pytest.mark.parametrize(
+    ("sign", "facts", "found"),
+    [
+        # What says enough by itself.
+        ("answered", NEVER, None),
+        ("denied", NEVER, None),
+        ("no_proxy", JUST_NOW, "proxy"),
+        ("no_resources", JUST_NOW, "resources"),
+        # A proxy that says nothing.
+        ("mute_proxy", {**JUST_NOW, "fresh": {PROXY}}, None),
+        ("mute_proxy", NEVER, PROXY),
+        ("mute_proxy", {**NEVER, "works": DOWN[PROXY]}, OTHERS),
+        ("mute_proxy", {**NEVER, "works": DOWN[PROXY], "others": NOBODY}, "proxy"),
+        ("mute_proxy", {**NEVER, "works": DOWN[PROXY], "others": SOME_ANSWER}, None),
+        ("mute_proxy", {**NEVER, "works": UP[PROXY], "others": NOBODY}, None),
+        ("mute_proxy", {**NEVER, "works": UP[PROXY], "others": ALL_SILENT}, "silence"),
+        # No name server could tell.
+        ("no_name_server", NEVER, NAME_SERVERS),
+        ("no_name_server", {**JUST_NOW, "fresh": {NAME_SERVERS}}, None),
+        ("no_name_server", {**NEVER, "works": UP[NAME_SERVERS], "others": NOBODY}, None),
+        ("no_name_server", {**NEVER, "works": DOWN[NAME_SERVERS]}, OTHERS),
+        ("no_name_server", {**NEVER, "works": DOWN[NAME_SERVERS], "others": NOBODY}, "name_servers"),
+        ("no_name_server", {**JUST_NOW, "works": DOWN[NAME_SERVERS]}, None),
+        (
+            "no_name_server",
+            {**JUST_NOW, "works": DOWN[NAME_SERVERS], "had": {NAME_SERVERS}},
+            "name_servers",
+        ),
+        # No route.
+        ("no_route", JUST_NOW, ROUTE),
+        ("no_route", {**JUST_NOW, "works": UP[ROUTE]}, None),
+        ("no_route", {**NEVER, "works": UP[ROUTE], "others": NOBODY}, None),
+        ("no_route", {**NEVER, "works": UP[ROUTE], "others": ALL_SILENT}, "silence"),
+        ("no_route", {**NEVER, "works": DOWN[ROUTE], "others": NOBODY}, "route"),
+        ("no_route", {**NEVER, "works": DOWN[ROUTE], "others": SOME_ANSWER}, None),
+        ("no_route", {**JUST_NOW, "works": DOWN[ROUTE], "had": {ROUTE}}, "route"),
+        # Silence.
+        ("silent", JUST_NOW, None),
+        ("silent", NEVER, OTHERS),
+        ("silent", {**NEVER, "others": ALL_SILENT}, "silence"),
+        ("silent", {**NEVER, "others": Others(answered=0, silent=ALIKE - 1)}, None),
+        ("silent", {**NEVER, "others": SOME_ANSWER}, None),
+        # In an outage, whatever it shows.
+        ("silent", {**JUST_NOW, "overlaps": "name_servers"}, "name_servers"),
+        ("answered", {**JUST_NOW, "overlaps": "silence"}, "silence"),
+        ("denied", {**NEVER, "overlaps": "proxy"}, None),
+    ],
+)
+def test_whose_fault_it_is(sign, facts, found):
+    made = {key: frozenset(value) if isinstance(value, set) else value for key, value in facts.items()}
+    assert judge(sign, Facts(**made)) == found
+
+
+parts = st.sampled_from([PROXY, NAME_SERVERS, ROUTE])
+answers = st.fixed_dictionaries({part: st.booleans() for part in (PROXY, NAME_SERVERS, ROUTE)})
+others = st.builds(Others, answered=st.integers(0, 2), silent=st.integers(0, 6))
+
+
+def settled(sign, answers, others, **known):
+    """What it comes to when every question is answered, and which were asked."""
+    facts, asked = Facts(**known), []
+    while isinstance(found := judge(sign, facts), Question):
+        asked.append(found)
+        if found is OTHERS:
+            facts = Facts(**known, works=facts.works, others=others)
+        else:
+            facts = Facts(**known, works={**facts.works, found: answers[found]}, others=facts.others)
+    return found, asked
+
+
+@given(
+    sign=st.sampled_from(SIGNS),
+    answers=answers,
+    others=others,
+    heard=st.booleans(),
+    fresh=st.frozensets(parts),
+    had=st.frozensets(parts),
+    overlaps=st.none() | st.sampled_from(CAUSES),
+)
+def test_every_failure_is_judged_after_two_questions_at_most(sign, answers, others, **known):
+    found, asked = settled(sign, answers, others, **known)
+    assert found is None or found in CAUSES
+    assert len(asked) == len(set(asked)) <= 2
+
+
+@given(
+    sign=st.sampled_from(SIGNS),
+    answers=answers,
+    others=others,
+    heard=st.booleans(),
+    overlaps=st.sampled_from(CAUSES),
+)
+def test_nothing_that_happens_in_an_outage_counts_but_that_a_name_is_denied(sign, answers, others, **known):
+    found, asked = settled(sign, answers, others, **known)
+    assert (found, asked) == (None if sign == "denied" else known["overlaps"], [])
+
+
+@given(
+    sign=st.sampled_from(sorted(set(SIGNS) - {"no_proxy", "no_resources"})),
+    answers=answers,
+    silent=st.integers(0, 9),
+    answered=st.integers(1, 9),
+    heard=st.booleans(),
+)
+def test_where_others_answer_a_host_that_does_not_is_to_blame_itself(sign, answers, silent, answered, heard):
+    """Unless what the worker had of its own is gone: then those others are reached by what it remembers."""
+    found, _ = settled(sign, answers, Others(answered=answered, silent=silent), heard=heard)
+    assert found is None
+
+
+@given(
+    sign=st.sampled_from(["silent", "no_name_server", "no_route", "mute_proxy"]),
+    heard=st.booleans(),
+    few=st.integers(0, ALIKE - 1),
+)
+def test_a_crawl_whose_last_hosts_are_dead_comes_to_its_end(sign, heard, few):
+    """Our own side answers, and too few others are there to compare with."""
+    works = dict.fromkeys((PROXY, NAME_SERVERS, ROUTE), True)
+    found, _ = settled(sign, works, Others(answered=0, silent=few), heard=heard)
+    assert found is None
+
+
+@given(
+    sign=st.sampled_from(["no_name_server", "no_route", "mute_proxy"]),
+    silent=st.integers(0, 6),
+    had=st.frozensets(parts),
+)
+def test_what_of_our_own_side_does_not_work_is_never_a_hosts_fault_where_nobody_answers(sign, silent, had):
+    works = dict.fromkeys((PROXY, NAME_SERVERS, ROUTE), False)
+    found, _ = settled(sign, works, Others(answered=0, silent=silent), heard=False, had=had)
+    assert found == {"no_name_server": "name_servers", "no_route": "route", "mute_proxy": "proxy"}[sign]
+
+
+@pytest.mark.parametrize(
+    ("answered_at", "is_proof"), [(-1e9, False), (0, False), (4.9, False), (5.0, True), (10.0, True)]
+)
+def test_an_answer_proves_something_where_it_came_in_the_second_half_of_an_exchange(answered_at, is_proof):
+    assert proves(answered_at, begun=0.0, failed=10.0) is is_proof
+
+
+def test_an_outage_is_probed_more_and_more_seldom_and_once_a_minute_in_the_end():
+    waits = [wait_s(probes) for probes in range(2_000)]
+    assert waits[:4] == [FIRST_S, 2.0, 4.0, 8.0]
+    assert waits == sorted(waits)
+    assert waits[-1] == LONGEST_S

@@ -1,0 +1,63 @@
+"""Which exception means what is what the guide says, for every reason by which a page may come to nothing."""
+
+import re
+from typing import get_args
+
+import pytest
+import scrapy.exceptions
+from scrapy.exceptions import IgnoreRequest
+from scrapy.spidermiddlewares.httperror import HttpError
+
+from core.capture import Truncation
+from crawler.guest.failures import failure, loss
+from crawler.outcome import of_failure
+from crawler.wire import Reason
+from frontier import Fault, Outcome
+from frontier.lease import FINER
+from tests.end_to_end.conftest import ROOT
+
+GUIDE = (ROOT / "docs/guides/spiders.md").read_text(encoding="utf-8")
+DEAD = {
+    f"dead_{kind}" for kind in {*FINER, *(Fault.DNS, Fault.CONNECT, Fault.RESET, Fault.TIMEOUT, Fault.TLS)}
+}
+
+
+def table():
+    """The exceptions that the guide gives for each reason; of one reason there may be several."""
+    rows = re.findall(r"^\| (`[^|]+) \| [^|]+ \| `(\w+)`[^|]* \|$", GUIDE, re.MULTILINE)
+    assert len(rows) == 12
+    found = {}
+    for reasons, name in rows:
+        kind = HttpError if name == "HttpError" else getattr(scrapy.exceptions, name)
+        for reason in re.findall(r"`([a-z_.]+)`", reasons):
+            found.setdefault(reason, set()).add(kind)
+    return found
+
+
+@pytest.mark.parametrize("reason", get_args(Reason))
+def test_what_the_wire_fails_by_is_told_as_the_guide_says(reason):
+    assert table()[reason] == {type(failure(of_failure(reason).outcome, reason))}
+
+
+@pytest.mark.parametrize("reason", sorted({*DEAD, "robots_unreachable", "lease_expired", "parser_crash"}))
+def test_what_is_given_up_is_told_as_the_guide_says(reason):
+    assert table()[reason] == {type(failure(Outcome.FAILED, reason))}
+
+
+@pytest.mark.parametrize("truncated", get_args(Truncation))
+def test_a_body_that_is_not_whole_is_told_as_the_guide_says(truncated):
+    assert table()[f"truncated_{truncated}"] == {type(loss(truncated))}
+
+
+def test_the_guide_knows_no_other_reasons():
+    known = {*get_args(Reason), *DEAD, *(f"truncated_{why}" for why in get_args(Truncation))}
+    others = {reason for reason, kinds in table().items() if kinds == {IgnoreRequest}}
+    rest = {"robots_unreachable", "lease_expired", "parser_crash", "middleware"}
+    answers = {"status_...", "no_location", "bad_location", "block_page"}
+    assert set(table()) == known | others | rest | answers
+
+
+def test_the_text_of_an_exception_begins_with_the_reason():
+    assert str(failure(Outcome.FAILED, "dns", "NXDOMAIN")) == "dns: NXDOMAIN"
+    assert str(failure(Outcome.REFUSED, "robots")) == "robots"
+    assert str(loss("length")).startswith("truncated_length: ")

@@ -1,0 +1,243 @@
+"""What a worker does when its own side fails, and when that is over. Its client and its probes are told what to say."""
+
+import asyncio
+
+import pytest
+
+from core import Unavailable
+from crawler import uplink as module
+from crawler.uplink import TENTATIVE, Uplink
+from crawler.wire import Failure, Wait
+from crawler.wire.probes import Knock
+from frontier import canonical
+
+URL = canonical("http://a.test/")
+NO_PROXY = Failure(reason="proxy", detail="the proxy: nobody there", sign="no_proxy")
+NO_NAMES = Failure(reason="dns_timeout", detail="no name server answered", sign="no_name_server")
+SILENT = Failure(reason="timeout_connect", detail="nobody answered", sign="silent")
+REFUSED = Failure(reason="refused", detail="refused", sign="answered")
+DENIED = Failure(reason="dns", detail="no such name", sign="denied")
+
+
+class Clock:
+    def __init__(self):
+        self.now = 1_000.0
+
+    def __call__(self):
+        return self.now
+
+
+class Web:
+    """A client that answers what it is told, and the probes of our own side."""
+
+    def __init__(self, clock):
+        self.clock, self.probes, self.resolved_at = clock, self, float("-inf")
+        self.answer, self.took_s = REFUSED, 0.0
+        self.problem = "no name server answers"
+        self.speaks = self.connects = ""
+        self.alive = {}
+        self.asked = []
+        self.held = asyncio.Event()
+        self.held.set()
+
+    async def get(self, url, enter, **_):
+        await self.held.wait()
+        self.clock.now += self.took_s
+        return self.answer
+
+    async def name_servers(self):
+        self.asked.append("name servers")
+        return self.problem
+
+    async def proxy(self, *, speaks):
+        self.asked.append("proxy")
+        return self.speaks if speaks else self.connects
+
+    def route(self, address=""):
+        return ""
+
+    async def address(self, url):
+        return url.host
+
+    async def knock(self, url):
+        self.asked.append(url.host)
+        return Knock(address=url.host, answered=self.alive[url.host])
+
+    async def responsive(self, n):
+        return [f"http://{host}" for host in self.alive]
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def web(clock):
+    return Web(clock)
+
+
+@pytest.fixture
+async def made(web, clock, monkeypatch):
+    """An uplink whose probes are made at once; `waits` are the times that it would have waited before each."""
+    waits, reports = [], []
+
+    def wait_s(probes):
+        waits.append(probes)
+        return 0.0
+
+    async def report():
+        reports.append(uplink.outage)
+
+    monkeypatch.setattr(module, "wait_s", wait_s)
+    uplink = Uplink(web, web.responsive, report, clock=clock)
+    uplink.waits, uplink.reports = waits, reports
+    yield uplink
+    await uplink.close()
+
+
+async def turns(count=10):
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def passed(uplink):
+    async with asyncio.timeout(5):
+        while uplink.outage is not None:  # noqa: ASYNC110 - it tells nobody here
+            await asyncio.sleep(0)
+
+
+async def test_a_failure_of_the_host_is_the_hosts(made, web):
+    for answer in (REFUSED, DENIED):
+        web.answer = answer
+        assert await made.get(URL) is answer
+    assert made.outage is None
+    assert made.room(64) == 64
+
+
+async def test_what_is_our_fault_is_nobodys_and_stops_the_worker_until_it_is_over(made, web, clock):
+    web.answer = web.connects = NO_PROXY
+    assert isinstance(await made.get(URL), Wait)
+    clock.now += 7
+    assert (made.outage.why, made.outage.ms) == (NO_PROXY.detail, 7_000)
+    assert made.room(64) == 0
+    web.connects = ""
+    await passed(made)
+    assert made.room(64) == TENTATIVE
+    assert [outage and outage.why for outage in made.reports] == [NO_PROXY.detail, None]
+    web.answer = REFUSED
+    clock.now += 1
+    await made.get(URL)
+    assert made.room(64) == 64
+
+
+@pytest.mark.parametrize(
+    ("reason", "asked"),
+    [("timeout_first_byte", True), ("reset", True), ("timeout_connect", False), ("dns_timeout", False)],
+)
+async def test_a_host_that_may_have_had_the_request_was_asked_though_no_answer_came(made, web, reason, asked):
+    web.answer = web.connects = NO_PROXY
+    await made.get(URL)
+    web.answer = Failure(reason=reason, detail="no answer", sign="silent")
+    assert (await made.get(URL)).asked is asked
+
+
+async def test_an_exchange_that_overlaps_an_outage_counts_for_nobody_however_it_ends(made, web, clock):
+    web.answer = web.connects = NO_PROXY
+    await made.get(URL)
+    web.answer = REFUSED
+    assert isinstance(await made.get(URL), Wait)
+    web.answer = DENIED
+    assert await made.get(URL) is DENIED
+    web.answer, web.held = SILENT, asyncio.Event()
+    slow = asyncio.create_task(made.get(URL))
+    await turns()
+    web.connects = ""
+    await passed(made)
+    clock.now += 60
+    web.held.set()
+    assert isinstance(await slow, Wait)
+
+
+async def test_what_fails_again_before_anybody_answered_is_probed_less_and_less(made, web, clock):
+    for _ in range(3):
+        web.answer, web.connects = NO_PROXY, ""
+        clock.now += 1
+        assert isinstance(await made.get(URL), Wait)
+        await passed(made)
+    assert made.waits == [0, 1, 2]
+    web.answer = REFUSED
+    clock.now += 1
+    await made.get(URL)
+    web.answer = NO_PROXY
+    await made.get(URL)
+    await passed(made)
+    assert made.waits == [0, 1, 2, 0]
+
+
+async def test_name_servers_are_asked_once_for_all_that_fail_together(made, web):
+    web.answer = NO_NAMES
+    found = await asyncio.gather(*(made.get(canonical(f"http://host{n}.test/")) for n in range(50)))
+    assert all(isinstance(one, Wait) for one in found)
+    assert made.outage.why == web.problem
+    assert web.asked[0] == "name servers"
+
+
+async def test_a_name_server_that_never_was_there_is_missed_by_nobody_while_others_answer(made, web, clock):
+    web.alive = {"127.0.0.1": True}
+    web.answer = NO_NAMES
+    assert await made.get(URL) is NO_NAMES
+    assert web.asked == ["name servers", "127.0.0.1"]
+    web.resolved_at = clock.now - 60
+    assert isinstance(await made.get(URL), Wait)
+
+
+async def test_a_silent_host_is_compared_with_others_of_other_domains_that_answered_before(made, web, clock):
+    web.answer, web.took_s = SILENT, 10.0
+    web.alive = {"b.test": False, "c.test": False, "d.test": True, "www.a.test": True}
+    assert await made.get(URL) is SILENT
+    assert set(web.asked) == {"b.test", "c.test", "d.test"}
+    clock.now += 60
+    web.alive = dict.fromkeys(("b.test", "c.test"), False)
+    assert await made.get(URL) is SILENT  # too few to say
+    clock.now += 60
+    web.alive["e.test"] = False
+    assert isinstance(await made.get(URL), Wait)
+
+
+async def test_whoever_answers_ends_an_outage_in_which_nobody_did(made, web, clock):
+    web.answer, web.took_s = SILENT, 10.0
+    web.alive = dict.fromkeys(("b.test", "c.test", "d.test"), False)
+    assert isinstance(await made.get(URL), Wait)
+    assert made.outage.why == "nobody answers, neither a.test nor 3 others that did before"
+    await turns()
+    assert made.room(9) == 0
+    web.answer = REFUSED
+    await made.get(URL)
+    await passed(made)
+    assert made.room(9) == TENTATIVE
+
+
+async def test_a_probe_that_breaks_is_no_outage_without_an_end(made, web):
+    async def broken(*, speaks):
+        raise ZeroDivisionError
+
+    web.answer, web.proxy = NO_PROXY, broken
+    await made.get(URL)
+    await turns()
+    with pytest.raises(ZeroDivisionError):
+        made.room(9)
+
+
+async def test_a_frontier_that_does_not_answer_does_not_end_the_probes(made, web):
+    async def away(n):
+        raise Unavailable("away")
+
+    web.answer, web.took_s = SILENT, 10.0
+    web.alive = dict.fromkeys(("b.test", "c.test", "d.test"), False)
+    await made.get(URL)
+    web.responsive = made._responsive = away
+    await turns()
+    assert made.room(9) == 0
+    made._responsive = lambda n: asyncio.sleep(0, [])
+    await passed(made)

@@ -1,0 +1,95 @@
+"""Projects over a site on loopback and a Redis of their own, for tests of what a crawl remembers."""
+
+import asyncio
+from itertools import count
+
+from crawler import WorkerConfig, run_worker
+from crawler.outbox import OutboxRelay
+from frontier import Frontier
+from frontier.connect import connect
+from pipeline import config
+from pipeline.crawl import Limits, crawl
+from pipeline.progress import LineProgress
+from pipeline.project import Project
+from pipeline.seed import Plan, seed
+
+TOML = """
+[project]
+contact = "{contact}"
+redis = "{redis}"
+storage = "file:{storage}"
+[crawler]
+min_delay = {min_delay}
+timeout = 5
+allow_networks = ["127.0.0.0/8"]
+{more}
+"""
+_serial = count()
+CONTACT = "mailto:test@example.org"
+
+
+def project_at(
+    directory, redis, *, storage="data", contact=CONTACT, min_delay=0.0, more="", **crawler
+) -> Project:
+    """A project; `crawler` are further keys, `more` is text behind them."""
+    keys = "\n".join(f"{name} = {value}" for name, value in crawler.items())
+    text = TOML.format(
+        contact=contact, redis=redis, storage=storage, min_delay=min_delay, more=f"{keys}\n{more}"
+    )
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "thresher.toml").write_text(text)
+    return Project(config=config.parse(text, directory))
+
+
+def seeded(project, *urls, again=False, update=False, **plan):
+    path = project.directory / "seeds.txt"
+    path.write_text("\n".join(urls))
+    return seed(project, str(path), Plan(crawl="main", again=again, **plan), update=update)
+
+
+def crawled(project, *, update=False, **limits):
+    """`thresher crawl main`, until it is drained; the stats."""
+    return crawl(project, "main", Limits(**limits), LineProgress(), update=update).stats
+
+
+def worked(project, *, max_pages=None, max_requests=None, max_time_s=None):
+    """The same by one worker in this process, which begins at once; and what the frontier settled is in the log."""
+    settings = project.config.crawler
+    worker = f"w{next(_serial)}"
+    with project.frontier_address() as address:
+        ask(project, lambda frontier: frontier.update(project.settings))
+        run_worker(
+            WorkerConfig(
+                crawl="main",
+                worker=worker,
+                redis=address,
+                store=project.store,
+                timeout_s=settings.timeout,
+                allow_networks=settings.allow_networks,
+                auth=settings.auth,
+                cookies=settings.cookies,
+                max_pages=max_pages,
+                max_requests=max_requests,
+                max_time_s=max_time_s,
+            )
+        )
+
+    async def logged(frontier):
+        await OutboxRelay(frontier, frontier.tail(project.store), project.store, "main").empty()
+        return await frontier.stats()
+
+    return ask(project, logged)
+
+
+def ask(project, question, crawl="main"):
+    """The answer of an async function of the frontier."""
+
+    async def asked():
+        with project.frontier_address() as address:
+            link = await connect(address)
+            try:
+                return await question(await Frontier(link, crawl).open())
+            finally:
+                await link.aclose()
+
+    return asyncio.run(asked())

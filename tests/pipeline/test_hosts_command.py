@@ -1,0 +1,53 @@
+"""What `thresher frontier hosts` says of a host."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from frontier import HostState, Rest
+from pipeline.commands.hosts import body, lines
+
+NOW = datetime(2026, 11, 22, 4, 15, 10, tzinfo=UTC)
+
+
+def host(*, rest=None, dead="", origins=()):
+    return HostState(host="a.test", waiting=1, open=0, delay_ms=1_500, rest=rest, origins=origins, dead=dead)
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (host(), ["a.test: may be asked, 1.5 s apart; 1 page waits"]),
+        (
+            host(rest=Rest(ms=720_000, reason="tls_self_signed")),
+            [
+                "a.test: held for 12 min, until 2026-11-22 04:27:10 UTC: certificate not trusted (tls_self_signed); 1 page waits"
+            ],
+        ),
+        (
+            host(rest=Rest(ms=0, reason="refused")),
+            [
+                "a.test: held until the next request, which is a probe: connection refused (refused); 1 page waits"
+            ],
+        ),
+        (
+            host(dead="dead_dns"),
+            ["a.test: host given up: the host name has no address (dead_dns); 1 page waits"],
+        ),
+        (
+            host(origins=(("http://a.test:81", Rest(ms=60_000, reason="")),)),
+            [
+                "a.test: may be asked, 1.5 s apart; 1 page waits",
+                "  http://a.test:81: held for 1 min, until 2026-11-22 04:16:10 UTC",
+            ],
+        ),
+    ],
+)
+def test_a_host_is_said_in_a_line(state, said):
+    assert list(lines(state, NOW)) == said
+
+
+def test_programs_read_until_when():
+    said = body(host(rest=Rest(ms=1_000, reason="refused")), NOW)
+    assert (said["state"], said["reason"], said["until"]) == ("held", "refused", "2026-11-22T04:15:11Z")
+    assert body(host(dead="dead_dns"), NOW)["state"] == "given_up"

@@ -1,0 +1,42 @@
+"""What runs on a node of a Ray cluster, without Ray: whose trouble it is that is told."""
+
+import pickle
+import socket
+
+import pytest
+
+from core import CorruptData, InputError, Unavailable
+from pipeline import node
+from pipeline.berth import told
+from pipeline.node import Hand, Seat, Terms
+from pipeline.work import Task
+from tests.pipeline import labour
+
+HERE = f"on the Ray node {socket.gethostname()}: "
+
+
+@pytest.fixture(autouse=True)
+def no_ray(monkeypatch):
+    monkeypatch.setattr(node, "_share", lambda: 1 << 30)
+
+
+def test_what_a_crawl_worker_lacks_is_said_to_be_the_nodes():
+    left = Seat().stay(Terms(build=node.build()), told(labour.want_chromium))
+    assert type(left.said) is InputError
+    assert str(left.said) == f"{HERE}crawler.render needs Chromium and none is found"
+
+
+@pytest.mark.parametrize(
+    ("work", "kind", "said"),
+    [
+        (labour.no_storage, Unavailable, f"{HERE}the storage does not answer"),
+        (labour.refuse, CorruptData, "main/part-1: cannot be read"),
+    ],
+)
+def test_what_a_part_lacks_is_the_nodes_and_damage_is_everybodys(tmp_path, work, kind, said):
+    hand = Hand(1 << 30)
+    task = Task(store=labour.Noting(tmp_path), step=labour.STEP, part=labour.parts(2)[1], work=work)
+    ended = hand.make(pickle.dumps(task.assignment()))
+    hand._cell.close()
+    assert type(ended.error) is kind
+    assert str(ended.error) == said

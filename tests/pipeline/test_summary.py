@@ -1,0 +1,124 @@
+"""The last lines of a crawl."""
+
+import pytest
+
+from frontier import Stats
+from pipeline.summary import Crawled, body, lines
+
+
+def stats(*, waiting=0, later=0, leased=0, robots=0, requests=0, **settled):
+    outcomes, reasons = {}, {}
+    for outcome, counts in settled.items():
+        outcomes[outcome] = sum(counts.values()) if isinstance(counts, dict) else counts
+        if isinstance(counts, dict):
+            reasons |= {f"{outcome}:{reason}": count for reason, count in counts.items() if reason}
+    return Stats(
+        waiting=waiting,
+        leased=leased,
+        later=later,
+        robots=robots,
+        hosts=3,
+        outcomes=outcomes,
+        reasons=reasons,
+        requests=requests,
+        seen=waiting + leased + later + sum(outcomes.values()),
+    )
+
+
+NOTHING = stats()
+
+
+def crawled(after, before=NOTHING, **more):
+    return Crawled(before=before, stats=after, **more)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (crawled(stats(fetched=5)), ["c: 5 fetched; the frontier is drained"]),
+        (crawled(stats(fetched=1, requests=1)), ["c: 1 fetched (1 request); the frontier is drained"]),
+        (
+            crawled(stats(fetched=5, unchanged=1, waiting=1)),
+            ["c: 5 fetched, 1 unchanged; 1 URL waits, run again to go on"],
+        ),
+        (
+            crawled(stats(fetched=5, waiting=1_200), interrupted=True),
+            ["c: 5 fetched; interrupted; 1,200 URLs wait, run again to go on"],
+        ),
+        (
+            crawled(
+                stats(
+                    fetched={"": 1_200, "status_403": 2},
+                    failed={"dead_refused": 3, "timeout_connect": 9},
+                    gone={"status_404": 40},
+                    refused={"robots": 7},
+                )
+            ),
+            [
+                "c: 1,202 fetched, 40 gone, 7 refused, 12 failed; the frontier is drained",
+                "  9 failed: no connection in time (timeout_connect)",
+                "  3 failed: host given up: connection refused (dead_refused)",
+                "  7 refused: forbidden by robots.txt (robots)",
+                "  40 gone: HTTP 404 Not Found (status_404)",
+            ],
+        ),
+        (
+            crawled(stats(waiting=12), holds={"tls_self_signed": 1}),
+            [
+                "c: nothing fetched: 1 host held, certificate not trusted; 12 URLs wait, run again to go on",
+                "  1 host held: certificate not trusted (tls_self_signed)",
+                "  until when: thresher frontier hosts c",
+            ],
+        ),
+        (
+            crawled(stats(failed={"dead_tls_self_signed": 3})),
+            [
+                "c: nothing fetched: 3 failed, host given up: certificate not trusted; the frontier is drained",
+                "  3 failed: host given up: certificate not trusted (dead_tls_self_signed)",
+            ],
+        ),
+        (
+            crawled(stats(waiting=10), outage="no name server answers (192.0.2.53:53), for 185 s"),
+            [
+                "c: nothing fetched: no name server answers (192.0.2.53:53), for 185 s; 10 URLs wait, run again to go on",
+                "  waited for the web: no name server answers (192.0.2.53:53), for 185 s",
+            ],
+        ),
+        (crawled(NOTHING), ["c: nothing fetched, for nothing was waiting; the frontier is drained"]),
+    ],
+)
+def test_what_a_crawl_says_at_its_end(found, said):
+    assert lines("c", found) == said
+
+
+def test_only_what_this_command_did_is_counted():
+    before = stats(fetched=100, failed={"dns": 7}, waiting=2, requests=5_000)
+    after = stats(fetched=101, failed={"dns": 8}, requests=6_234)
+    found = crawled(after, before)
+    assert lines("c", found)[0] == "c: 1 fetched, 1 failed (1,234 requests); the frontier is drained"
+    assert found.failed == 1
+    said = body(found)
+    assert said["run"] == {
+        "requests": 1_234,
+        "outcomes": {"fetched": 1, "failed": 1},
+        "reasons": {"failed:dns": 1},
+    }
+    assert said["outcomes"] == {"fetched": 101, "failed": 8}
+    assert (said["drained"], said["interrupted"], said["holds"]) == (True, False, {})
+
+
+def test_the_most_frequent_reasons_are_named_and_the_others_counted():
+    found = crawled(stats(fetched=1, failed={f"status_{500 + n}": n + 1 for n in range(8)}))
+    said = lines("c", found)
+    assert said[1] == "  8 failed: HTTP 507 Insufficient Storage (status_507)"
+    assert said[-1] == "  6 more for other reasons"
+    assert len(said) == 1 + 5 + 1
+
+
+def test_a_frequent_reason_is_named_before_a_rare_one_of_a_graver_outcome():
+    found = crawled(
+        stats(fetched=1, failed={f"status_{500 + n}": 1 for n in range(8)}, refused={"robots": 9_000})
+    )
+    said = lines("c", found)
+    assert "  9,000 refused: forbidden by robots.txt (robots)" in said
+    assert said[-1] == "  4 more for other reasons"

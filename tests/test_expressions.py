@@ -1,0 +1,182 @@
+"""Every regular expression takes time in proportion to what it reads: nobody's page, archive or answer can make one look back for ever.
+
+All expressions of all modules are attacked with strings made from their own parse trees (`tests.attacks`). None is left out for being "for our
+own text only": what reads our text today reads somebody else's tomorrow.
+"""
+
+import ast
+import importlib
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from extract.page.cues import MOST_CUE, MOST_JUNK, MOST_NOTICE
+from tests.attacks import Samples, TooLongError, cpu_limit, slow
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("core", "crawler", "extract", "filters", "frontier", "pipeline", "shards", "storage")
+METHODS = frozenset({"match", "fullmatch", "search", "sub", "subn", "findall", "finditer", "split"})
+FUNCTIONS = METHODS | {"compile"}
+BOUNDED = {
+    "extract.page.cues._COMMENTS": MOST_CUE,
+    "extract.page.cues._JUNK": MOST_JUNK,
+    "extract.page.cues._MORE": MOST_CUE,
+    "extract.page.cues._NOTICE": MOST_NOTICE,
+}
+"""Expressions that are quadratic, and what they are given is checked for its length first: so many characters."""
+HANDED_OVER = {
+    "storage.inputs.arc.BEGIN": {"match"},  # to `storage.members`
+    "storage.members.RECORD_BEGIN": {"match"},
+}
+"""Expressions that another module calls by another name, and how."""
+WRITTEN_INLINE = {
+    # An expression that is made when the program runs, and one that it may be.
+    "extract/wikitext/aside.py": [r"(?i)</ref\s*+>"],
+    "storage/inputs/arc.py": [],  # see `test_the_lines_of_an_arc`
+    "pipeline/verify.py": [r"part-w-\d{12}\.json"],
+}
+
+
+def modules():
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            if path.stem != "__main__" and "migrations" not in path.parts:
+                yield path
+
+
+@cache
+def tree(path):
+    return ast.parse(path.read_text())
+
+
+@cache
+def methods_called():
+    """Methods called on names, by file and name."""
+    found = {}
+    for path in modules():
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Attribute) and node.attr in METHODS:
+                name = getattr(node.value, "id", None) or getattr(node.value, "attr", None)
+                found.setdefault((path, name), set()).add(node.attr)
+    return found
+
+
+def methods(path, module, name):
+    if said := HANDED_OVER.get(f"{module}.{name}"):
+        return said
+    others = {path} if name.startswith("_") else modules()
+    found = set().union(*(methods_called().get((other, name), set()) for other in others))
+    return found or {"search", "match", "fullmatch"}
+
+
+def within(value, deep=4):
+    """The expressions in a module's variable, however it holds them."""
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(getattr(value, "__self__", None), re.Pattern):
+        yield value.__self__
+    elif deep and isinstance(value, dict):
+        yield from within([*value, *value.values()], deep - 1)
+    elif deep and isinstance(value, tuple | list | set | frozenset):
+        for each in value:
+            yield from within(each, deep - 1)
+
+
+def expressions():
+    """Each once, with its name and how it is called."""
+    known = set()
+    for path in modules():
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for name, value in vars(importlib.import_module(module)).items():
+            for pattern in () if name.startswith("__") else within(value):
+                if pattern not in known:
+                    known.add(pattern)
+                    yield pytest.param(
+                        pattern, methods(path, module, name), f"{module}.{name}", id=f"{module}.{name}"
+                    )
+        for number, (pattern, called) in enumerate(inline(path)):
+            if pattern not in known:
+                known.add(pattern)
+                yield pytest.param(pattern, called, module, id=f"{module}:{number}")
+
+
+def inline(path):
+    """Expressions written where they are used, and not in a variable of the module."""
+    for node in made_in_functions(path):
+        if isinstance(node.args[0], ast.Constant):
+            yield re.compile(node.args[0].value), {node.func.attr}
+    for written in WRITTEN_INLINE.get(path.relative_to(ROOT).as_posix(), ()):
+        yield re.compile(written), {"search"}
+
+
+def made_in_functions(path):
+    """Calls of functions of `re` that are not of the module's own level."""
+    inner = {
+        node
+        for function in ast.walk(tree(path))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+    }
+    return [
+        node
+        for node in inner
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in FUNCTIONS
+        and getattr(node.func.value, "id", "") == "re"
+    ]
+
+
+@pytest.mark.parametrize(("pattern", "called", "name"), expressions())
+def test_an_expression_takes_time_in_proportion(pattern, called, name):
+    if longest := BOUNDED.get(name):
+        for attack in Samples(pattern).attacks():
+            try:
+                with cpu_limit(0.05):
+                    pattern.fullmatch(attack.of(longest))
+                    pattern.search(attack.of(longest))
+            except TooLongError:
+                pytest.fail(f"{attack} of {longest} characters takes more than 50 ms")
+    else:
+        assert (found := slow(pattern, called)) is None, found
+
+
+def test_none_is_made_that_the_tests_do_not_know():
+    """An expression made of others when the program runs is in a variable of its module, or named here."""
+    made = set()
+    for path in modules():
+        if any(not isinstance(node.args[0], ast.Constant) for node in made_in_functions(path)):
+            made.add(path.relative_to(ROOT).as_posix())
+    assert made == WRITTEN_INLINE.keys()
+
+
+@pytest.mark.parametrize(
+    ("expression", "method"),
+    [
+        (rb"(?s)\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", "match"),  # exponential
+        (r"(?:a+)+b", "match"),
+        (r"(?:\w+\s?)*$", "match"),
+        (r"(?:a|a)*b", "match"),
+        (r"\s*,\s*;", "search"),
+        (r"x*\s*y*\s*z", "match"),
+        (r"<title[^>]*>", "search"),  # begins anew at each
+        (r"\d+$", "search"),
+    ],
+)
+def test_the_attacks_find_what_is_not_linear(expression, method):
+    assert slow(re.compile(expression), {method})
+
+
+@pytest.mark.parametrize(
+    ("expression", "method"),
+    [
+        (rb"(?s)\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html)\b", "match"),
+        (r"(?:a++)*+b", "match"),
+        (r"<title[^<>]*+>", "search"),
+        (r"(?<!\d)\d++$", "search"),
+    ],
+)
+def test_the_attacks_leave_alone_what_is(expression, method):
+    assert slow(re.compile(expression), {method}) is None
