@@ -1,9 +1,9 @@
 """What confinement costs: commands of two checkouts in turn, round by round, so that both meet the same machine.
 
-usage: python bench/confinement.py --against DIRECTORY [--input FILE] [--pages N] [--rendered N] [--rounds N] [--workers N]
+usage: python bench/confinement.py --against DIRECTORY [--input FILE] [--pages N] [--rendered N] [--heavy N] [--rounds N] [--workers N]
 
 `process` is measured where a file is named: anything of some thousand pages that `thresher ingest` takes. `crawl` fetches `--pages` pages of
-a server on loopback, every fiftieth of 600 KiB, which is read in the process for heavy pages. `render` opens `--rendered` pages in
+a server on loopback; every `--heavy`th has 600 kB and is read in the process for heavy pages. `render` opens `--rendered` pages in
 Chromium. CPU is user + system time of a command and of every process that it started, browsers and servers included, but for
 the web server. Medians of the rounds and the ratios of this checkout to the other are printed, one JSON line a command.
 """
@@ -35,7 +35,6 @@ from pipeline.__main__ import main
 if __name__ == "__main__":
     sys.exit(main())
 """
-HEAVY_EVERY = 50
 SYLLABLES = (
     "ba",
     "ke",
@@ -72,6 +71,7 @@ def main() -> None:
     parser.add_argument("--input", type=Path)
     parser.add_argument("--pages", type=int, default=2000)
     parser.add_argument("--rendered", type=int, default=100)
+    parser.add_argument("--heavy", type=int, default=50, help="0 for none")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=1)
     args = parser.parse_args()
@@ -80,7 +80,7 @@ def main() -> None:
     if args.input is not None:
         before = [["ingest", "bench", str(args.input.resolve())]]
         compare("process", args, before, ["process", *workers], "")
-    with served(args.pages, scripted=False) as url:
+    with served(args.pages, heavy=args.heavy) as url:
         compare("crawl", args, [["seed", url]], ["crawl", *workers], "")
     with served(args.rendered, scripted=True) as url:
         compare("render", args, [["seed", url]], ["crawl", *workers], 'render = "always"')
@@ -141,7 +141,7 @@ def cpu_seconds() -> float:
 
 
 @contextmanager
-def served(pages: int, *, scripted: bool) -> Iterator[str]:
+def served(pages: int, *, heavy: int = 0, scripted: bool = False) -> Iterator[str]:
     """A site of so many pages, for the time of the context; its address is that of a page that links to all."""
 
     made: dict[str, bytes] = {}
@@ -153,7 +153,7 @@ def served(pages: int, *, scripted: bool) -> Iterator[str]:
         def do_GET(self) -> None:
             asked.add(self.path)
             if (body := made.get(self.path)) is None:
-                body = made[self.path] = page(self.path, pages, scripted=scripted).encode()
+                body = made[self.path] = page(self.path, pages, heavy=heavy, scripted=scripted).encode()
             self.send_response(404 if self.path == "/robots.txt" else 200)
             self.send_header("Content-Type", "text/html; charset=utf-8")
             self.send_header("Content-Length", str(len(body)))
@@ -171,12 +171,12 @@ def served(pages: int, *, scripted: bool) -> Iterator[str]:
     assert {f"/{number or ''}" for number in range(pages)} <= asked
 
 
-def page(path: str, pages: int, *, scripted: bool) -> str:
+def page(path: str, pages: int, *, heavy: int, scripted: bool) -> str:
     """The HTML of a page."""
     if not path[1:].isdigit():
         return "".join(f"<a href=/{number}>{number}</a>" for number in range(1, pages))
     number = int(path[1:])
-    sentences = 5_600 if not scripted and number % HEAVY_EVERY == 0 else 180
+    sentences = 5_600 if heavy and number % heavy == 0 else 180
     random = Random(number)
     texts = [
         " ".join("".join(random.choices(SYLLABLES, k=3)) for _ in range(WORDS)) for _ in range(sentences)
