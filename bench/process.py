@@ -17,8 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from functools import partial
-from multiprocessing.sharedctypes import RawValue
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -27,12 +27,15 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 from resiliparse.extract.html2text import extract_plain_text
 
 from extract.document import document
+from isolation.mark import Mark
 from pipeline import process
 from pipeline.config import FiltersConfig
 from pipeline.given import given
 from pipeline.ingest import ingest
-from pipeline.step import Part
-from pipeline.work import Watch
+from pipeline.partserver import PartServer
+from pipeline.partstore import PartStore
+from pipeline.step import Part, Step
+from pipeline.work import NOWHERE, Made, Task, Watch
 from storage.files import Files
 from storage.manifest import Input
 from storage.records import read
@@ -55,14 +58,13 @@ def main() -> None:
         ingest(files, "bench", given([warc]))
         filters = FiltersConfig(preset=args.preset, languages=tuple(args.languages.split(",")))
         step = process.step(filters)
-        watch = Watch(RawValue("q"))
         parts = list(process.parts(files, "bench", filters))
-        process.work(files, step, empty(parts[0]), watch)  # loads what is loaded once a process
+        made(files, step, empty(parts[0]))  # loads what is loaded once a process
         wall, cpu = time.perf_counter(), cpu_seconds()
         counts: dict[str, int] = {}
         resident: list[float] = []
         for part in parts:
-            for key, value in process.work(files, step, part, watch).counts.items():
+            for key, value in made(files, step, part).counts.items():
                 counts[key] = counts.get(key, 0) + value
             resident.append(rss_mb())
         wall, cpu = time.perf_counter() - wall, cpu_seconds() - cpu
@@ -106,12 +108,17 @@ def crawled(root: Path) -> Path:
     return next((project / "data" / "warc").rglob("*.warc.gz"))
 
 
+def made(files: Files, step: Step, part: Part) -> Made:
+    """Make a part, in this process."""
+    task = Task(store=files, step=step, part=part, work=process.work)
+    with PartServer(task.assignment(), most_bytes=1 << 40) as server:
+        return process.work(PartStore(server.answer), step, part, Watch(Mark.make(NOWHERE)))
+
+
 def empty(part: Part) -> Part:
     """The part with no record in it."""
     (span,) = part.inputs
-    return Part(
-        name="bench/warm", inputs=(Input(name=span.name, sha256=span.sha256, first=0, end=0),), task=part.task
-    )
+    return replace(part, inputs=(Input(name=span.name, sha256=span.sha256, first=0, end=0),))
 
 
 def documents_alone(warc: Path, languages: tuple[str, ...]) -> None:

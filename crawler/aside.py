@@ -4,26 +4,25 @@
    (`Lease.orphan`).
 2. A page that kills the process, by whatever a parser or a decoder does with it, or keeps it for longer than
    `LONGEST_S`, costs that page and no other: it has failed, `parser_crash`. The next is read by a new process.
-3. The process begins with the first page that needs it, has no more memory than `MOST_MEMORY`, and ends with whoever
-   began it.
+3. The process begins with the first page that needs it, may allocate `MOST_MEMORY`, and ends with whoever began it.
+4. It is confined (`isolation`). Whatever it answers is checked to be a value of the wanted type: it may be the page that speaks.
 """
 
 import asyncio
+import pickle
 import re
-import resource
-import signal
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from multiprocessing.context import BaseContext
-from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
+import msgspec
+
+from core import ThresherError
 from crawler.outcome import CRASHED
 from crawler.page import settled
 from frontier import Lease, Settlement
+from isolation import Limits, WorkerProcess, confine
 
 T = TypeVar("T")
 
@@ -37,60 +36,59 @@ _LINK = re.compile(rb"<[aAlLmMfFiI](?:[\t\n\f\r /]|[rR][eEaA]|[iI][nN]|[eE][tT]|
 LONGEST_S = 60.0
 """For one page; the slowest 10 MiB take 5 s."""
 MOST_MEMORY = 4 << 30
-"""Bytes of address space: what a page of 100 MB takes, several times."""
-
-
-@dataclass(slots=True)
-class _Helper:
-    process: BaseProcess
-    pipe: Connection
+"""Bytes: what a page of 100 MB takes, several times."""
+MOST_ANSWER = 256 << 20
+"""Bytes of what a page comes to; its links are most of it."""
+DONE, RAISED = b"+", b"-"
+"""How an answer begins: what `work` returned follows, or a line of what it raised."""
 
 
 class Aside:
     """The process; begun anew where it is gone."""
 
-    def __init__(self, context: BaseContext | None = None, *, longest_s: float = LONGEST_S) -> None:
-        self._context, self._longest_s = context or get_context("spawn"), longest_s
-        self._helper: _Helper | None = None
+    def __init__(self, *, longest_s: float = LONGEST_S) -> None:
+        self._longest_s = longest_s
+        self._process: WorkerProcess | None = None
         self._turn = asyncio.Lock()
 
-    async def call(self, work: Callable[..., T], *args: Any) -> T | None:
-        """What `work` returns there; None where the process did not live to tell. Raises what `work` raises."""
+    async def call(self, work: Callable[..., T], *args: Any, returns: type[T]) -> T | None:
+        """Return what `work`, a function of a module, returns there; None where the process did not live to tell.
+
+        Raises `ThresherError` where `work` raises.
+        """
         async with self._turn:
-            done, value = await asyncio.to_thread(self._ask, work, args)
-        if isinstance(value, Exception):
-            raise value
-        return value if done else None
+            answer = await asyncio.to_thread(self._ask, pickle.dumps((work, args)))
+            if answer is None:
+                return None
+            if answer.startswith(RAISED):
+                raise ThresherError(answer[1:].decode(errors="replace"))
+            try:
+                return await asyncio.to_thread(msgspec.msgpack.decode, memoryview(answer)[1:], type=returns)
+            except (msgspec.MsgspecError, ThresherError):
+                self.close()
+                return None
 
     def close(self) -> None:
         """End the process."""
-        helper, self._helper = self._helper, None
-        if helper is not None:
-            helper.pipe.close()
-            helper.process.kill()
-            helper.process.join()
+        process, self._process = self._process, None
+        if process is not None:
+            process.close()
 
-    def _ask(self, work: Callable[..., Any], args: tuple[Any, ...]) -> tuple[bool, Any]:
-        if self._helper is None or not self._helper.process.is_alive():
-            self.close()
-            self._helper = self._begin()
-        pipe = self._helper.pipe
+    def _ask(self, question: bytes) -> bytes | None:
+        if self._process is not None and self._process.exitcode() is not None:
+            self.close()  # somebody else ended it, between two pages
+        if self._process is None:
+            self._process = WorkerProcess(_serve, confined=True)
+        pipe = self._process.pipe
         with suppress(EOFError, OSError):
-            pipe.send((work, args))
+            pipe.send_bytes(question)
             if pipe.poll(self._longest_s):
-                return True, pipe.recv()
+                return pipe.recv_bytes(MOST_ANSWER)
         self.close()
-        return False, None
-
-    def _begin(self) -> _Helper:
-        ours, theirs = self._context.Pipe()
-        process: BaseProcess = self._context.Process(target=_serve, args=(theirs,), daemon=True)  # type: ignore[attr-defined]
-        process.start()
-        theirs.close()
-        return _Helper(process, ours)
+        return None
 
     def __repr__(self) -> str:
-        return f"<aside: {'no process' if self._helper is None else self._helper.process.pid}>"
+        return f"<aside: {self._process or 'no process'}>"
 
 
 def crashed(lease: Lease) -> Settlement:
@@ -106,17 +104,17 @@ def is_heavy(html: bytes) -> bool:
 
 
 def _serve(pipe: Connection) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the worker, which ends what is under way
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    is_confined = False
     with suppress(EOFError, OSError):
         while True:
-            work, args = pipe.recv()
+            work, args = pickle.loads(pipe.recv_bytes())  # noqa: S301 - the parent's; it imports what `work` needs
+            if not is_confined:
+                confine(Limits(memory=MOST_MEMORY))
+                is_confined = True
             try:
-                answer = work(*args)
+                answer = DONE + msgspec.msgpack.encode(work(*args))
             except MemoryError:
                 return  # it is the page's fault, and who knows what is left
             except Exception as error:  # noqa: BLE001 - it is raised where it was asked for
-                answer = error
-            pipe.send(answer)
+                answer = RAISED + f"{type(error).__name__}: {error}".encode(errors="replace")
+            pipe.send_bytes(answer)

@@ -21,7 +21,7 @@ from crawler.page import settlement, settlement_of_dropped
 from crawler.render.keep import RENDERED
 from crawler.replay import archived_answer
 from crawler.targets import target
-from frontier import Discovery, Lease, NotAUrl, Outcome, canonical
+from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
 from storage.crawllog import Line
 from storage.dropped import DROPPED
 from storage.dropped import decode as decode_dropped
@@ -117,7 +117,7 @@ async def _discoveries(
         return ()
     settled = partial(settlement, options=options)
     if is_heavy(answer.body):
-        ended = await aside.call(settled, under, answer)
+        ended = await aside.call(settled, under, answer, returns=Settlement)
         return () if ended is None else ended.discoveries
     return settled(under, answer).discoveries
 

@@ -37,7 +37,7 @@ from crawler.rendered import decode as read_note
 from crawler.rendered import dom_id, note_id
 from crawler.robots import HOPS, redirect, ruling
 from crawler.settle import BATCH, Finished, end
-from frontier import Frontier, Kind, Lease
+from frontier import Frontier, Kind, Lease, Settlement
 from storage import logwriter
 from storage.archive import recover as seal_unfinished
 from storage.compression import compression_of
@@ -194,8 +194,8 @@ async def _finished(
     answer = archived_answer(record, identity, records)
     if answer is None:
         return None
-    ended = await aside.call(partial(settlement, options=options), lease, answer)
-    return Finished(lease=lease, answer=crashed(lease) if ended is None else ended)
+    ended = await aside.call(partial(settlement, options=options), lease, answer, returns=Settlement)
+    return Finished(lease=lease, answer=crashed(lease) if ended is None else replace(ended, lease=lease))
 
 
 def archived_answer(

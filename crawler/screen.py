@@ -31,6 +31,7 @@ from storage.dropped import Dropped
 from storage.notes import LINK, REDIRECT, Notes
 from storage.payload import content_decoded
 from storage.records import PAYLOAD_LIMIT, mime_of
+from storage.revisit import Revisit
 from storage.warc import payload_digest
 
 MOST_OUTLINKS = 32 << 20
@@ -124,12 +125,34 @@ def finished(
     )
 
 
-def ends(
-    lease: Lease, capture: Capture, record_id: UUID, screen: Screen | None, options: PageOptions
-) -> Finished:
-    """What `finished` says, with all links, but without the records."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """How the lease of a page ends, without what whoever asked has already: the lease's worker, and the records."""
+
+    answer: Settlement
+    dropped: Dropped | None
+    notes: Notes | None
+    revisit: Revisit | None
+
+    def finished(
+        self, lease: Lease, records: tuple[tuple[Capture, UUID], ...], known: Container[str]
+    ) -> Finished:
+        """Return the end of that lease; URLs whose text is in `known` are not told again."""
+        return Finished(
+            lease=lease,
+            records=records,
+            dropped=self.dropped,
+            notes=self.notes,
+            revisit=self.revisit,
+            answer=untold(replace(self.answer, lease=lease), known),
+        )
+
+
+def end(lease: Lease, capture: Capture, record_id: UUID, screen: Screen | None, options: PageOptions) -> End:
+    """Return what `finished` says of the answer to a page, with all links."""
     made = finished(lease, capture, record_id, screen=screen, known=frozenset(), options=options)
-    return replace(made, records=())
+    assert isinstance(made.answer, Settlement)
+    return End(answer=made.answer, dropped=made.dropped, notes=made.notes, revisit=made.revisit)
 
 
 def untold(whole: Settlement, known: Container[str]) -> Settlement:

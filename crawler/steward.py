@@ -27,12 +27,12 @@ from crawler.outcome import Judgement, fault_of, of_failure
 from crawler.page import settled
 from crawler.rendered import Rendered
 from crawler.robots import AskAgain, Event, ask
-from crawler.screen import Screen, ends, finished, untold
+from crawler.screen import End, Screen, end, finished
 from crawler.seedlist import answer_of
 from crawler.settle import Finished, Settler
 from crawler.uplink import Uplink
 from crawler.wire import Failure, Wait
-from frontier import Kind, Lease, Settlement
+from frontier import Kind, Lease
 
 if TYPE_CHECKING:
     from crawler.render.renderer import Renderer  # Playwright is there only where pages are rendered
@@ -171,11 +171,12 @@ class Steward:
 
     async def _read_aside(self, lease: Lease, capture: Capture, name: UUID) -> Finished:
         records = ((capture, name),)
-        ended = await self._aside.call(ends, lease, capture, name, self.screen, self.options)
+        # Our request may hold a password for the site.
+        answer = replace(capture, request=b"")
+        ended = await self._aside.call(end, lease, answer, name, self.screen, self.options, returns=End)
         if ended is None:
             return Finished(lease=lease, records=records, answer=crashed(lease))
-        assert isinstance(ended.answer, Settlement)
-        return replace(ended, records=records, answer=untold(ended.answer, self.settler.known))
+        return ended.finished(lease, records, self.settler.known)
 
     def _name(self, lease: Lease, hop: int = 0) -> UUID:
         return record_id(self.crawl, self.worker, lease.token, hop)

@@ -102,6 +102,8 @@ class WorkerConfig:
     """Which HTML pages are opened in a browser: those that say little without one, or all."""
     browser: str = ""
     """Path of Chromium; looked for where empty."""
+    browser_sandbox: bool = True
+    """Whether Chromium's own sandbox is on. Off, a page that breaks out of its script engine is kept by the outer walls alone."""
     ttl_s: float = 30.0
     """How long the worker is taken for living after it was heard of; it beats three times as often. With a spider it is longer
     by as much as that may hold up the event loop (`crawler.guest.blocking`)."""
@@ -177,6 +179,8 @@ async def _run(config: WorkerConfig) -> bool:
         await pulse.begin()
         beating = asyncio.create_task(pulse.run())
         try:
+            if renderer is not None:
+                await renderer.begin()
             enough = await _crawl(config, frontier, archive, log, uplink, entrance, pulse, renderer)
         finally:
             beating.cancel()
@@ -296,6 +300,7 @@ def _renderer(
         Rulebook(frontier.robots),
         mode=config.render,
         browser=config.browser,
+        sandbox=config.browser_sandbox,
         user_agent=_user_agent(config, frontier),
         timeout_s=config.timeout_s,
         most_bytes=config.max_body,

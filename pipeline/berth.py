@@ -3,18 +3,16 @@
 Whoever supervises workers sees of each whether it lives, how it left and what it said, and can send it signals.
 """
 
-import os
 import pickle
 import signal
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing import connection
 from multiprocessing.connection import Connection
 from typing import Protocol
 
 from core import ThresherError
-from pipeline.cell import SPAWN
+from isolation import WorkerProcess
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,41 +53,35 @@ def told(work: Callable[..., None], *args: object) -> bytes:
 
 
 class LocalBerth:
-    """A process of this machine."""
+    """A process of this machine. It drains when its supervisor is gone."""
 
     def __init__(self, told: bytes) -> None:
         """Begin the worker."""
-        self._complaint, there = SPAWN.Pipe(duplex=False)
-        self._process = SPAWN.Process(target=_begin, args=(told, there))
-        self._process.start()
-        there.close()
+        self._process = WorkerProcess(_begin, told, confined=False, orphaned=signal.SIGTERM)
+        self._left: Left | None = None
 
     def left(self) -> Left | None:
         """How it ended, or None while it lives."""
-        return self.wait() if self._has_ended() else None
+        return None if self._left is None and self._process.exitcode() is None else self.wait()
 
     def wait(self) -> Left:
         """Wait until it has ended."""
-        said: ThresherError | None = None
-        with suppress(EOFError):
-            said = self._complaint.recv()
-        self._process.join()
-        return Left(exitcode=self._process.exitcode, said=said)
+        if self._left is None:
+            said: ThresherError | None = None
+            with suppress(EOFError, OSError):
+                said = self._process.pipe.recv()
+            self._process.wait()
+            self._left = Left(exitcode=self._process.close(), said=said)
+        return self._left
 
     def signal(self, signum: signal.Signals) -> None:
         """Send a signal."""
-        if not self._has_ended() and self._process.pid is not None:
-            with suppress(ProcessLookupError):
-                os.kill(self._process.pid, signum)
-
-    def _has_ended(self) -> bool:
-        # `is_alive` would take the exit code away from a thread that waits for it.
-        return bool(connection.wait([self._process.sentinel], timeout=0))
+        self._process.signal(signum)
 
     def __repr__(self) -> str:
-        return f"<berth: process {self._process.pid}>"
+        return f"<berth: {self._process}>"
 
 
-def _begin(told: bytes, complaint: Connection) -> None:
+def _begin(complaint: Connection, told: bytes) -> None:
     work, args = pickle.loads(told)  # noqa: S301 - our own supervisor's
     work(*args, complaint)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from core import CorruptData, InputError
 from filters.addresses import Addresses, addresses
-from storage.root import store as store_at
+from pipeline.partstore import PartStore
 from storage.store import Store
 
 KEY = "filters.blocklist"
@@ -37,9 +37,9 @@ def put(store: Store, directory: Path, written: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def loaded(uri: str, name: str) -> Addresses:
-    """The list of that name in the storage at an address. Raises `CorruptData` where the list is not as it was put."""
-    data = store_at(uri, Path.cwd()).read(name)
+def loaded(store: PartStore, name: str) -> Addresses:
+    """The list of that name, which says what is in it. Raises `CorruptData` where the list is not as it was put."""
+    data = store.read(name)
     if not _is_whole(name, data):
         raise CorruptData(f"{name} is not as it was put; run `thresher process` again, which puts it anew")
     return addresses(data.decode().splitlines())

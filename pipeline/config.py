@@ -71,6 +71,7 @@ class CrawlerConfig:
     allow_networks: tuple[str, ...] = ()
     render: str = "never"
     browser: str = ""
+    browser_sandbox: bool = True
     archive: str = "all"
     compression: str = "gzip"
     sitemaps: bool = True
@@ -381,6 +382,7 @@ contact = ""                    # required to crawl: "mailto:you@example.org" or
 # max_backlog = "4GiB"          # a crawl that `thresher process --follow` follows waits above so many unprocessed bytes
 # render = "never"              # or "auto": what says little without scripts is opened in Chromium; or "always"
 #   browser                     # path of Chromium; looked for where not set
+# browser_sandbox = true        # false renders where the system does not let Chromium have its sandbox; see docs/security.md
 # archive = "all"               # or "kept": what the cheap filters drop leaves a note with its reason, no page
 # compression = "gzip"          # of archive files; or "zstd": smaller, but few tools read it yet
 # sitemaps = true               # reads the sitemaps that robots.txt files name, within the crawl's scope

@@ -17,11 +17,8 @@ Rules
 """
 
 import asyncio
-import multiprocessing
-import os
 import signal
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -304,6 +301,7 @@ def _worker_config(
             guest=guest,
             render=cast("Literal['never', 'auto', 'always']", settings.render),
             browser=settings.browser,
+            browser_sandbox=settings.browser_sandbox,
             compression=checked(settings.compression),
             ttl_s=lives.TTL_S,
         )
@@ -321,9 +319,6 @@ def _start(project: Project, config: Callable[[str], WorkerConfig], place: Place
 
 
 def _work(config: WorkerConfig, state: Path | None, complaint: Connection) -> None:
-    # A session of its own: Ctrl-C reaches the parent alone, which says what it means.
-    os.setsid()
-    drain_with_parent()
     with nullcontext() if state is None else lives.living(state, config.crawl, config.worker):
         try:
             enough = run_worker(config)
@@ -336,18 +331,6 @@ def _work(config: WorkerConfig, state: Path | None, complaint: Connection) -> No
         else:
             if enough:
                 sys.exit(ENOUGH)
-
-
-def drain_with_parent() -> None:
-    """Have this process get a SIGTERM when the one that began it is gone."""
-
-    def follow() -> None:
-        parent = multiprocessing.parent_process()
-        if parent is not None:
-            parent.join()
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=follow, daemon=True).start()
 
 
 def _signal(workers: list[_Worker], signum: signal.Signals) -> None:

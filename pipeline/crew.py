@@ -76,7 +76,7 @@ class LocalCrew:
         try:
             while (task := self._tasks.get()) is not None and not self._closing:
                 try:
-                    ended = cell.make(task)
+                    ended = cell.make(task.assignment())
                 except ThresherError as error:
                     ended = Raised(error=error, detail="")
                 except Exception as error:  # noqa: BLE001 - whoever waits for the end of the task must have one

@@ -16,11 +16,12 @@ from filters.signature import SIGNATURE
 from pipeline import engine
 from pipeline.config import DedupConfig
 from pipeline.crew import Crew
+from pipeline.partstore import PartStore
 from pipeline.progress import Progress
 from pipeline.step import Part, Step
 from pipeline.work import Made, Watch
 from storage import tables
-from storage.manifest import Input, Manifest, Output, manifests, put_output
+from storage.manifest import Input, Manifest, Output, fingerprint, manifests
 from storage.store import Store
 
 NAME = "dedup"
@@ -49,9 +50,8 @@ def signatures(store: Store, sources: Sequence[str]) -> list[Output]:
 def part(step: Step, found: Sequence[Output], config: DedupConfig) -> Part:
     """The one part: all those tables."""
     spans = tuple(Input(name=table.name, sha256=table.sha256) for table in found)
-    unnamed = Part(name="", inputs=spans, task=config.bands_and_rows)
-    run = unnamed.fingerprint(step)[:16]
-    return Part(name=f"{run}/removed-00000", inputs=spans, task=config.bands_and_rows)
+    name = f"{fingerprint(str(step), step.recipe, spans)[:16]}/removed-00000"
+    return Part(name=name, inputs=spans, writes=(f"dedup/{name}.parquet",), task=config.bands_and_rows)
 
 
 def find(store: Store, sources: Sequence[str], config: DedupConfig) -> Manifest | None:
@@ -85,7 +85,7 @@ def run(
     return manifest, ran
 
 
-def work(store: Store, _: Step, part: Part, __: Watch) -> Made:
+def work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
     """Read the signatures, decide, write the removals."""
     read = tables.read_signatures(store, part.inputs)
     removals = duplicates.removals(read, part.task)
@@ -97,7 +97,6 @@ def work(store: Store, _: Step, part: Part, __: Watch) -> Made:
         counts[f"{removal.kind}.payload_bytes"] += int(payload[removal.id])
         counts[f"{removal.kind}.text_bytes"] += int(text[removal.id])
     table = tables.removed_rows(removals)
-    output = put_output(
-        store, f"dedup/{part.name}.parquet", table.num_rows, partial(tables.write, table=table)
-    )
+    (name,) = part.writes
+    output = store.write(name, table.num_rows, partial(tables.write, table=table))
     return Made(counts=dict(counts), outputs=(output,))

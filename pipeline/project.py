@@ -11,6 +11,7 @@ from core import InputError
 from crawler.options import PageOptions
 from frontier import Budget, Settings
 from frontier.server import embedded
+from isolation import Confinement, probe
 from pipeline import config
 from pipeline.berth import LocalBerth, Place
 from pipeline.config import Config
@@ -18,6 +19,7 @@ from pipeline.crew import Crew, local_crew
 from pipeline.policy import policy
 from pipeline.rayberth import ray_berths
 from pipeline.raycrew import ray_crew
+from pipeline.terminal import warn
 from storage.cache.cache import Cache, default_directory
 from storage.cache.tally import CacheStats
 from storage.catalog import Catalog
@@ -76,6 +78,16 @@ class Project:
         catalog.refresh(self.store)
         return catalog
 
+    @cached_property
+    def confinement(self) -> Confinement:
+        """What a worker process of this machine that reads pages is kept from. What the machine does not offer for that is said when
+        it is asked first.
+        """
+        found = probe()
+        for lack in found.lacks:
+            warn(f"isolation: {lack}; see docs/security.md")
+        return found
+
     @contextmanager
     def crew(self, hands: int | None) -> Iterator[Crew]:
         """The hands that make parts, for the time of the context: of the machine or of the cluster that the
@@ -84,6 +96,7 @@ class Project:
         self.store.sweep()
         cluster = self.config.project.cluster
         if cluster is None:
+            _ = self.confinement
             with local_crew(hands or len(os.sched_getaffinity(0))) as crew:
                 yield crew
         else:
@@ -96,6 +109,7 @@ class Project:
         self.store.sweep()
         cluster = self.config.project.cluster
         if cluster is None:
+            _ = self.confinement
             yield LocalBerth
         else:
             one_machine = self.config.project.redis == EMBEDDED

@@ -22,6 +22,7 @@ from typing import Any
 from core import InputError, ThresherError
 from pipeline.cluster import PATIENCE_S, POLL_S, cannot_begin, connected, cpus, line, no_room
 from pipeline.node import Hand, Terms, build
+from pipeline.terminal import warn
 from pipeline.work import Died, Ended, Raised, Sealed, Task
 from storage.manifest import manifest_name
 
@@ -48,6 +49,7 @@ class RayCrew:
         self._coming: dict[Any, _Hand] = {}
         self._busy: dict[Any, tuple[_Hand, Task]] = {}
         self._stillborn = 0
+        self._said: set[str] = set()
         self._last_placed = time.monotonic()
         self._cpus = _Gauge(lambda: cpus(ray))
 
@@ -87,7 +89,7 @@ class RayCrew:
     def _assign(self) -> None:
         while self._waiting and self._idle:
             hand, task = self._idle.pop(), self._waiting.popleft()
-            self._busy[hand.actor.make.remote(pickle.dumps(task))] = hand, task
+            self._busy[hand.actor.make.remote(pickle.dumps(task.assignment()))] = hand, task
 
     def _staff(self) -> None:
         """Ask for the hands that are missing, give back those that nothing waits for."""
@@ -112,7 +114,7 @@ class RayCrew:
     def _arrived(self, ref: Any) -> None:
         hand = self._coming.pop(ref)
         try:
-            unmet = self._ray.get(ref)
+            unmet, lacks = self._ray.get(ref)
         except self._ray.exceptions.RayError as error:
             self._kill(hand)
             self._stillborn += 1
@@ -121,6 +123,10 @@ class RayCrew:
             return
         if unmet:
             raise InputError(f"project.engine: {unmet}")
+        for lack in lacks:
+            if lack not in self._said:
+                warn(f"isolation: {lack}; see docs/security.md")
+        self._said.update(lacks)
         self._stillborn = 0
         self._take_back(hand)
 

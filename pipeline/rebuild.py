@@ -13,7 +13,6 @@
 """
 
 import asyncio
-import os
 import signal
 import time
 from collections import defaultdict
@@ -31,7 +30,7 @@ from frontier.connect import connect
 from frontier.settings import check_storage
 from pipeline import crawls
 from pipeline.berth import Berth, Place, told
-from pipeline.crawl import drain_with_parent, take_up
+from pipeline.crawl import take_up
 from pipeline.progress import Progress
 from pipeline.project import Project
 from storage.compression import compression_of
@@ -252,8 +251,6 @@ def _is_over(berth: Berth) -> bool:
 
 
 def _work(job: _Job, work: _Work, files: Sequence[str], complaint: Connection) -> None:
-    os.setsid()  # Ctrl-C reaches the parent alone
-    drain_with_parent()
     try:
         asyncio.run(_each(job, work, files))
     except ThresherError as error:

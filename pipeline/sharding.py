@@ -10,8 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +22,7 @@ from tokenizers import Tokenizer
 from core import CorruptData
 from pipeline import engine
 from pipeline.crew import Crew
+from pipeline.partstore import PartStore
 from pipeline.progress import Progress
 from pipeline.step import Part, Step
 from pipeline.work import Made, Watch
@@ -31,7 +31,7 @@ from shards.format import SHARD, shard_name
 from shards.order import Permutation
 from shards.tokenizer import TokenizerFile, opened
 from storage import integrity, tables
-from storage.manifest import Input, Output, manifest_name, put_output
+from storage.manifest import Input, Output, manifest_name
 from storage.store import Store
 
 TOKENIZER = "tokenizer.json"
@@ -74,7 +74,6 @@ class Sharding:
 class TokenizeTask(NamedTuple):
     """What a tokenize worker is told besides its inputs."""
 
-    storage: Store
     removed: tuple[str, ...]
     """Ids of the part's signed documents that deduplication took out."""
     base: int
@@ -90,7 +89,6 @@ class ShardTask(NamedTuple):
     number: int
     places: range
     """Of the rows that belong into it."""
-    out: Store
 
 
 def make(sharding: Sharding, *, crew: Crew, progress: Progress) -> engine.Ran:
@@ -118,13 +116,13 @@ def line(scratch: Store, number: int) -> ShardFile:
     return ShardFile(**json.loads(scratch.read(_line_name(number))))
 
 
-def tokenize_work(scratch: Store, _: Step, part: Part, __: Watch) -> Made:
+def tokenize_work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
     """Encode the kept documents of one part that belong into wanted shards; one row group for each shard."""
     task: TokenizeTask = part.task
     documents, signatures = part.inputs
-    signed = tables.read(task.storage, signatures, tables.columns(tables.SIGNATURES, "id"))
+    signed = tables.read(store, signatures, tables.columns(tables.SIGNATURES, "id"))
     stays = frozenset(signed["id"].to_pylist()) - frozenset(task.removed)
-    table = tables.read(task.storage, documents, tables.columns(tables.DOCUMENTS, *COLUMNS))
+    table = tables.read(store, documents, tables.columns(tables.DOCUMENTS, *COLUMNS))
     table = table.filter(pa.array([one in stays for one in table["id"].to_pylist()], pa.bool_()))
     places = Permutation(n=max(task.documents, 1), seed=task.seed).places(
         np.arange(task.base, task.base + table.num_rows, dtype=np.int64)
@@ -132,22 +130,19 @@ def tokenize_work(scratch: Store, _: Step, part: Part, __: Watch) -> Made:
     shards = places * task.shards // max(task.documents, 1)
     wanted = np.isin(shards, sorted(task.wanted))
     table, places, shards = table.filter(pa.array(wanted)), places[wanted], shards[wanted]
-    tokenizer = _tokenizer(scratch.read(TOKENIZER).decode())
+    tokenizer = _tokenizer(store.read(TOKENIZER).decode())
     table = table.append_column("input_ids", _encode(tokenizer, table["text"]))
     table = table.select(SHARD.names).cast(SHARD).append_column("place", pa.array(places, pa.int64()))
-    output = put_output(
-        scratch,
-        f"tokens/{part.name}.parquet",
-        table.num_rows,
-        lambda path: _write_groups(path, table, shards, task.shards),
-    )
+    (name,) = part.writes
+    output = store.write(name, table.num_rows, lambda file: _write_groups(file, table, shards, task.shards))
     return Made(counts={"documents": table.num_rows}, outputs=(output,))
 
 
-def shard_work(scratch: Store, _: Step, part: Part, __: Watch) -> Made:
+def shard_work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
     """Read one shard's rows out of every part, and write them in order."""
     task: ShardTask = part.task
-    groups = [_group(scratch, span.name, task.number) for span in part.inputs]
+    shard_file, line_file = part.writes
+    groups = [_group(store, span.name, task.number) for span in part.inputs]
     rows = pa.concat_tables(groups) if groups else SHARD.append(pa.field("place", pa.int64())).empty_table()
     rows = rows.take(pc.sort_indices(rows["place"]))
     if not np.array_equal(rows["place"].to_numpy(), np.arange(task.places.start, task.places.stop)):
@@ -156,10 +151,10 @@ def shard_work(scratch: Store, _: Step, part: Part, __: Watch) -> Made:
         )
     rows = rows.drop_columns(["place"])
     tokens = int(pc.sum(pc.list_value_length(rows["input_ids"])).as_py() or 0)
-    shard = put_output(task.out, shard_name(task.number), rows.num_rows, partial(tables.write, table=rows))
+    shard = store.write(shard_file, rows.num_rows, partial(tables.write, table=rows))
     # The shard itself lies in the export directory; what is sealed here is its line of the manifest.
     text = json.dumps({**_file(shard), "tokens": tokens}, sort_keys=True)
-    line = put_output(scratch, _line_name(task.number), 1, lambda path: path.write_text(text))
+    line = store.write(line_file, 1, lambda file: file.write(text.encode()))
     return Made(counts={"documents": rows.num_rows, "tokens": tokens}, outputs=(line,))
 
 
@@ -167,7 +162,6 @@ def _tokenize_parts(sharding: Sharding) -> Iterator[Part]:
     for kept in sharding.parts:
         name = kept.documents.name.removeprefix("documents/").removesuffix(".parquet")
         task = TokenizeTask(
-            storage=sharding.storage,
             removed=kept.removed,
             base=kept.base,
             documents=sharding.documents,
@@ -175,7 +169,15 @@ def _tokenize_parts(sharding: Sharding) -> Iterator[Part]:
             wanted=sharding.wanted,
             seed=sharding.seed,
         )
-        yield Part(name=name, inputs=(kept.documents, kept.signatures), task=task)
+        inputs = (kept.documents, kept.signatures)
+        yield Part(
+            name=name,
+            inputs=inputs,
+            task=task,
+            reads=(TOKENIZER,),
+            writes=(f"tokens/{name}.parquet",),
+            stores={span.name: sharding.storage for span in inputs},
+        )
 
 
 def _shard_parts(sharding: Sharding, made: Sequence[Output]) -> Iterator[Part]:
@@ -184,8 +186,14 @@ def _shard_parts(sharding: Sharding, made: Sequence[Output]) -> Iterator[Part]:
     for number in sorted(sharding.wanted):
         # The places p of which p * shards // documents is the number.
         places = range(-(-number * documents // shards), -(-(number + 1) * documents // shards))
-        task = ShardTask(number=number, places=places, out=sharding.out)
-        yield Part(name=f"shards/{number:05d}", inputs=spans, task=task)
+        shard = shard_name(number)
+        yield Part(
+            name=f"shards/{number:05d}",
+            inputs=spans,
+            task=ShardTask(number=number, places=places),
+            writes=(shard, _line_name(number)),
+            stores={shard: sharding.out},
+        )
 
 
 def _outputs(scratch: Store, step: Step, part: Part) -> tuple[Output, ...]:
@@ -220,10 +228,12 @@ def _line_name(number: int) -> str:
     return f"lines/{number:05d}.json"
 
 
-def _group(scratch: Store, name: str, number: int) -> pa.Table:
+def _group(store: PartStore, name: str, number: int) -> pa.Table:
     try:
-        with scratch.open(name) as file:
-            return pq.ParquetFile(file, page_checksum_verification=True).read_row_group(number)
+        with store.open(name) as file:
+            # A worker process may start no thread: neither to decode nor to read ahead.
+            parquet = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
+            return parquet.read_row_group(number, use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise CorruptData(
             f"{name} in the making is damaged ({str(error).splitlines()[0]}); run the same export again"
@@ -234,8 +244,10 @@ def _file(shard: Output) -> dict[str, Any]:
     return {"name": shard.name, "bytes": shard.bytes, "sha256": shard.sha256, "documents": shard.rows}
 
 
-def _write_groups(path: Path, table: pa.Table, shards: npt.NDArray[np.int64], number_of_shards: int) -> None:
-    with pq.ParquetWriter(path, table.schema, compression="zstd", write_page_checksum=True) as writer:
+def _write_groups(
+    file: BinaryIO, table: pa.Table, shards: npt.NDArray[np.int64], number_of_shards: int
+) -> None:
+    with pq.ParquetWriter(file, table.schema, compression="zstd", write_page_checksum=True) as writer:
         for number in range(number_of_shards):
             rows = np.flatnonzero(shards == number)
             # An empty group keeps the numbering: group k is shard k.

@@ -10,12 +10,19 @@ from rich.table import Table
 
 from frontier import Flow, Frontier, Outage, Stats
 from frontier.connect import connect
+from isolation import probe
 from pipeline.outages import line as outage_line
 from pipeline.project import Project
 from pipeline.quarantine import DIRECTORY
 from pipeline.said import counted
 from storage.identity import identity
 from storage.records import page_records
+
+USERS = {
+    "nobody": "user nobody",
+    "root": "root without capabilities (it cannot become nobody here, or nobody may not read this Python)",
+}
+"""Who a worker is where root began it."""
 
 
 def status(project: Project) -> dict[str, Any]:
@@ -25,6 +32,7 @@ def status(project: Project) -> dict[str, Any]:
     names = sorted({*project.sources(()), *frontiers})
     return {
         "storage": project.store.uri,
+        "isolation": _isolation(project),
         "cache": None if (cache := project.cache_stats) is None else asdict(cache),
         "sources": [_source(project, name, frontiers) for name in names],
         "elsewhere": elsewhere,
@@ -59,12 +67,27 @@ def render(found: dict[str, Any], console: Console) -> None:
         done = [f"{source[key]:,}" for key in ("files", "archived", "processed", "kept", "quarantined")]
         table.add_row(source["name"], *done, *urls, source["waits"] or "-")
     console.print(table)
+    if found["isolation"] is not None:
+        console.print(isolation_line(found["isolation"]), highlight=False, soft_wrap=True)
     for source in found["sources"]:
         if source["frontier"] and (line := hosts(source["frontier"])):
             console.print(f"{source['name']}: {line}", highlight=False, soft_wrap=True)
     for name, uri in found["elsewhere"].items():
         line = f"{name}: a crawl of this server whose archive is in another storage, {uri}"
         console.print(line, highlight=False, soft_wrap=True)
+
+
+def isolation_line(found: Mapping[str, Any]) -> str:
+    """What keeps the processes that read pages from everything else."""
+    walls = [
+        *([f"Landlock {found['landlock']}"] if found["landlock"] else []),
+        *(["seccomp"] if found["seccomp"] else []),
+        *([USERS[found["user"]]] if found["user"] in USERS else []),
+    ]
+    lines = [f"workers are confined by {', '.join(walls) or 'limits alone'}", *found["lacks"]]
+    if not found["browser_sandbox"]:
+        lines.append("Chromium has no sandbox (crawler.browser_sandbox = false)")
+    return f"isolation: {'; '.join(lines)}"
 
 
 def hosts(frontier: Mapping[str, Any]) -> str:
@@ -79,6 +102,13 @@ def hosts(frontier: Mapping[str, Any]) -> str:
     if frontier["discarded"]:
         said.append(f"not let in: {counted(frontier['discarded'])}")
     return "; ".join(said)
+
+
+def _isolation(project: Project) -> dict[str, Any] | None:
+    """Of this machine; on a cluster each node has its own."""
+    if project.config.project.cluster is not None:
+        return None
+    return {**asdict(probe()), "browser_sandbox": project.config.crawler.browser_sandbox}
 
 
 _Standing = tuple[Stats, Flow | None, list[int], dict[str, Outage]]

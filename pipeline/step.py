@@ -6,10 +6,11 @@ fingerprint of both together is what a Manifest records, and what refuses work m
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from storage.manifest import Input, fingerprint
+from storage.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,12 @@ class Part:
     inputs: tuple[Input, ...]
     task: Any = None
     """What the worker is told besides, such as a range of rows; follows from recipe and inputs."""
+    reads: tuple[str, ...] = ()
+    """Objects that it may read besides the inputs."""
+    writes: tuple[str, ...]
+    """Objects that it makes, all of them."""
+    stores: Mapping[str, Store] = field(default_factory=dict)
+    """Where those of these objects lie that are not in the step's own storage."""
 
     @property
     def bytes(self) -> int:

@@ -96,6 +96,11 @@ def end_crawl(crawled: Crawled) -> None:
         raise typer.Exit(INCOMPLETE)
 
 
+def warn(line: str) -> None:
+    """Say what is wrong and keeps nothing from going on."""
+    typer.echo(f"thresher: {line}", err=True)
+
+
 def print_json(body: Mapping[str, Any]) -> None:
     """The one object."""
     typer.echo(printable_json(body))

@@ -4,21 +4,22 @@ A `Work` is a function of a module. It tells its `Watch` which item it is at, so
 whole process down, its engine knows which item did it; and it passes over the items that have done so before.
 """
 
+import pickle
 import resource
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from pipeline.partstore import PartStore
 from pipeline.step import Part, Step
-from storage.manifest import Manifest, Output, seal
+from storage.manifest import Input, Output
 from storage.store import Store
 
 NOWHERE = -1
 
 
 class Mark(Protocol):
-    """A number that outlives the process that wrote it (`multiprocessing.RawValue`)."""
+    """A number that outlives the process that wrote it."""
 
     value: int
 
@@ -49,18 +50,68 @@ class Made:
     outputs: tuple[Output, ...]
 
 
-Work = Callable[[Store, Step, Part, Watch], Made]
+Work = Callable[[PartStore, Step, Part, Watch], Made]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One attempt at one part, as its worker process is told of it."""
+
+    step: Step
+    part: Part
+    work: Work
+    crashed: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """One attempt at one part, as it travels to the parent of the worker process: which need not know the work, only what
+    it may read and write, and what to seal.
+    """
+
+    attempt: bytes
+    """A pickled `Attempt`: whoever unpickles it imports the work."""
+    step: Step
+    name: str
+    """Of the part."""
+    inputs: tuple[Input, ...]
+    fingerprint: str
+    bytes: int
+    """Of the ranges that the part is made from."""
+    store: Store
+    """Where the seal is put."""
+    reads: Mapping[str, Store]
+    """The objects that the work may read, and where each lies."""
+    writes: Mapping[str, Store]
+    """The objects that it must make."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One attempt at one part. Can be pickled."""
+    """One attempt at one part."""
 
     store: Store
     step: Step
     part: Part
     work: Work
     crashed: frozenset[int] = frozenset()
+
+    def assignment(self) -> Assignment:
+        """As it travels."""
+        part = self.part
+        attempt = Attempt(step=self.step, part=replace(part, stores={}), work=self.work, crashed=self.crashed)
+        reads = (*(span.name for span in part.inputs), *part.reads)
+        return Assignment(
+            attempt=pickle.dumps(attempt),
+            step=self.step,
+            name=part.name,
+            inputs=part.inputs,
+            fingerprint=part.fingerprint(self.step),
+            bytes=part.bytes,
+            store=self.store,
+            reads={name: part.stores.get(name, self.store) for name in reads},
+            writes={name: part.stores.get(name, self.store) for name in part.writes},
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,41 +152,7 @@ class Died:
 Ended = Sealed | Raised | Died
 
 
-def make(task: Task, mark: Mark, cpu_before_s: float) -> Sealed:
-    """Make one part and seal it, in this process. `cpu_before_s` is what the process had used up to its last part."""
-    begun, cpu = time.monotonic(), cpu_seconds()
-    made = task.work(task.store, task.step, task.part, Watch(mark, task.crashed))
-    work_cpu_s = cpu_seconds() - cpu
-    mark.value = NOWHERE
-    seal(
-        task.store,
-        Manifest(
-            step=str(task.step),
-            part=task.part.name,
-            fingerprint=task.part.fingerprint(task.step),
-            recipe=task.step.recipe,
-            inputs=task.part.inputs,
-            outputs=tuple(sorted(made.outputs, key=lambda output: output.name)),
-            counts=made.counts,
-        ),
-    )
-    return Sealed(
-        work_cpu_s=work_cpu_s,
-        cpu_s=cpu_seconds() - cpu_before_s,
-        wall_s=time.monotonic() - begun,
-        bytes_read=task.part.bytes,
-        bytes_written=sum(output.bytes for output in made.outputs),
-        rss=resident_bytes(),
-    )
-
-
 def cpu_seconds() -> float:
     """CPU seconds of this process, all threads."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
-
-
-def resident_bytes() -> int:
-    """Memory of this process that is in RAM."""
-    with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - there is nothing to join
-        return int(file.read().split()[1]) * resource.getpagesize()

@@ -20,7 +20,7 @@ from storage.manifest import Input, stored_digest
 from storage.members import GZIP, ZSTD
 from storage.records import DAMAGED, ArchivedRecord
 from storage.records import read as read_records
-from storage.store import Store
+from storage.store import Readable
 
 ZSTD_CHECKSUM = 1 << 2
 """Bit of a frame header that says that a checksum ends the frame (RFC 8878, section 3.1.1.1.1)."""
@@ -42,7 +42,7 @@ class SealedObject(Protocol):
         ...
 
 
-def read(store: Store, sealed: SealedObject) -> bytes:
+def read(store: Readable, sealed: SealedObject) -> bytes:
     """Return all bytes of a sealed object. Raises `CorruptData` where they are not those that were sealed."""
     data = store.read(sealed.name)
     if hashlib.sha256(data).hexdigest() != sealed.sha256:
@@ -50,13 +50,13 @@ def read(store: Store, sealed: SealedObject) -> bytes:
     return data
 
 
-def check(store: Store, sealed: SealedObject) -> None:
+def check(store: Readable, sealed: SealedObject) -> None:
     """Raise `CorruptData` where the bytes of an object are not those that were sealed. A process hashes an object once."""
     if not _is_whole(store, sealed):
         raise changed(sealed.name)
 
 
-def records(store: Store, span: Input) -> Iterator[ArchivedRecord]:
+def records(store: Readable, span: Input) -> Iterator[ArchivedRecord]:
     """Yield the records of a sealed archive file that begin in the range. Raises `CorruptData`, naming the place, where the
     file has changed since it was sealed, as far as that touches the range.
     """
@@ -88,19 +88,20 @@ def changed(name: str, where: str = "") -> CorruptData:
     return CorruptData(f"{name} is not as it was sealed{f' ({where})' if where else ''}; {remedy}")
 
 
-def _is_whole(store: Store, sealed: SealedObject) -> bool:
-    found = _Object(uri=store.uri, name=sealed.name, stamp=store.stamp(sealed.name), store=store)
+def _is_whole(store: Readable, sealed: SealedObject) -> bool:
+    found = _Object(name=sealed.name, stamp=store.stamp(sealed.name), store=store)
     return _digest(found) == sealed.sha256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Object:
-    """An object that does not change: whoever puts other bytes under the name gives it another stamp."""
+    """An object that does not change: whoever puts other bytes under the name gives it another stamp, and one of that name in
+    another store has another.
+    """
 
-    uri: str
     name: str
     stamp: str
-    store: Store = field(compare=False)
+    store: Readable = field(compare=False)
 
 
 @lru_cache(FILES_KNOWN)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from core import Conflict, CorruptData, InputError
-from storage.store import Store
+from storage.store import Readable, Staged, Store
 
 JSON: TypeAlias = "str | int | float | bool | Sequence[JSON] | Mapping[str, JSON] | None"
 
@@ -147,7 +147,7 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def stored_digest(store: Store, name: str) -> str:
+def stored_digest(store: Readable, name: str) -> str:
     """SHA-256 of a stored object, in hexadecimal digits."""
     with store.open(name) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -160,11 +160,16 @@ def put_output(store: Store, name: str, rows: int, write: Callable[[Path], objec
     with store.stage(name) as staged:
         write(staged.path)
         sha256 = digest(staged.path)
-        # Equal bytes are left alone: another command may have sealed them in the meantime.
-        if not staged.publish() and not _holds(store, name, sha256):
-            store.delete(name)
-            staged.publish()
+        publish(store, staged, sha256)
         return Output(name=name, bytes=staged.path.stat().st_size, sha256=sha256, rows=rows)
+
+
+def publish(store: Store, staged: Staged, sha256: str) -> None:
+    """Put a staged output of that digest, as `put_output` does."""
+    # Equal bytes are left alone: another command may have sealed them in the meantime.
+    if not staged.publish() and not _holds(store, staged.name, sha256):
+        store.delete(staged.name)
+        staged.publish()
 
 
 def body_digest(body: Mapping[str, Any]) -> str:

@@ -16,7 +16,27 @@ from typing import Protocol
 from core import InputError
 
 
-class Store(Protocol):
+class Readable(Protocol):
+    """Objects that can be read, by name."""
+
+    def open(self, name: str) -> BufferedReader:
+        """The object for reading, seekable; reads bring no more than what is near. Raises `CorruptData` where it
+        is missing.
+        """
+        ...
+
+    def read(self, name: str) -> bytes:
+        """All bytes of an object. Raises `CorruptData` where it is missing."""
+        ...
+
+    def stamp(self, name: str) -> str:
+        """A text that differs when the object under the name was deleted and put anew with other bytes.
+        Raises `CorruptData` where it is missing.
+        """
+        ...
+
+
+class Store(Readable, Protocol):
     """The objects under one root. Many processes on many machines may use one root at the same time.
 
     A store can be pickled, and then stands for the same root in the other process. Every method may raise
@@ -42,28 +62,12 @@ class Store(Protocol):
         """
         ...
 
-    def open(self, name: str) -> BufferedReader:
-        """The object for reading, seekable; reads bring no more than what is near. Raises `CorruptData` where it
-        is missing.
-        """
-        ...
-
-    def read(self, name: str) -> bytes:
-        """All bytes of an object. Raises `CorruptData` where it is missing."""
-        ...
-
     def exists(self, name: str) -> bool:
         """Whether the object is there, with all of its bytes."""
         ...
 
     def size(self, name: str) -> int:
         """Bytes of the object. Raises `CorruptData` where it is missing."""
-        ...
-
-    def stamp(self, name: str) -> str:
-        """A text that differs when the object under the name was deleted and put anew with other bytes.
-        Raises `CorruptData` where it is missing.
-        """
         ...
 
     def age_ms(self, name: str) -> int:

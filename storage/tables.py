@@ -7,7 +7,7 @@ put together in memory goes into a file. Any Parquet reader reads them.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, BinaryIO, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from core import CorruptData, Document, Verdict
 from storage import integrity
 from storage.integrity import SealedObject
 from storage.manifest import Output
-from storage.store import Store
+from storage.store import Readable, Store
 
 ZSTD_LEVEL = 3
 """Zstandard's own default; higher levels cost more time than the text steps themselves."""
@@ -213,7 +213,7 @@ def signature_rows(
     return pa.Table.from_arrays(arrays, schema=SIGNATURES)
 
 
-def read_signatures(store: Store, sealed: Iterable[SealedObject]) -> Signatures:
+def read_signatures(store: Readable, sealed: Iterable[SealedObject]) -> Signatures:
     """All signatures of some tables, one after another. Raises `CorruptData` for one that is not as it was sealed."""
     tables = [SIGNATURES.empty_table(), *(read(store, each, SIGNATURES) for each in sealed)]
     table = pa.concat_tables(tables)
@@ -237,11 +237,11 @@ def removed_rows(removals: Iterable[Removed]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=REMOVED)
 
 
-def write(path: Path, table: pa.Table) -> None:
+def write(file: Path | BinaryIO, table: pa.Table) -> None:
     """Write a table as Parquet (Zstandard), each page with its CRC-32. The same rows in the same order give the same bytes."""
     pq.write_table(
         table.combine_chunks(),  # pages end where chunks do
-        path,
+        file,
         row_group_size=ROWS_A_GROUP,
         compression="zstd",
         compression_level=ZSTD_LEVEL,
@@ -269,13 +269,15 @@ def columns(schema: pa.Schema, *names: str) -> pa.Schema:
     return pa.schema([schema.field(name) for name in names])
 
 
-def read(store: Store, sealed: SealedObject, schema: pa.Schema) -> pa.Table:
+def read(store: Readable, sealed: SealedObject, schema: pa.Schema) -> pa.Table:
     """The columns of a schema in a sealed table. Raises `CorruptData` where the table is not as it was sealed, or does not
     hold them. The whole table is read: only so can its digest be told (decision 24).
     """
     data = integrity.read(store, sealed)
     try:
-        return pq.read_table(pa.BufferReader(data), columns=schema.names).cast(schema)
+        # A worker process may start no thread: neither to decode nor to read ahead.
+        parquet = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)
+        return parquet.read(columns=schema.names, use_threads=False).cast(schema)
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         detail = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise CorruptData(

@@ -5,22 +5,28 @@
    in the background. What its pages see of the web is given to them (`crawler.render.tab`).
 2. Playwright speaks with it over a pipe. When the worker ends, in whatever way, the pipe closes and Chromium ends itself.
 3. A tab that takes more memory than `TAB_BYTES` is killed: it alone.
-4. Where Chromium's sandbox can be had it is on; root cannot have it.
+4. It is begun confined (`isolation.browser`), and never as root: root begins it as nobody. Its own sandbox is on, unless the
+   user has said that it may be off.
 """
 
 import asyncio
 import os
+import re
 import socket
 import time
 from collections.abc import Awaitable
 from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from playwright.async_api import Browser as Chromium
 from playwright.async_api import Error, Playwright, async_playwright
 
-from core import Unavailable
+from core import InputError, ThresherError, Unavailable
 from crawler.render.processes import kill, tree
+from isolation.browser import SHUT, launcher
+from isolation.environment import scrubbed
 
 TAB_BYTES = 1 << 30
 BROWSER_BYTES = 3 << 30
@@ -30,6 +36,10 @@ HEAP_MB = 512
 WATCH_S = 0.25
 START_S = 30.0
 STOP_S = 5.0
+NO_SANDBOX = "No usable sandbox"
+"""What Chromium says where it can have none (`zygote_host_impl_linux.cc`)."""
+AS_ROOT = "Running as root without --no-sandbox"
+"""What it says where root has begun it and could not become another user."""
 ARGUMENTS = (
     "--host-resolver-rules=MAP * ~NOTFOUND",
     "--proxy-bypass-list=<-loopback>",  # loopback goes past a proxy otherwise
@@ -105,30 +115,52 @@ class Browser:
         return f"<{self.name}: process {self.pid}, {self.open} of {self.pages} pages open>"
 
 
-async def start(path: str) -> Browser:
-    """Start the program at `path`. Raises `Unavailable` where it does not come up."""
+async def start(path: str, *, sandbox: bool) -> Browser:
+    """Start the program at `path`, in its own sandbox or not.
+
+    Raises `InputError` where the system does not let it have its sandbox, or root begin it as nobody, `Unavailable` where it does not come up.
+    """
     nowhere = socket.socket()
     nowhere.bind(("127.0.0.1", 0))  # bound and never listening: whoever connects is refused
     playwright = await async_playwright().start()
     try:
-        async with asyncio.timeout(START_S):
-            chromium = await playwright.chromium.launch(
-                executable_path=path,
-                args=[*ARGUMENTS, f"--proxy-server=http://127.0.0.1:{nowhere.getsockname()[1]}"],
-                ignore_default_args=["--disable-popup-blocking"],
-                chromium_sandbox=os.geteuid() != 0,
-                handle_sigint=False,
-                handle_sigterm=False,
-                handle_sighup=False,
-            )
-            return Browser(playwright, chromium, await _pid(chromium), nowhere)
+        with TemporaryDirectory(prefix="thresher-browser-") as directory:
+            async with asyncio.timeout(START_S):
+                chromium = await playwright.chromium.launch(
+                    executable_path=launcher(path, Path(directory)),
+                    args=[*ARGUMENTS, f"--proxy-server=http://127.0.0.1:{nowhere.getsockname()[1]}"],
+                    ignore_default_args=["--disable-popup-blocking"],
+                    env=dict(scrubbed(os.environ)),
+                    chromium_sandbox=sandbox,
+                    handle_sigint=False,
+                    handle_sigterm=False,
+                    handle_sighup=False,
+                )
+                return Browser(playwright, chromium, await _pid(chromium), nowhere)
     except (Error, TimeoutError) as error:
         await _at_most(STOP_S, playwright.stop())
         nowhere.close()
-        said = str(error).strip().splitlines() or ["no answer"]
-        raise Unavailable(
-            f"{path} does not start: {said[0]}; run it by hand with --headless to see why"
-        ) from None
+        raise _why(path, str(error)) from None
+
+
+def _why(path: str, said: str) -> ThresherError:
+    if NO_SANDBOX in said:
+        return InputError(
+            f"crawler.render: the system does not let {path} have its sandbox, for it grants no user namespaces; grant "
+            "them (docs/security.md), or set crawler.browser_sandbox = false to render without"
+        )
+    if AS_ROOT in said:
+        return InputError(
+            f"crawler.render: {path} does not run as root in its sandbox, and the system lets root become no other user; run "
+            "the crawl as another user, or set crawler.browser_sandbox = false to render without (docs/security.md)"
+        )
+    if shut := re.search(rf"{SHUT} (.*)", said):
+        return InputError(
+            f"crawler.render: root begins {path} as nobody, who may not enter {shut[1]}; name another directory for temporary files "
+            "(TMPDIR=/tmp), or run the crawl as another user"
+        )
+    lines = said.strip().splitlines() or ["no answer"]
+    return Unavailable(f"{path} does not start: {lines[0]}; run it by hand with --headless to see why")
 
 
 async def _pid(chromium: Chromium) -> int:

@@ -3,8 +3,8 @@
 1. `auto` renders what gives evidence (`crawler.render.need`), `always` every HTML page; nothing that is not whole, or
    was not answered with 200.
 2. So many tabs at a time; the other pages wait.
-3. The browser is started with the first page, and replaced after so many pages, or when it has grown: the old one ends with
-   its last tab. Where it dies, its pages are rendered once more by the next.
+3. The browser is started before the first page, so that what is missing is known at once, and replaced after so many pages, or
+   when it has grown: the old one ends with its last tab. Where it dies, its pages are rendered once more by the next.
 4. A rendering that fails is data, like all trouble with a page. Only a browser that cannot be started is raised.
 """
 
@@ -44,17 +44,19 @@ class Renderer:
         *,
         mode: Literal["auto", "always"],
         browser: str,
+        sandbox: bool,
         user_agent: str,
         timeout_s: float,
         most_bytes: int,
     ) -> None:
-        """`browser` is the path of the program, or empty. `timeout_s` and `most_bytes` bound one page and its DOM.
+        """`browser` is the path of the program, or empty; `sandbox` whether its own sandbox is on. `timeout_s` and `most_bytes`
+        bound one page and its DOM.
 
         Raises `InputError` where there is no browser.
         """
         self._client, self._entrance, self._rulebook = client, entrance, rulebook
         self._mode, self._program, self.user_agent = mode, program(browser), user_agent
-        self._timeout_s, self._most_bytes = timeout_s, most_bytes
+        self._sandbox, self._timeout_s, self._most_bytes = sandbox, timeout_s, most_bytes
         self._tabs = asyncio.Semaphore(TABS)
         self._starting = asyncio.Lock()
         self._browser: Browser | None = None
@@ -62,6 +64,10 @@ class Renderer:
         self._stopping: set[asyncio.Task[None]] = set()
         self._hosts = Hosts()
         self._kept = Kept(utc_ms)
+
+    async def begin(self) -> None:
+        """Start the browser. Raises `InputError` where it can have no sandbox, `Unavailable` where it does not come up."""
+        self._browser = await start(self._program, sandbox=self._sandbox)
 
     async def rendered(self, lease: Lease, capture: Capture) -> Rendered | None:
         """What a browser makes of the page that was answered; None where it is not to be rendered."""
@@ -121,7 +127,7 @@ class Renderer:
             if now is None or not now.alive or now.grown or now.pages >= PAGES_A_BROWSER:
                 if now is not None:
                     self._old.add(now)
-                self._browser = now = await start(self._program)
+                self._browser = now = await start(self._program, sandbox=self._sandbox)
             # Counted before anybody else runs: one that is old ends when nobody is in it.
             now.pages += 1
             now.open += 1

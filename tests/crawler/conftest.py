@@ -32,6 +32,7 @@ class Crawl:
     def __init__(self, redis, name, root):
         self.redis, self.name, self.root = redis, name, root
         self.nameservers = ()
+        self.sandbox = True
 
     def config(self, worker, *, min_delay_s=0.0, min_ip_delay_s=0.0, budget=None, **changes):
         """What a worker is told; the crawl has these delays and this budget from now on."""
@@ -51,6 +52,7 @@ class Crawl:
             "timeout_s": 3.0,
             "allow_networks": LOOPBACK,
             "nameservers": self.nameservers,
+            "browser_sandbox": self.sandbox,
         }
         return WorkerConfig(**{**settings, **changes})
 

@@ -5,7 +5,6 @@ import gzip
 import os
 import signal
 import time
-from functools import partial
 from multiprocessing import get_context
 
 import pytest
@@ -13,62 +12,79 @@ import pytest
 import crawler.page
 import crawler.replay
 import crawler.steward
+from core import ThresherError
 from crawler import recover, run_worker
 from crawler.aside import HEAVY, MOST_LINKS, Aside, is_heavy
 from frontier import Kind, Outcome
 from storage.files import Files
+from tests.crawler import deadly as deadly_parser
 from tests.crawler.server import page
 
 FORK = get_context("fork")
 """So that the process of a test reads pages as the test has it."""
-DEADLY = b"<!-- the mark -->"
-
-
-def die():
-    os.kill(os.getpid(), signal.SIGSEGV)
+DEADLY = deadly_parser.MARK
 
 
 def fail():
     raise ValueError("no")
 
 
+def exhaust():
+    raise MemoryError
+
+
+def lie():
+    return "a text"
+
+
+def ramble():
+    """Says what no value is."""
+    return os.write(3, b"\0" * 64)
+
+
 @pytest.fixture
 def aside():
-    aside = Aside(FORK, longest_s=2)
+    aside = Aside(longest_s=5)
     yield aside
     aside.close()
 
 
 async def test_work_is_done_in_another_process(aside):
-    assert await aside.call(os.getpid) != os.getpid()
+    assert await aside.call(os.getpid, returns=int) != os.getpid()
 
 
-async def test_a_process_that_dies_is_replaced(aside):
-    assert await aside.call(die) is None
-    assert await aside.call(abs, -1) == 1
+@pytest.mark.parametrize("end", [deadly_parser.die, exhaust, os.abort])
+async def test_a_process_that_dies_is_replaced(aside, end):
+    assert await aside.call(end, returns=int) is None
+    assert await aside.call(abs, -1, returns=int) == 1
 
 
 async def test_a_process_that_hangs_is_ended(aside):
-    assert await aside.call(time.sleep, 600) is None
-    assert await aside.call(abs, -1) == 1
+    aside._longest_s = 0.5
+    assert await aside.call(time.sleep, 600, returns=int) is None
+    aside._longest_s = 5
+    assert await aside.call(abs, -1, returns=int) == 1
 
 
-def exhaust():
-    raise MemoryError
-
-
-async def test_a_process_that_runs_out_of_memory_is_replaced(aside):
-    assert await aside.call(exhaust) is None
-    assert await aside.call(abs, -1) == 1
+async def test_a_process_that_died_between_two_pages_costs_none(aside):
+    os.kill(await aside.call(os.getpid, returns=int), signal.SIGKILL)
+    await asyncio.sleep(0.2)
+    assert await aside.call(abs, -1, returns=int) == 1
 
 
 async def test_what_work_raises_is_raised(aside):
-    with pytest.raises(ValueError, match="no"):
-        await aside.call(fail)
+    with pytest.raises(ThresherError, match="ValueError: no"):
+        await aside.call(fail, returns=int)
+
+
+async def test_what_is_no_value_of_the_wanted_type_is_no_answer(aside):
+    assert await aside.call(lie, returns=int) is None
+    assert await aside.call(abs, -1, returns=int) == 1
 
 
 async def test_calls_at_the_same_time_are_answered_each_with_its_own(aside):
-    assert await asyncio.gather(*(aside.call(abs, -n) for n in range(20))) == list(range(20))
+    answers = await asyncio.gather(*(aside.call(abs, -n, returns=int) for n in range(20)))
+    assert answers == list(range(20))
 
 
 def test_long_pages_and_those_of_many_links_are_heavy():
@@ -82,16 +98,9 @@ def test_long_pages_and_those_of_many_links_are_heavy():
 @pytest.fixture
 def deadly(monkeypatch):
     """Whoever looks for the links of a page with the mark on it dies of it."""
-    links = crawler.page.links
-
-    def read(html, url, codec):
-        if DEADLY in html:
-            die()
-        return links(html, url, codec)
-
-    monkeypatch.setattr(crawler.page, "links", read)
-    monkeypatch.setattr(crawler.steward, "Aside", partial(Aside, FORK))
-    monkeypatch.setattr(crawler.replay, "Aside", partial(Aside, FORK))
+    monkeypatch.setattr(crawler.page, "links", deadly_parser.links)
+    monkeypatch.setattr(crawler.steward, "end", deadly_parser.end)
+    monkeypatch.setattr(crawler.replay, "settlement", deadly_parser.settlement)
 
 
 def life(config):

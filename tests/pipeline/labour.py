@@ -1,7 +1,13 @@
-"""Works of a step for tests of engines: light to import, for every cell does."""
+"""Works of a step for tests of engines: light to import, for every cell does.
+
+They are made in confined processes, which leave no trace of their own. So they read objects that are none: `Noting`, which lives
+in the parent of the process, notes that somebody did.
+"""
 
 import ctypes
 import hashlib
+import io
+import logging
 import os
 import resource
 import signal
@@ -11,36 +17,87 @@ from core import CorruptData, InputError, Unavailable
 from pipeline.step import Part, Step
 from pipeline.work import Made
 from storage.files import Files
-from storage.manifest import Input, put_output
+from storage.manifest import Input
 
 STEP = Step(name="double", version=1, recipe={"factor": 2})
 ITEMS = 5
 """Items of a part."""
+NOTES = ("made.log", "pids/", "once")
+"""Begin the names of what is no output."""
+
+
+class Noting(Files):
+    """A directory where some names are no objects. To read `made/NAME` notes the part, and the process that gives it its objects;
+    `onceX` holds something from the second time on; `kill` ends that process; `gone` is what no storage answers.
+    """
+
+    __slots__ = ()
+
+    def open(self, name):
+        kind, _, rest = name.partition("/")
+        match kind:
+            case "made":
+                self.root.mkdir(exist_ok=True)
+                with (self.root / "made.log").open("a") as log:
+                    log.write(f"{rest}\n")
+                (self.root / "pids").mkdir(exist_ok=True)
+                (self.root / "pids" / str(os.getpid())).touch()
+                return io.BufferedReader(io.BytesIO())
+            case "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "gone":
+                raise Unavailable("the storage does not answer")
+            case once if once.startswith("once"):
+                try:
+                    (self.root / once).touch(exist_ok=False)
+                except FileExistsError:
+                    return io.BufferedReader(io.BytesIO(b"again"))
+                return io.BufferedReader(io.BytesIO())
+        return super().open(name)
 
 
 def parts(count):
     return [
-        Part(name=f"main/part-{n}", inputs=(Input(name=f"in/{n}", sha256=f"{n:064d}"),), task=n)
+        Part(
+            name=f"main/part-{n}",
+            inputs=(Input(name=f"in/{n}", sha256=f"{n:064d}"),),
+            task=n,
+            reads=(f"made/main/part-{n}", "kill", "gone", "once", "once-a", "once-b"),
+            writes=(f"doubled/main/part-{n}.txt",),
+        )
         for n in range(count)
     ]
 
 
+def is_first(store, name="once"):
+    """Whether nobody has asked that before."""
+    return not store.read(name)
+
+
 def double(store, step, part, watch):
-    """Makes one small output of five items, and notes its process."""
-    store.put(f"pids/{part.task}-{os.getpid()}", str(os.getpid()).encode())
-    lines = ["left out" if item in watch.crashed else str(part.task * 2) for item in range(ITEMS)]
-    name, text = f"doubled/{part.name}.txt", "\n".join(lines)
+    """Makes one small output of five items, and has it noted."""
+    store.read(part.reads[0])
+    lines = []
+    for item in range(ITEMS):
+        watch.at(item)
+        lines.append("left out" if item in watch.crashed else str(part.task * step.recipe["factor"]))
+    text = "\n".join(lines).encode()
     return Made(
-        counts={"in": ITEMS}, outputs=(put_output(store, name, 1, lambda path: path.write_text(text)),)
+        counts={"in": ITEMS}, outputs=(store.write(part.writes[0], 1, lambda file: file.write(text)),)
     )
+
+
+def segfault():
+    """What a native parser does."""
+    signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+    ctypes.string_at(0)
 
 
 def segfault_at_two_items(store, step, part, watch):
     for item in (1, 3):
         if part.task == 1 and item not in watch.crashed:
             watch.at(item)
-            signal.signal(signal.SIGSEGV, signal.SIG_DFL)
-            ctypes.string_at(0)
+            segfault()
     return double(store, step, part, watch)
 
 
@@ -51,6 +108,12 @@ def never_end(store, step, part, watch):
         watch.at(2)
         hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)
     return double(store, step, part, watch)
+
+
+def never_move(store, step, part, watch):
+    """It waits for nothing."""
+    watch.at(2)
+    time.sleep(600)
 
 
 def steady(store, step, part, watch):
@@ -64,13 +127,28 @@ def steady(store, step, part, watch):
 
 
 def refuse(store, step, part, watch):
+    """Fails as a step fails."""
     if part.task == 1:
         raise CorruptData(f"{part.name}: cannot be read")
     return double(store, step, part, watch)
 
 
 def no_storage(store, step, part, watch):
-    raise Unavailable("the storage does not answer")
+    """Meets what every part would."""
+    store.read("gone")
+
+
+def warn(store, step, part, watch):
+    """Says something of the pages, with their words."""
+    logging.getLogger("a.reader").warning("in/0, record at byte %d: of \x1b[31m%s", 7, "POISON")
+    return double(store, step, part, watch)
+
+
+def flood(store, step, part, watch):
+    """Says more than anybody reads."""
+    for number in range(1000):
+        logging.getLogger("a.reader").warning("%d %s", number, "x" * 10_000)
+    return double(store, step, part, watch)
 
 
 def slow(store, step, part, watch):
@@ -86,16 +164,15 @@ def long(store, step, part, watch):
 
 
 def kill_cell(store, step, part, watch):
-    if part.task == 1 and store.put("once", b""):
+    if part.task == 1 and is_first(store):
         os.kill(os.getpid(), signal.SIGKILL)
     return double(store, step, part, watch)
 
 
 def kill_actor(store, step, part, watch):
-    if part.task == 1 and store.put("once", b""):
+    if part.task == 1 and is_first(store):
         watch.at(2)
-        os.kill(os.getppid(), signal.SIGKILL)
-        time.sleep(20)
+        store.read("kill")
     return double(store, step, part, watch)
 
 
@@ -104,13 +181,13 @@ def limit(store, step, part, watch):
     return double(store, step, part, watch)
 
 
-class Elsewhere(Files):
+class Elsewhere(Noting):
     """A directory that another machine has too, but not the same one."""
 
     __slots__ = ()
 
     def __reduce__(self):
-        return Files, (self.root / "elsewhere",)
+        return Noting, (self.root / "elsewhere",)
 
 
 def wait_for_sigterm(ready, complaint):

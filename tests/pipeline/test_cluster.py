@@ -26,11 +26,10 @@ from pipeline.progress import LineProgress
 from pipeline.project import Project
 from pipeline.rayberth import RayBerth
 from pipeline.raycrew import RayCrew
-from storage.files import Files
 from tests.end_to_end.conftest import TOML, user  # noqa: F401 - a fixture
 from tests.end_to_end.conftest import wait_until as user_waits
 from tests.pipeline import labour, raycluster
-from tests.pipeline.labour import STEP, parts
+from tests.pipeline.labour import STEP, Noting, parts
 from tests.web import demo_web  # noqa: F401 - a fixture
 
 pytest.importorskip("ray")
@@ -39,7 +38,6 @@ ROOT = Path(__file__).resolve().parents[2]
 NODES = 3
 MOST = 40
 """Parts of a run, at most."""
-NOTES = ("pids/", "once")
 
 
 @pytest.fixture(scope="module")
@@ -85,12 +83,12 @@ def free(whole, shared, ray):
 @pytest.fixture
 def files(tmp_path):
     (tmp_path / "made").mkdir()
-    return Files(tmp_path / "made")
+    return Noting(tmp_path / "made")
 
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
-    files = Files(tmp_path_factory.mktemp("one-machine"))
+    files = Noting(tmp_path_factory.mktemp("one-machine"))
     with local_crew(2) as crew:
         run(files, labour.double, crew, MOST)
     return outputs(files)
@@ -101,7 +99,7 @@ def run(files, work, crew, count=6, step=STEP):
 
 
 def outputs(files):
-    return {name: files.read(name) for name in files.list() if not name.startswith(NOTES)}
+    return {name: files.read(name) for name in files.list() if not name.startswith(labour.NOTES)}
 
 
 def of(expected, count):
@@ -111,8 +109,8 @@ def of(expected, count):
 
 
 def begun(files):
-    """Every process that made a part."""
-    return {int(files.read(name)) for name in files.list("pids/")}
+    """Every actor that had a part made."""
+    return {int(name.removeprefix("pids/")) for name in files.list("pids/")}
 
 
 def wait_until(condition, timeout=60):
@@ -238,17 +236,18 @@ def test_a_node_with_another_thresher_or_other_packages_is_refused_in_one_line(f
 
 def test_no_process_outlives_its_crew(files, crew):
     run(files, labour.double, crew)
-    cells = begun(files)
-    actors = {psutil.Process(pid).ppid() for pid in cells}
+    actors = begun(files)
+    cells = {cell.pid for pid in actors for cell in psutil.Process(pid).children()}
+    assert len(cells) >= len(actors)
     crew.close()
     wait_until(lambda: gone(cells | actors))
 
 
 SCRIPT = (
     "import sys; from pathlib import Path; from tests.pipeline import labour, test_cluster as t;"
-    "from storage.files import Files; from pipeline.raycrew import ray_crew\n"
+    "from pipeline.raycrew import ray_crew\n"
     "if __name__ == '__main__':\n"
-    "  with ray_crew(sys.argv[1], 3) as crew: t.run(Files(Path(sys.argv[2])), labour.slow, crew, 12)"
+    "  with ray_crew(sys.argv[1], 3) as crew: t.run(labour.Noting(Path(sys.argv[2])), labour.slow, crew, 12)"
 )
 
 

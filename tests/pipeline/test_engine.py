@@ -1,11 +1,11 @@
 """The engine: what is sealed is not made again, what is not sealed is, and a death costs only what it must."""
 
-import ctypes
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,49 +18,18 @@ from pipeline.crew import local_crew
 from pipeline.progress import LineProgress
 from pipeline.step import Part, Step
 from pipeline.work import Died, Made, Raised, Sealed
-from storage.files import Files
-from storage.manifest import Input, load, manifest_name, put_output
+from storage.manifest import Input, load, manifest_name
+from tests.pipeline import labour
+from tests.pipeline.labour import ITEMS, STEP, Noting, double, no_storage, parts, refuse, segfault
 
-STEP = Step(name="double", version=1, recipe={"factor": 2})
 ROOT = Path(__file__).resolve().parents[2]
-ITEMS = 5
-"""Items of a part."""
-
-
-def parts(count):
-    return [
-        Part(name=f"main/part-{n}", inputs=(Input(name=f"in/{n}", sha256=f"{n:064d}"),), task=n)
-        for n in range(count)
-    ]
-
-
-def double(store, step, part, watch):
-    """Makes one small output of five items, and notes that it did."""
-    with (store.root / "made.log").open("a") as log:
-        log.write(f"{part.name}\n")
-    lines = []
-    for item in range(ITEMS):
-        watch.at(item)
-        lines.append("left out" if item in watch.crashed else str(part.task * step.recipe["factor"]))
-    name, text = f"doubled/{part.name}.txt", "\n".join(lines)
-    return Made(
-        counts={"in": ITEMS}, outputs=(put_output(store, name, 1, lambda path: path.write_text(text)),)
-    )
 
 
 def die(store, part, watch, item, how, once=""):
     """The process dies at an item of part 1: always, or only the first time."""
-    mark = store.root / f"died{once}"
-    if part.task == 1 and item not in watch.crashed and not (once and mark.exists()):
-        mark.touch()
+    if part.task == 1 and item not in watch.crashed and not (once and not labour.is_first(store, once)):
         watch.at(item)
         how()
-
-
-def segfault():
-    """What a native parser does."""
-    signal.signal(signal.SIGSEGV, signal.SIG_DFL)
-    ctypes.string_at(0)
 
 
 def killed():
@@ -69,7 +38,7 @@ def killed():
 
 
 def crash_once(store, step, part, watch):
-    die(store, part, watch, 3, segfault, once="-3")
+    die(store, part, watch, 3, segfault, once="once")
     return double(store, step, part, watch)
 
 
@@ -93,8 +62,8 @@ def crash_everywhere(store, step, part, watch):
 
 
 def killed_twice(store, step, part, watch):
-    die(store, part, watch, 3, killed, once="-a")
-    die(store, part, watch, 3, killed, once="-b")
+    die(store, part, watch, 3, killed, once="once-a")
+    die(store, part, watch, 3, killed, once="once-b")
     return double(store, step, part, watch)
 
 
@@ -111,13 +80,6 @@ def allocate(store, step, part, watch):
     return double(store, step, part, watch)
 
 
-def refuse(store, step, part, watch):
-    """Fails as a step fails."""
-    if part.task == 1:
-        raise CorruptData(f"{part.name}: cannot be read")
-    return double(store, step, part, watch)
-
-
 def blunder(store, step, part, watch):
     """Fails as nobody thought of."""
     if part.task == 1:
@@ -125,20 +87,16 @@ def blunder(store, step, part, watch):
     return double(store, step, part, watch)
 
 
-def no_storage(store, step, part, watch):
-    """Fails as every part would."""
-    raise Unavailable("the storage does not answer")
-
-
-def slow(store, step, part, watch):
-    """Takes a while, so that it can be killed."""
-    time.sleep(0.2)
+def claim_no_storage(store, step, part, watch):
+    """Says the same, of which it knows nothing."""
+    if part.task == 1:
+        raise Unavailable("the storage does not answer")
     return double(store, step, part, watch)
 
 
 @pytest.fixture
 def files(tmp_path):
-    return Files(tmp_path)
+    return Noting(tmp_path)
 
 
 def run(files, work, crew, count=4, step=STEP):
@@ -146,11 +104,7 @@ def run(files, work, crew, count=4, step=STEP):
 
 
 def outputs(files):
-    return {
-        name: files.read(name)
-        for name in files.list("")
-        if name != "made.log" and not name.startswith("died")
-    }
+    return {name: files.read(name) for name in files.list("") if not name.startswith(labour.NOTES)}
 
 
 def made(files):
@@ -225,6 +179,7 @@ def test_an_item_is_not_blamed_for_what_others_do_to_its_worker(files, crew):
         (crash_whatever_is_left_out, r"item 2 crashes its worker even when it is left out \(exit code -11\)"),
         (refuse, r"main/part-1: cannot be read"),
         (blunder, r"KeyError: 'nobody thought of it'"),
+        (claim_no_storage, r"the storage does not answer"),
     ],
 )
 def test_a_part_that_cannot_be_made_is_put_aside_with_its_reason_and_the_others_are_made(
@@ -258,7 +213,7 @@ def from_input(store, _, part, __):
 
 
 def run_from_input(files, crew):
-    part = Part(name="main/part-0", inputs=(Input(name="input", sha256="0" * 64),))
+    part = Part(name="main/part-0", inputs=(Input(name="input", sha256="0" * 64),), writes=())
     step = Step(name="copy", version=1, recipe={})
     return engine.run(files, step, [part], from_input, crew=crew, progress=LineProgress())
 
@@ -330,7 +285,7 @@ class Scripted:
 @given(script=st.lists(ENDS, max_size=60), count=st.integers(0, 8))
 def test_whatever_happens_every_part_is_made_or_put_aside_once(tmp_path_factory, script, count):
     crew = Scripted(script)
-    ran = run(Files(tmp_path_factory.mktemp("run")), double, crew, count)
+    ran = run(Noting(tmp_path_factory.mktemp("run")), double, crew, count)
     assert ran.made + len(ran.quarantined) == count
     assert not crew.tasks
     assert ran.deaths == sum(isinstance(each, Died) for each in script[: len(crew.seen)])
@@ -352,7 +307,7 @@ def test_no_more_tasks_are_under_way_than_two_a_hand(tmp_path):
             super().begin(task)
             most = max(most, len(self.tasks))
 
-    run(Files(tmp_path), double, Counting([]), 50)
+    run(Noting(tmp_path), double, Counting([]), 50)
     assert most == 6
 
 
@@ -361,27 +316,31 @@ def test_workers_are_replaced_when_they_have_grown(files, monkeypatch):
 
     monkeypatch.setattr(cell, "RSS", 0)
     with local_crew(1) as crew:
-        run(files, note_process, crew, 3)
-    assert len({files.read(name) for name in files.list("pids/")}) == 3
+        ran = [run(files, note_process, crew, count) for count in (1, 2, 3)]
+    assert [one.made for one in ran] == [1, 1, 1]
+    assert len(processes(files)) == 3
 
 
 def note_process(store, step, part, watch):
-    store.put(f"pids/{part.task}", str(os.getpid()).encode())
-    return double(store, step, part, watch)
+    return replace(double(store, step, part, watch), counts={"pid": os.getpid()})
+
+
+def processes(files):
+    """Those that made a part."""
+    return {load(files, name).counts["pid"] for name in files.list("manifests/")}
 
 
 def test_a_closed_crew_leaves_no_process(files):
     with local_crew(2) as crew:
         run(files, note_process, crew, 4)
-    for name in files.list("pids/"):
-        assert not Path(f"/proc/{files.read(name).decode()}").exists()
+    assert not any(Path(f"/proc/{pid}").exists() for pid in processes(files))
 
 
 SCRIPT = (
     "import sys; from pathlib import Path; from tests.pipeline import test_engine as t;"
-    "from storage.files import Files; from pipeline.crew import local_crew\n"
+    "from pipeline.crew import local_crew\n"
     "if __name__ == '__main__':\n"
-    "  with local_crew(2) as crew: t.run(Files(Path(sys.argv[1])), t.slow, crew, int(sys.argv[2]))"
+    "  with local_crew(2) as crew: t.run(t.Noting(Path(sys.argv[1])), t.labour.slow, crew, int(sys.argv[2]))"
 )
 
 
@@ -396,7 +355,7 @@ def start(files, count):
 
 @pytest.mark.parametrize("delay", [0.3, 0.8, 1.3, 1.8])
 def test_killed_at_any_moment_and_run_again_the_bytes_are_the_same(files, crew, tmp_path_factory, delay):
-    undisturbed = Files(tmp_path_factory.mktemp("undisturbed"))
+    undisturbed = Noting(tmp_path_factory.mktemp("undisturbed"))
     run(undisturbed, double, crew, 8)
     process = start(files, 8)
     time.sleep(delay)

@@ -2,18 +2,21 @@
 
 import json
 import logging
-import multiprocessing
 from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
 
 from core import CorruptData
+from isolation.mark import Mark
 from pipeline import process
 from pipeline.config import FiltersConfig
 from pipeline.given import given
 from pipeline.ingest import Ways, ingest
-from pipeline.work import Watch
+from pipeline.partserver import PartServer
+from pipeline.partstore import PartStore
+from pipeline.protocol import Done
+from pipeline.work import NOWHERE, Task, Watch
 from storage import records, tables
 from storage.files import Files
 from storage.inputs import arrow, columns, delimited, jsonl, origin, stackexchange, tar, text, wikipedia
@@ -63,11 +66,13 @@ def files(tmp_path):
 def made(store):
     """What the step makes of the source, in this process: counts and verdicts."""
     (part,) = process.parts(store, "s", FILTERS)
-    found = process.work(store, process.step(FILTERS), part, Watch(multiprocessing.RawValue("q", -1)))
-    (name,) = store.list("verdicts/")
-    return found.counts, tables.read(
-        store, next(each for each in found.outputs if each.name == name), tables.VERDICTS
-    ).to_pylist()
+    task = Task(store=store, step=process.step(FILTERS), part=part, work=process.work)
+    with PartServer(task.assignment(), most_bytes=1 << 30) as server:
+        found = process.work(PartStore(server.answer), task.step, part, Watch(Mark.make(NOWHERE)))
+        rows = {output.name: output.rows for output in found.outputs}
+        outputs = server.seal(Done(counts=dict(found.counts), rows=rows, work_cpu_s=0, cpu_s=0))
+    verdicts = next(each for each in outputs if each.name.startswith("verdicts/"))
+    return found.counts, tables.read(store, verdicts, tables.VERDICTS).to_pylist()
 
 
 @pytest.mark.parametrize(

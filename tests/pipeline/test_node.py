@@ -10,7 +10,6 @@ from pipeline import node
 from pipeline.berth import told
 from pipeline.node import Hand, Seat, Terms
 from pipeline.work import Task
-from storage.files import Files
 from tests.pipeline import labour
 
 HERE = f"on the Ray node {socket.gethostname()}: "
@@ -18,7 +17,6 @@ HERE = f"on the Ray node {socket.gethostname()}: "
 
 @pytest.fixture(autouse=True)
 def no_ray(monkeypatch):
-    monkeypatch.setattr(node, "_hide_main", lambda: None)
     monkeypatch.setattr(node, "_share", lambda: 1 << 30)
 
 
@@ -37,8 +35,8 @@ def test_what_a_crawl_worker_lacks_is_said_to_be_the_nodes():
 )
 def test_what_a_part_lacks_is_the_nodes_and_damage_is_everybodys(tmp_path, work, kind, said):
     hand = Hand(1 << 30)
-    task = Task(store=Files(tmp_path), step=labour.STEP, part=labour.parts(2)[1], work=work)
-    ended = hand.make(pickle.dumps(task))
+    task = Task(store=labour.Noting(tmp_path), step=labour.STEP, part=labour.parts(2)[1], work=work)
+    ended = hand.make(pickle.dumps(task.assignment()))
     hand._cell.close()
     assert type(ended.error) is kind
     assert str(ended.error) == said

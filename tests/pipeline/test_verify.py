@@ -138,7 +138,7 @@ def test_a_list_of_addresses_that_is_damaged_is_named_and_put_anew(files, tmp_pa
     whole = files.read(name)
     flip(files, name)
     with pytest.raises(CorruptData, match=f"{name} is not as it was put"):
-        blocklist.loaded.__wrapped__(files.uri, name)
+        blocklist.loaded.__wrapped__(files, name)
     damage = found(files)
     (line,) = damage.damage
     assert name in line

@@ -1,6 +1,9 @@
+import asyncio
+
 import pytest
 
 from core import InputError
+from crawler.render.browser import start
 from crawler.render.program import program
 
 
@@ -14,9 +17,38 @@ def chromium():
 
 
 @pytest.fixture(scope="session")
-def stage(chromium):
+def sandbox(chromium):
+    """Whether the system lets the browser have its sandbox."""
+
+    async def tried():
+        await (await start(chromium, sandbox=True)).stop()
+
+    try:
+        asyncio.run(tried())
+    except InputError:
+        return False
+    return True
+
+
+@pytest.fixture
+def sandboxed(chromium, sandbox):
+    """Path of the browser; where it can have no sandbox the test is skipped."""
+    if not sandbox:
+        pytest.skip("the system makes no user namespaces for the browser's sandbox")
+    return chromium
+
+
+@pytest.fixture
+def crawl(crawl, sandbox):
+    """One whose pages are rendered as this system can."""
+    crawl.sandbox = sandbox
+    return crawl
+
+
+@pytest.fixture(scope="session")
+def stage(sandbox):
     from tests.crawler.render.stage import Stage
 
-    made = Stage()
+    made = Stage(sandbox=sandbox)
     yield made
     made.close()

@@ -19,11 +19,11 @@ AGENT = "thresher/test (+mailto:test@example.org)"
 class Stage:
     """Pages are served, fetched and rendered in the stage's event loop."""
 
-    def __init__(self):
+    def __init__(self, *, sandbox):
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self.browser = self.run(start(program("")))
+        self.browser = self.run(start(program(""), sandbox=sandbox))
 
     def run(self, coroutine, timeout=60):
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout)

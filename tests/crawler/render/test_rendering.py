@@ -14,10 +14,13 @@ from crawler import recover, run_worker
 from crawler.identity import record_id
 from crawler.render.processes import kill, tree
 from crawler.rendered import dom_id, note_id
+from pipeline import engine
 from pipeline.config import FiltersConfig
+from pipeline.crew import local_crew
 from pipeline.process import parts, step, work
-from pipeline.work import Watch
+from pipeline.progress import LineProgress
 from storage.files import Files
+from storage.manifest import manifests
 from tests.crawler.conftest import Crawl, redis  # noqa: F401 - a fixture
 from tests.crawler.render.dying import die_before_settling
 from tests.crawler.render.test_tab import FROM_JSON, script, shell
@@ -75,20 +78,10 @@ def test_text_is_taken_from_the_dom_and_parts_are_no_documents(crawl, site):
     site.answers["/other"] = site.answers["/"]  # one shell for every page, as applications have it
     crawl.seed(f"{site.url}/", f"{site.url}/other", max_depth=0)
     run_worker(crawl.config("w", render="always", timeout_s=30))
-    store, filters = Files(crawl.root), FiltersConfig(preset="none", languages=())
-    made = [
-        work(store, step(filters), part, Watch(lambda _: None)) for part in parts(store, crawl.name, filters)
-    ]
-    rows = [
-        row
-        for one in made
-        for output in one.outputs
-        if output.name.startswith("documents/")
-        for row in documents(store, output.name)
-    ]
+    rows, store = list(processed(crawl)), Files(crawl.root)
     assert {row["url"] for row in rows} == {f"{site.url}/", f"{site.url}/other"}
     assert all("that only a script can tell" in row["text"] for row in rows)
-    fates = sum((Counter(one.counts) for one in made), Counter())
+    fates = sum((Counter(one.counts) for one in manifests(store, "process")), Counter())
     assert {name: count for name, count in fates.items() if name.endswith(".documents")} == {
         "keep.documents": 2,
         "early/status.documents": 1,  # robots.txt
@@ -117,10 +110,12 @@ def test_a_page_of_web_components_is_crawled_and_its_text_is_had(crawl, site):
 def processed(crawl):
     """The documents that are made of what was archived."""
     store, filters = Files(crawl.root), FiltersConfig(preset="none", languages=())
-    for part in parts(store, crawl.name, filters):
-        for output in work(store, step(filters), part, Watch(lambda _: None)).outputs:
-            if output.name.startswith("documents/"):
-                yield from documents(store, output.name)
+    with local_crew(1) as crew:
+        engine.run(
+            store, step(filters), parts(store, crawl.name, filters), work, crew=crew, progress=LineProgress()
+        )
+    for name in store.list("documents/"):
+        yield from documents(store, name)
 
 
 def documents(store, name):

@@ -1,0 +1,189 @@
+"""What confinement costs: commands of two checkouts in turn, round by round, so that both meet the same machine.
+
+usage: python bench/confinement.py --against DIRECTORY [--input FILE] [--pages N] [--rendered N] [--heavy N] [--rounds N] [--workers N]
+
+`process` is measured where a file is named: anything of some thousand pages that `thresher ingest` takes. `crawl` fetches `--pages` pages of
+a server on loopback; every `--heavy`th has 600 kB and is read in the process for heavy pages. `render` opens `--rendered` pages in
+Chromium. CPU is user + system time of a command and of every process that it started, browsers and servers included, but for
+the web server. Medians of the rounds and the ratios of this checkout to the other are printed, one JSON line a command.
+"""
+
+import argparse
+import ctypes
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from random import Random
+
+HERE = Path(__file__).resolve().parents[1]
+PR_SET_CHILD_SUBREAPER = 36
+"""Of prctl(2): processes that lose their parent become ours, and their CPU time is counted (`linux/prctl.h`)."""
+PROGRAM = """import sys
+from pipeline.__main__ import main
+
+if __name__ == "__main__":
+    sys.exit(main())
+"""
+SYLLABLES = (
+    "ba",
+    "ke",
+    "li",
+    "mo",
+    "nu",
+    "pra",
+    "ste",
+    "tri",
+    "vol",
+    "wex",
+    "yar",
+    "zim",
+    "cho",
+    "dra",
+    "fen",
+    "gol",
+    "hup",
+    "jat",
+)
+WORDS = 15
+"""Of a sentence, which is some 110 bytes long."""
+SCRIPT = """<div id=root></div><script>
+for (const text of {texts}) {{ const p = document.createElement('p'); p.textContent = text; document.getElementById('root').append(p) }}
+</script>"""
+
+
+def main() -> None:
+    """Measure, and print the lines."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--against", type=Path, required=True)
+    parser.add_argument("--input", type=Path)
+    parser.add_argument("--pages", type=int, default=2000)
+    parser.add_argument("--rendered", type=int, default=100)
+    parser.add_argument("--heavy", type=int, default=50, help="0 for none")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--workers", type=int, default=1)
+    args = parser.parse_args()
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    workers = ("--workers", str(args.workers))
+    if args.input is not None:
+        before = [["ingest", "bench", str(args.input.resolve())]]
+        compare("process", args, before, ["process", *workers], "")
+    with served(args.pages, heavy=args.heavy) as url:
+        compare("crawl", args, [["seed", url]], ["crawl", *workers], "")
+    with served(args.rendered, scripted=True) as url:
+        compare("render", args, [["seed", url]], ["crawl", *workers], 'render = "always"')
+
+
+def compare(
+    name: str, args: argparse.Namespace, before: list[list[str]], words: list[str], crawler: str
+) -> None:
+    """Run a command in fresh projects, of this checkout and of the other, and print what it took."""
+    checkouts = {"this": HERE, "against": args.against.resolve()}
+    found: dict[str, list[dict[str, float]]] = {each: [] for each in checkouts}
+    for _ in range(args.rounds):
+        for each, checkout in checkouts.items():
+            found[each].append(measured(checkout, before, words, crawler))
+    medians = {
+        each: {key: round(statistics.median(one[key] for one in rounds), 2) for key in rounds[0]}
+        for each, rounds in found.items()
+    }
+    ratio = {key: round(medians["this"][key] / medians["against"][key], 3) for key in ("cpu_s", "wall_s")}
+    print(json.dumps({"bench": name, "workers": args.workers, "rounds": found, **medians, "ratio": ratio}))
+
+
+def measured(checkout: Path, before: list[list[str]], words: list[str], crawler: str) -> dict[str, float]:
+    """One round of one checkout."""
+    project = Path(tempfile.mkdtemp(prefix="thresher-bench-"))
+    try:
+        (project / "thresher.toml").write_text(
+            '[project]\ncontact = "mailto:bench@example.org"\n[crawler]\nmin_delay = 0\n'
+            f'allow_networks = ["127.0.0.0/8"]\n{crawler}\n[filters]\nlanguages = ["en"]\n'
+        )
+        for each in before:
+            command(checkout, project, each)
+        wall, cpu = time.perf_counter(), cpu_seconds()
+        command(checkout, project, words)
+        wall, cpu = time.perf_counter() - wall, cpu_seconds() - cpu
+    finally:
+        shutil.rmtree(project)
+    return {"cpu_s": cpu, "wall_s": wall}
+
+
+def command(checkout: Path, project: Path, words: list[str]) -> None:
+    """Run `thresher` of a checkout, to the end of the last process that it started."""
+    program = project / "command.py"
+    program.write_text(PROGRAM)
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    subprocess.run(
+        [sys.executable, str(program), *words], cwd=project, env=environment, capture_output=True, check=True
+    )
+    with suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
+
+
+def cpu_seconds() -> float:
+    """Of the processes that were waited for."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+@contextmanager
+def served(pages: int, *, heavy: int = 0, scripted: bool = False) -> Iterator[str]:
+    """A site of so many pages, for the time of the context; its address is that of a page that links to all."""
+
+    made: dict[str, bytes] = {}
+    asked: set[str] = set()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            asked.add(self.path)
+            if (body := made.get(self.path)) is None:
+                body = made[self.path] = page(self.path, pages, heavy=heavy, scripted=scripted).encode()
+            self.send_response(404 if self.path == "/robots.txt" else 200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+    assert {f"/{number or ''}" for number in range(pages)} <= asked
+
+
+def page(path: str, pages: int, *, heavy: int, scripted: bool) -> str:
+    """The HTML of a page."""
+    if not path[1:].isdigit():
+        return "".join(f"<a href=/{number}>{number}</a>" for number in range(1, pages))
+    number = int(path[1:])
+    sentences = 5_600 if heavy and number % heavy == 0 else 180
+    random = Random(number)
+    texts = [
+        " ".join("".join(random.choices(SYLLABLES, k=3)) for _ in range(WORDS)) for _ in range(sentences)
+    ]
+    body = SCRIPT.format(texts=json.dumps(texts)) if scripted else "".join(f"<p>{text}</p>" for text in texts)
+    return f"<!doctype html><html lang=en><title>Page {number}</title><body>{body}</body></html>"
+
+
+if __name__ == "__main__":
+    main()

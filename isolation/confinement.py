@@ -1,0 +1,94 @@
+"""`confine`: this process gives up whatever a parser does not need, for good.
+
+Rules
+1. The network: no socket is made, and none is inherited but the pipe to the parent.
+2. Files: code may be read, nothing else; nothing may be written.
+3. Processes: none is begun, no thread either; none is signalled, traced or looked at.
+4. Memory: `Limits.memory` bytes, and no shared memory, which no limit counts. CPU time is the parent's to watch.
+5. Rights: none of root's, and none can be gained (`no_new_privs`).
+
+Several walls stand behind one another: seccomp (1, 2, 3, 4), Landlock (1, 2, 3), limits (2, 3, 4), another user (2, 3). A kernel may lack
+one; `Confinement` says what holds.
+"""
+
+import os
+import resource
+from dataclasses import dataclass
+
+from isolation import paths, syscalls, user
+from isolation.limit import limit
+
+DESCRIPTORS = 64
+WITHOUT_SECCOMP = "a worker may speak to the network and signal processes of its user"
+WITHOUT_LANDLOCK = "a worker may read what its user may read"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a confined process may take."""
+
+    memory: int
+    """Bytes that it may allocate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confinement:
+    """What holds for a confined process."""
+
+    user: user.User
+    landlock: int
+    """Version of the kernel's interface; 0 where it has none."""
+    seccomp: bool
+    lacks: tuple[str, ...]
+    """What the machine does not offer, and what follows from that: a line each."""
+
+
+def confine(limits: Limits) -> Confinement:
+    """Give it all up. Call it before the first foreign byte, and after what needs threads or files was imported.
+
+    Raises `RuntimeError` if the process has more than one thread: the others would stay free.
+    """
+    if len(os.listdir("/proc/self/task")) > 1:  # noqa: PTH208 - there is nothing to join
+        raise RuntimeError("a library started a thread when it was imported; it cannot be confined")
+    lacks: list[str] = []
+    try:
+        syscalls.load_library()  # which takes files and processes
+    except (RuntimeError, ImportError) as error:
+        lacks.append(f"no seccomp ({error}; `apt install libseccomp2`): {WITHOUT_SECCOMP}")
+    seccomp = not lacks
+    allowed = paths.code()
+    is_open = paths.is_open_to_all(allowed.read)
+    _close_terminal()
+    try:
+        landlock = paths.restrict(allowed)
+    except (OSError, ImportError) as error:
+        landlock = 0
+        lacks.append(f"no Landlock ({error}; Linux has it from 5.13 on): {WITHOUT_LANDLOCK}")
+    who = user.drop(may_be_nobody=is_open)
+    _limit(limits)
+    try:
+        if seccomp:
+            syscalls.allow(syscalls.of_parser(os.getpid()))
+    except OSError as error:
+        seccomp = False
+        lacks.append(f"no seccomp ({error}; the kernel or the container takes no filter): {WITHOUT_SECCOMP}")
+    return Confinement(user=who, landlock=landlock, seccomp=seccomp, lacks=tuple(lacks))
+
+
+def _close_terminal() -> None:
+    """Standard output and error may be a terminal, or a file that fills a disk."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for descriptor in (1, 2):
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
+def _limit(limits: Limits) -> None:
+    for which, most in (
+        (resource.RLIMIT_DATA, limits.memory),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_NPROC, 0),  # whatever others of the user have: not one more
+        (resource.RLIMIT_NOFILE, DESCRIPTORS),
+    ):
+        limit(which, most)

@@ -1,0 +1,29 @@
+"""The environment of a confined process: what finds and runs code, and nothing that may be a secret."""
+
+from collections.abc import Mapping
+
+KEPT = frozenset(
+    {
+        *("PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "LD_PRELOAD"),
+        *("PYTHONHOME", "PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE", "PYTHONUTF8", "PYTHONWARNINGS"),
+    }
+)
+KEPT_BEGINNING = "LC_"
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "RAYON_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}
+"""For the libraries that start threads when they are loaded: processes are the parallelism here."""
+NO_HOME = "/nonexistent"
+"""The home of `nobody` (Debian Policy, section 9.2.3)."""
+
+
+def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for a process that reads what strangers wrote, made from ours."""
+    kept = {
+        name: value for name, value in environment.items() if name in KEPT or name.startswith(KEPT_BEGINNING)
+    }
+    return {**kept, **ONE_THREAD, "HOME": NO_HOME}

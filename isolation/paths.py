@@ -1,0 +1,110 @@
+"""What a confined process may open, by way of Landlock.
+
+A parser may read code: modules are imported when they are first needed, character sets are, and C libraries look for their
+tables. That is what anybody may have. Project directories, home directories, keys, /proc and /etc are not among it.
+"""
+
+import os
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+SYSTEM = (
+    *("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib"),
+    *("/usr/share/zoneinfo", "/etc/localtime", "/etc/ld.so.cache"),
+)
+"""Shared libraries, locales, character sets and time zones."""
+OF_PYTHON = ("stdlib", "platstdlib", "purelib", "platlib")
+"""Names that `sysconfig` has for where the standard library and installed packages lie."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """Files, and directories with all that is below them. What does not exist is left out."""
+
+    read: tuple[Path, ...] = ()
+    list: tuple[Path, ...] = ()
+    """Directories whose names, here and below, may be read, but no file."""
+    run: tuple[Path, ...] = ()
+    write: tuple[Path, ...] = ()
+    """Where files may be made, changed and removed."""
+
+
+def code() -> Allowed:
+    """Return where the code of this interpreter lies, as its `sys.path` has it.
+
+    A source tree may hold a project too: only its packages may be read.
+    """
+    own = tuple(Path(sysconfig.get_path(name)) for name in OF_PYTHON)
+    # An editable installation is not on the path: it is known from what was imported, this module for one.
+    roots = (
+        *map(Path, sys.path),
+        *(
+            Path(file).parents[1]
+            for name, module in [*sys.modules.items()]
+            if (file := _initializer(name, module))
+        ),
+    )
+    trees = tuple(
+        path
+        for path in dict.fromkeys(roots)
+        if path.is_dir() and not any(path.is_relative_to(each) for each in own)
+    )
+    modules = (module for tree in trees for module in _importable(tree))
+    return Allowed(read=(*own, *modules, *map(Path, SYSTEM)), list=trees)
+
+
+def restrict(allowed: Allowed) -> int:
+    """Let this thread, and what it starts, open nothing but that. Neither can it signal processes outside, or speak to those that
+    listen at abstract sockets, if the kernel knows how to deny that (version 6 of its interface).
+
+    Return the version of the kernel's interface. Raises `OSError` where the kernel has no Landlock.
+    """
+    from landlockpy import AccessFS, Ruleset, Scope  # noqa: PLC0415 - it is there on Linux alone
+
+    of_file = AccessFS.READ_FILE | AccessFS.WRITE_FILE | AccessFS.EXECUTE | AccessFS.TRUNCATE
+    read = AccessFS.READ_FILE | AccessFS.READ_DIR
+    every = ~AccessFS.NONE & ~AccessFS.EXECUTE & ~AccessFS.MAKE_CHAR & ~AccessFS.MAKE_BLOCK
+    rights = (
+        (allowed.read, read),
+        (allowed.list, AccessFS.READ_DIR),
+        (allowed.run, read | AccessFS.EXECUTE),
+        (allowed.write, every),
+    )
+    with Ruleset(scoped=Scope.ABSTRACT_UNIX_SOCKET | Scope.SIGNAL) as rules:
+        for paths, right in rights:
+            for path in paths:
+                if path.exists():
+                    rules.allow_path(path, right if path.is_dir() else right & of_file)
+        rules.restrict()
+        return rules.abi_version
+
+
+def is_open_to_all(paths: Iterable[Path]) -> bool:
+    """Whether every user may read what lies there, as far as modes say. What does not exist is left out."""
+
+    def has(path: Path, mode: int) -> bool:
+        return path.stat().st_mode & mode == mode
+
+    return all(
+        has(path, 0o005 if path.is_dir() else 0o004)
+        and all(has(parent, 0o001) for parent in path.resolve().parents)
+        for path in paths
+        if path.exists()
+    )
+
+
+def _initializer(name: str, module: ModuleType) -> str:
+    """The file of a package that no other contains; empty for another module."""
+    file = getattr(module, "__file__", None) or ""
+    return file if "." not in name and Path(file).name == "__init__.py" else ""
+
+
+def _importable(directory: Path) -> Iterator[Path]:
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if (entry.is_dir() and Path(entry, "__init__.py").exists()) or entry.name.endswith(".py"):
+                yield Path(entry)

@@ -1,0 +1,107 @@
+"""`WorkerProcess`: a supervised child process whose death is a value.
+
+1. It runs one function of a module in a new interpreter, with a pipe to its parent. It inherits no memory, no file but standard
+   error, and no terminal: Ctrl-C reaches the parent alone, which decides what it means.
+2. Nothing that happens to it raises here. How it ended is its exit code, negative for a signal.
+3. When its parent is gone, in whatever way, it is sent a signal by the kernel: SIGKILL, unless the parent asked for another.
+4. One that will be confined has an environment without secrets, and `/` as its directory.
+"""
+
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
+
+from isolation.environment import scrubbed
+
+BOOT = "import sys; sys.path[:] = sys.argv[4:]; from isolation.child import spawn_main; spawn_main(*map(int, sys.argv[1:4]))"
+"""Named as `multiprocessing` names the entry of its own, for who looks at a list of processes."""
+
+
+class WorkerProcess:
+    """A child process. `pipe` leads to it; its first message is the function and its arguments."""
+
+    def __init__(
+        self,
+        work: Callable[..., None],
+        *args: object,
+        confined: bool,
+        orphaned: signal.Signals = signal.SIGKILL,
+        descriptors: tuple[int, ...] = (),
+    ) -> None:
+        """Start `work(pipe, *args)`; both travel by pickle.
+
+        `confined` gives it a scrubbed environment; `work` must call `confine` before it reads what strangers wrote.
+        `orphaned` is the signal that it gets when we are gone. `descriptors` are open files that it inherits under the
+        same numbers. Raises `OSError` if no process can be started.
+        """
+        ours, theirs = socket.socketpair()
+        held, self._lifeline = os.pipe()
+        try:
+            inherited = (theirs.fileno(), held)
+            self._process = subprocess.Popen(  # noqa: S603 - this interpreter, our own code
+                [
+                    sys.executable,
+                    *subprocess._args_from_interpreter_flags(),  # type: ignore[attr-defined]  # noqa: SLF001 - as multiprocessing does
+                    "-P",
+                    "-c",
+                    BOOT,
+                    *map(str, (*inherited, int(orphaned))),
+                    *(entry or os.getcwd() for entry in sys.path),  # noqa: PTH109 - what an empty entry means
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=2 if confined else None,
+                env=scrubbed(os.environ) if confined else None,
+                cwd="/" if confined else None,
+                pass_fds=(*inherited, *descriptors),
+                start_new_session=True,
+            )
+        except BaseException:
+            ours.close()
+            os.close(self._lifeline)
+            raise
+        finally:
+            theirs.close()
+            os.close(held)
+        self.pipe = Connection(ours.detach())
+        with suppress(OSError):  # it is dead already: whoever reads from the pipe learns it
+            self.pipe.send_bytes(pickle.dumps((work, args)))
+
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self._process.pid
+
+    def exitcode(self) -> int | None:
+        """Return how it ended, negative for a signal; None while it lives. Does not wait."""
+        return self._process.poll()
+
+    def wait(self) -> int:
+        """Wait until it has ended, and return how."""
+        return self._process.wait()
+
+    def signal(self, signum: signal.Signals) -> None:
+        """Send a signal; one that has ended gets none."""
+        with suppress(ProcessLookupError):
+            self._process.send_signal(signum)
+
+    def close(self, patience_s: float = 0.0) -> int:
+        """End it, if it does not end by itself within that time; return how it ended. What was held for it is free again."""
+        try:
+            exitcode = self._process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            self.signal(signal.SIGKILL)
+            exitcode = self.wait()
+        self.pipe.close()
+        if self._lifeline >= 0:
+            os.close(self._lifeline)
+            self._lifeline = -1
+        return exitcode
+
+    def __repr__(self) -> str:
+        return f"<worker process {self.pid}>"

@@ -1,0 +1,65 @@
+"""`Watchdog`: ends a worker process that one item keeps busy for too long, or that does nothing at all.
+
+It looks from outside: nothing that the process does, or is made to do, switches it off.
+"""
+
+import os
+import signal
+import time
+from contextlib import suppress
+
+from isolation import WorkerProcess
+from isolation.mark import Mark
+from pipeline.work import NOWHERE
+
+TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+EVERY_S = 0.5
+"""Between two looks."""
+USER, SYSTEM = 11, 12
+"""Places of CPU time among the fields of /proc/PID/stat that follow the name (proc_pid_stat(5), fields 14 and 15)."""
+
+
+class Watchdog:
+    """Watches one process while it makes one part."""
+
+    def __init__(self, process: WorkerProcess, mark: Mark, *, item_cpu_s: float, still_s: float) -> None:
+        self._process, self._mark = process, mark
+        self._item_cpu_s, self._still_s = item_cpu_s, still_s
+        self.is_spent = False
+        """Whether the process was ended because of the CPU time that an item took."""
+        self._item = NOWHERE
+        self._since_cpu_s = self._last_cpu_s = cpu_seconds_of(process.pid)
+        self._looked_s = self._still_since_s = time.monotonic()
+
+    def heard(self) -> None:
+        """It was answered just now: what it waited for was not its own doing."""
+        self._still_since_s = time.monotonic()
+
+    def look(self) -> None:
+        """End the process, if it must be. May be called as often as one likes."""
+        now_s = time.monotonic()
+        if now_s - self._looked_s < EVERY_S:
+            return
+        self._looked_s = now_s
+        cpu_s, item = cpu_seconds_of(self._process.pid), self._mark.value
+        if cpu_s > self._last_cpu_s:
+            self._last_cpu_s, self._still_since_s = cpu_s, now_s
+        if item != self._item or item == NOWHERE:
+            self._item, self._since_cpu_s = item, cpu_s
+        elif cpu_s - self._since_cpu_s > self._item_cpu_s:
+            self.is_spent = True
+            self._process.signal(signal.SIGKILL)
+        if now_s - self._still_since_s > self._still_s:
+            self._process.signal(signal.SIGKILL)
+
+    def __repr__(self) -> str:
+        return f"<watchdog of {self._process}>"
+
+
+def cpu_seconds_of(pid: int) -> float:
+    """CPU seconds of a process, all threads; 0 where the process is gone."""
+    with suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - there is nothing to join
+        stat = file.read()
+        fields = stat[stat.rfind(b")") + 2 :].split()
+        return (int(fields[USER]) + int(fields[SYSTEM])) / TICKS_A_SECOND
+    return 0.0

@@ -1,0 +1,159 @@
+"""The browser is begun with nothing to take: never as root, without a secret, in its own sandbox unless the user says otherwise."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core import InputError, Unavailable
+from crawler import run_worker
+from crawler.render.browser import start
+from crawler.render.processes import tree
+from frontier import Outcome
+from isolation import probe
+from tests.crawler.conftest import redis  # noqa: F401 - a fixture
+from tests.crawler.server import page
+
+pytestmark = pytest.mark.usefixtures("chromium")
+SECRET = "s3cr3t-of-the-test"
+WITHOUT_NAMESPACES = """#!/bin/sh
+exec unshare --user --map-root-user sh -c '
+    echo 1 >/proc/sys/user/max_user_namespaces &&
+    exec unshare --user --map-user=1000 --map-group=1000 {chromium} "$@"' sh "$@"
+"""
+"""Chromium on a system that makes no user namespaces: this one makes two, in which a third is one too many."""
+
+
+def lines(pid):
+    try:
+        return dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    except OSError:
+        return {}
+
+
+def words(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def namespaces(pid):
+    return [Path(f"/proc/{pid}/ns/{kind}").readlink() for kind in ("user", "net", "pid")]
+
+
+async def running(chromium, look, *, sandbox=True):
+    browser = await start(chromium, sandbox=sandbox)
+    try:
+        context = await browser.chromium.new_context()
+        await context.new_page()
+        return look([process.pid for process in tree(browser.pid)])
+    finally:
+        await browser.stop()
+
+
+async def test_every_process_is_unprivileged_and_has_no_secret(chromium, sandbox, monkeypatch):
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    walls = probe()
+
+    def look(pids):
+        environments = [Path(f"/proc/{pid}/environ").read_bytes() for pid in pids]
+        return {pid: lines(pid) for pid in pids}, environments, [words(pid) for pid in pids]
+
+    status, environments, commands = await running(chromium, look, sandbox=sandbox)
+    found = [each for each in status.values() if each and not each["State"].startswith("Z")]
+    assert len(found) >= 3
+    assert not any(SECRET.encode() in environment for environment in environments)
+    assert any(b"--no-sandbox" in command for command in commands) != sandbox
+    for each in found:
+        assert "0" not in each["Uid"].split()
+        assert each["NoNewPrivs"] == "1"
+        assert not walls.seccomp or each["Seccomp"] == "2"
+    if os.geteuid() == 0:
+        assert {each["Uid"].split()[0] for each in found} == {"65534"}
+
+
+async def test_what_runs_pages_is_in_namespaces_of_its_own(sandboxed):
+    def look(pids):
+        return [namespaces(pid) for pid in pids if b"--type=renderer" in words(pid)]
+
+    renderers, ours = await running(sandboxed, look), namespaces("self")
+    assert renderers
+    assert all(theirs != mine for found in renderers for theirs, mine in zip(found, ours, strict=True))
+
+
+async def test_what_it_was_begun_with_is_gone_when_it_runs(chromium, sandbox, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert await running(chromium, lambda _: list(tmp_path.iterdir()), sandbox=sandbox) == []
+
+
+@pytest.fixture
+def without_namespaces(chromium, sandbox):
+    """Path of a browser that can have no sandbox; it lies where nobody may run it."""
+    if not sandbox:
+        yield chromium
+        return
+    if shutil.which("unshare") is None or subprocess.run(["unshare", "-Ur", "true"], check=False).returncode:
+        pytest.skip("this user can make no user namespaces, of which a test could take some away")
+    directory = Path("/tmp") / f"thresher-test-{os.getpid()}"
+    directory.mkdir(exist_ok=True)
+    directory.chmod(0o755)
+    program = directory / "chromium"
+    program.write_text(WITHOUT_NAMESPACES.format(chromium=chromium))
+    program.chmod(0o755)
+    yield str(program)
+    shutil.rmtree(directory)
+
+
+async def test_without_namespaces_it_is_refused_in_one_line_that_names_the_key(without_namespaces):
+    with pytest.raises(InputError, match=r"grants no user namespaces; .*crawler.browser_sandbox = false"):
+        await start(without_namespaces, sandbox=True)
+
+
+async def test_it_runs_without_its_sandbox_where_the_user_says_so(without_namespaces):
+    browser = await start(without_namespaces, sandbox=False)
+    assert browser.alive
+    await browser.stop()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can lack what makes it another user")
+def test_root_that_cannot_become_nobody_is_refused_in_one_line(chromium):
+    code = f"import asyncio; from crawler.render.browser import start; asyncio.run(start({chromium!r}, sandbox=True))"
+    words = [sys.executable, "-m", "tests.isolation.lacking", "capabilities", sys.executable, "-c", code]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("core.errors.InputError: crawler.render: ")
+    assert "does not run as root" in last
+    assert "crawler.browser_sandbox = false" in last
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root begins it as another user")
+async def test_root_whose_temporary_files_nobody_may_see_is_refused_in_one_line(
+    chromium, tmp_path, monkeypatch
+):
+    tmp_path.chmod(0o700)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with pytest.raises(InputError, match=f"as nobody, who may not enter {tmp_path}; .*TMPDIR=/tmp"):
+        await start(chromium, sandbox=True)
+
+
+def test_a_worker_says_so_before_it_leases_anything(crawl, site, without_namespaces):
+    site.answers["/"] = page("<div id=root></div><script>document.body.append('rendered')</script>")
+    crawl.seed(f"{site.url}/")
+    with pytest.raises(InputError, match=r"crawler.browser_sandbox = false"):
+        run_worker(crawl.config("w1", render="auto", browser=without_namespaces, browser_sandbox=True))
+    assert not site.requests
+    run_worker(
+        crawl.config("w2", render="auto", browser=without_namespaces, browser_sandbox=False, timeout_s=30)
+    )
+    assert crawl.stats.outcomes[Outcome.FETCHED] == 1
+
+
+async def test_a_program_that_is_no_browser_is_one_line(tmp_path):
+    with pytest.raises(Unavailable, match="/bin/true does not start: "):
+        await start("/bin/true", sandbox=True)
+    assert asyncio.all_tasks() == {asyncio.current_task()}

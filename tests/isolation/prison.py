@@ -1,0 +1,149 @@
+"""Tries every escape twice, in a process without walls and in a cell, and prints what each got.
+
+usage: python -c 'from tests.isolation.prison import main; main("DIRECTORY")'
+"""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import pyseccomp
+
+from isolation import WorkerProcess, probe
+from isolation.browser import launcher
+from isolation.paths import is_open_to_all
+from pipeline.cell import Cell
+from pipeline.step import Part, Step
+from pipeline.work import Made, Sealed, Task
+from storage.files import Files
+from tests.isolation import escapes
+from tests.isolation.escapes import SECRET, Target
+
+MEMORY = 512 << 20
+CODE = "import sys, time; sys.stdout.write(hex(id(sys))); sys.stdout.flush(); time.sleep(600)"
+"""Of a process that is there to be attacked; it says where something lies in its memory."""
+PYTHONS = (Path(sys.executable), Path("/usr/bin/python3"))
+PROGRAM = """#!{python}
+import json, sys
+sys.path.insert(0, "{place}")
+import escapes
+target = escapes.Target(**json.loads(sys.argv[2]))
+got = dict((escape.__name__, escapes.tried_apart(escape, target)) for escape in escapes.OF_BROWSER)
+status = open("/proc/self/status").read()
+print(json.dumps(dict(got=got, status=status)))
+"""
+SHOWN = ("Uid", "CapEff", "NoNewPrivs", "Seccomp")
+"""Lines of /proc/PID/status."""
+
+
+@contextmanager
+def targets(directory):
+    """Yields a function that makes a target nobody has touched."""
+    with ExitStack() as held:
+
+        def listener(address, family=socket.AF_UNIX):
+            server = held.enter_context(socket.socket(family))
+            server.bind(address)
+            server.listen()
+            return server
+
+        def victim():
+            environment = {**os.environ, "AWS_SECRET_ACCESS_KEY": SECRET}
+            process = subprocess.Popen([sys.executable, "-c", CODE], env=environment, stdout=subprocess.PIPE)
+            held.callback(process.wait)
+            held.callback(process.kill)
+            return process.pid, int(process.stdout.read(14), 16)
+
+        def target(place):
+            project = Path(directory, place)
+            project.mkdir()
+            (project / "thresher.toml").write_text(f'[crawler.auth."x"]\npassword = "{SECRET}"')
+            for name in escapes.OBJECTS:
+                (project / name).write_text("of another part")
+            listener(str(project / "redis.sock"))
+            listener(f"\0{project}")
+            keeper, address = victim()
+            return Target(
+                directory=str(project),
+                port=listener(("127.0.0.1", 0), socket.AF_INET).getsockname()[1],
+                unix=str(project / "redis.sock"),
+                abstract=f"\0{project}",
+                keeper=keeper,
+                address=address,
+                neighbour=victim()[0],
+            )
+
+        yield target
+
+
+def freely(pipe, target):
+    """A process of ours that nobody confined. What fills memory is not tried there."""
+    every = [escape for escape in escapes.EVERY if escape not in escapes.MEMORY]
+    pipe.send({escape.__name__: escapes.tried_apart(escape, target) for escape in every})
+
+
+def work(store, step, part, watch):
+    """A part whose page has taken over its process. Where a wall is missing nothing is tried: it would become another program."""
+    target, walls = part.task
+    every = () if walls.lacks else escapes.EVERY
+    got = json.dumps({escape.__name__: escapes.tried(escape, target) for escape in every}).encode()
+    return Made(counts={}, outputs=(store.write("got.json", 1, lambda file: file.write(got)),))
+
+
+def in_browser(directory, target):
+    """What a program gets that is begun as the browser is; None where there is no Python that all may read."""
+    python = next((path for path in PYTHONS if path.exists() and is_open_to_all([path.resolve()])), None)
+    if python is None:
+        return None
+    place = Path(tempfile.mkdtemp(prefix="thresher-test-"))
+    profile = place / "profile"
+    profile.mkdir()
+    place.chmod(0o755)
+    for module in (escapes, pyseccomp):
+        shutil.copy(module.__file__, place)
+    program = place / "program"
+    program.write_text(PROGRAM.format(python=python, place=place))
+    program.chmod(0o755)
+    words = [launcher(str(program), place), f"--user-data-dir={profile}", json.dumps(asdict(target))]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    shutil.rmtree(place)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def main(directory):
+    os.environ["AWS_SECRET_ACCESS_KEY"] = SECRET
+    walls = probe()
+    with targets(directory) as target:
+        free = WorkerProcess(freely, target("free"), confined=False)
+        unconfined = free.pipe.recv()
+        free.close()
+        files = Files(Path(directory, "storage"))
+        step, part = (
+            Step(name="escape", version=1, recipe={}),
+            Part(name="main/part", inputs=(), task=(target("cell"), walls), writes=("got.json",)),
+        )
+        cell = Cell(memory=MEMORY)
+        ended = cell.make(Task(store=files, step=step, part=part, work=work).assignment())
+        assert isinstance(ended, Sealed), ended
+        status = Path(f"/proc/{cell.pid}/status").read_text().splitlines()
+        environment = Path(f"/proc/{cell.pid}/environ").read_text()
+        cell.close()
+        browser = in_browser(Path(directory), target("browser"))
+        found = {
+            "unconfined": unconfined,
+            "confined": json.loads(files.read("got.json")),
+            "probe": asdict(walls),
+            "status": dict(line.split(":\t", 1) for line in status if line.partition(":")[0] in SHOWN),
+            "secret": SECRET in environment,
+            "browser": browser,
+        }
+    escapes.MARK.unlink(missing_ok=True)
+    sys.stdout.write(json.dumps(found))

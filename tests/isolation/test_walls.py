@@ -1,0 +1,216 @@
+"""A process that parses pages has nothing to take, whatever a page makes it do: every escape, in a real cell.
+
+Each is tried in a process without walls as well: what that is kept from too says nothing about the walls, and is skipped.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+import pytest
+
+from isolation import Limits, WorkerProcess, confine, paths, probe, syscalls, user
+from tests.isolation import escapes, prison
+from tests.isolation.escapes import EVERY, FILES, MEMORY, NETWORK, OF_BROWSER, PROCESSES, WRITES
+from tests.isolation.lacking import lack
+
+ROOT = Path(__file__).resolve().parents[2]
+AS_USER = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
+"""Begins a program as a user who is not root, and may read what root may: this Python may lie in root's home."""
+LACKING = (sys.executable, "-m", "tests.isolation.lacking")
+NAMES = [escape.__name__ for escape in EVERY]
+
+
+def imprisoned(directory, *before):
+    code = f"from tests.isolation.prison import main; main({str(directory)!r})"
+    words = [*before, sys.executable, "-c", code]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module", params=["as this user", "as an ordinary user"])
+def found(request, tmp_path_factory):
+    """What every escape got, by whoever began the cell."""
+    directory = tmp_path_factory.mktemp("prison")
+    if request.param == "as this user":
+        return imprisoned(directory)
+    if os.geteuid() != 0:
+        pytest.skip("this user is an ordinary one")
+    if shutil.which("unshare") is None or subprocess.run([*AS_USER, "true"], check=False).returncode != 0:
+        pytest.skip("the kernel makes no user namespaces here")
+    return imprisoned(directory, *AS_USER)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_escape_is_held(found, name):
+    if found["probe"]["lacks"]:
+        pytest.skip(f"the machine lacks: {found['probe']['lacks']}")
+    if not found["unconfined"].get(name, "not tried: it would fill the machine's memory"):
+        pytest.skip("no process of this user and machine can do that")
+    assert found["confined"][name] == ""
+
+
+@pytest.mark.parametrize("name", [escape.__name__ for escape in OF_BROWSER])
+def test_a_program_begun_as_the_browser_is_has_it_not_either(found, name):
+    if found["browser"] is None:
+        pytest.skip("there is no Python here that every user may read, to stand for the browser")
+    if found["probe"]["lacks"]:
+        pytest.skip(f"the machine lacks: {found['probe']['lacks']}")
+    if not found["unconfined"][name]:
+        pytest.skip("no process of this user and machine can do that")
+    assert found["browser"]["got"][name] == ""
+
+
+def test_it_has_no_rights_and_can_gain_none(found):
+    who = {"nobody": "65534", "root": "0", "own": "1000"}[found["probe"]["user"]]
+    if found["probe"]["user"] == "own" and os.geteuid() != 0:
+        who = str(os.geteuid())
+    assert found["status"]["Uid"].split() == [who] * 4
+    assert int(found["status"]["CapEff"], 16) == 0
+    assert found["status"]["NoNewPrivs"] == "1"
+    assert not found["probe"]["seccomp"] or found["status"]["Seccomp"] == "2"
+
+
+def test_the_browser_is_never_root(found):
+    if found["browser"] is None:
+        pytest.skip("there is no Python here that every user may read, to stand for the browser")
+    status = dict(line.split(":\t", 1) for line in found["browser"]["status"].splitlines())
+    assert "0" not in status["Uid"].split()
+    assert int(status["CapEff"], 16) == 0
+    assert status["NoNewPrivs"] == "1"
+
+
+def test_it_was_never_given_a_secret(found):
+    assert not found["secret"]
+
+
+def told(pipe, target, group, missing):
+    """Confines itself where the machine lacks one of the walls, and says what each escape got."""
+    if missing == "libseccomp":
+        syscalls.load_library = lambda: (_ for _ in ()).throw(RuntimeError("Unable to find libseccomp"))
+    else:
+        lack(missing)
+    confinement = confine(Limits(memory=prison.MEMORY))
+    got = {escape.__name__: escapes.tried(escape, target) for escape in group}
+    pipe.send_bytes(msgspec.msgpack.encode((confinement, got)))
+
+
+def alone(directory, group, missing):
+    if lacks := probe().lacks:
+        pytest.skip(f"the machine lacks: {lacks}")
+    with prison.targets(directory) as target:
+        process = WorkerProcess(told, target("alone"), group, missing, confined=True)
+        confinement, got = msgspec.msgpack.decode(process.pipe.recv_bytes())
+        process.close()
+    return confinement["lacks"], {name for name, text in got.items() if text}
+
+
+def test_without_landlock_all_holds_but_reading(tmp_path):
+    (said,), got = alone(tmp_path, EVERY, "landlock")
+    assert "no Landlock" in said
+    assert "may read what its user may read" in said
+    kept = {escape.__name__ for escape in (*WRITES, *NETWORK, *PROCESSES, *MEMORY)}
+    assert got & kept == set()
+    assert got <= {escape.__name__ for escape in FILES}
+    assert {
+        "read_own_environment",
+        "read_own_memory_of_the_start",
+        "read_environment_of_keeper",
+    } & got == set()
+
+
+@pytest.mark.parametrize(
+    ("missing", "reason"),
+    [("seccomp", "the kernel or the container takes no filter"), ("libseccomp", "libseccomp2")],
+)
+def test_without_seccomp_files_and_what_landlock_knows_hold(tmp_path, missing, reason):
+    (said,), got = alone(tmp_path, [*FILES, *WRITES, *MEMORY], missing)
+    assert "no seccomp" in said
+    assert reason in said
+    # No limit counts shared memory, and Landlock knows no modes.
+    assert got <= {"share_memory", "change_mode", "change_root"}
+
+
+def status_of_nobody(pipe):
+    pipe.send((user.drop(may_be_nobody=True), Path("/proc/self/status").read_text()))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_root_becomes_nobody(tmp_path):
+    process = WorkerProcess(status_of_nobody, confined=False)
+    who, status = process.pipe.recv()
+    process.close()
+    lines = dict(line.split(":\t", 1) for line in status.splitlines())
+    if who != "nobody":
+        pytest.skip("nobody is no user here")
+    assert lines["Uid"].split() == lines["Gid"].split() == ["65534"] * 4
+    assert lines["Groups"].strip() == ""
+    assert int(lines["CapPrm"], 16) == int(lines["CapEff"], 16) == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can lack what makes it another user")
+def test_root_that_cannot_become_nobody_has_no_capability():
+    code = "from isolation import user; print(user.drop(may_be_nobody=True)); print(open('/proc/self/status').read())"
+    words = [*LACKING, "capabilities", sys.executable, "-c", code]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    who, *rest = done.stdout.splitlines()
+    lines = dict(line.split(":\t", 1) for line in rest if line)
+    assert who == "root"
+    assert lines["Uid"].split() == ["0"] * 4
+    assert int(lines["CapPrm"], 16) == int(lines["CapEff"], 16) == int(lines["CapInh"], 16) == 0
+    assert lines["NoNewPrivs"] == "1"
+
+
+def test_nobody_is_who_may_read_the_code():
+    with TemporaryDirectory() as directory:
+        shut, file = Path(directory), Path(directory, "module.py")
+        file.touch()
+        shut.chmod(0o711)
+        assert paths.is_open_to_all([file, shut / "not-there"])
+        shut.chmod(0o700)
+        assert not paths.is_open_to_all([file])
+        shut.chmod(0o711)
+        file.chmod(0o600)
+        assert not paths.is_open_to_all([file])
+
+
+def test_of_a_source_tree_only_packages_may_be_read(tmp_path, monkeypatch):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").touch()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "thresher.toml").touch()
+    (tmp_path / "module.py").touch()
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    allowed = paths.code()
+    assert tmp_path in allowed.list
+    assert {path for path in allowed.read if path.is_relative_to(tmp_path)} == {
+        tmp_path / "package",
+        tmp_path / "module.py",
+    }
+
+
+def test_what_is_installed_to_be_edited_is_found_by_what_was_imported(monkeypatch):
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path and Path(path) != ROOT])
+    assert ROOT / "pipeline" in paths.code().read
+
+
+def confine_beside_a_thread(pipe):
+    import threading
+
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+    try:
+        confine(Limits(memory=prison.MEMORY))
+    except RuntimeError as error:
+        pipe.send(str(error))
+
+
+def test_a_process_with_a_second_thread_is_not_confined_for_the_thread_would_stay_free():
+    process = WorkerProcess(confine_beside_a_thread, confined=True)
+    assert "a library started a thread" in process.pipe.recv()
+    process.close()

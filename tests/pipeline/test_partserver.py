@@ -1,0 +1,225 @@
+"""What a worker process may have of the storage, and what it may do there: its part, whatever it says."""
+
+import errno
+import os
+
+import msgspec
+import pytest
+
+from core import CorruptData, ThresherError, Unavailable
+from pipeline import protocol
+from pipeline.cell import Cell
+from pipeline.partserver import PartServer
+from pipeline.partstore import PartStore
+from pipeline.protocol import Bytes, Done, Failed, Finish, Finished, Open, Opened, Read, Stamp, Write
+from pipeline.work import Died, Raised, Sealed, Task
+from storage.manifest import load, manifest_name
+from tests.pipeline import betrayal, labour
+
+MOST = 1 << 20
+NAME = "doubled/main/part-0.txt"
+DONE = Done({"in": 5}, {NAME: 1}, 1.0, 2.0)
+
+
+@pytest.fixture
+def files(tmp_path):
+    files = labour.Noting(tmp_path)
+    files.put("in/0", b"0123456789" * 100_000)
+    files.put("other", b"of another part")
+    return files
+
+
+def task(files, work=labour.double):
+    return Task(store=files, step=labour.STEP, part=labour.parts(1)[0], work=work)
+
+
+@pytest.fixture
+def server(files):
+    with PartServer(task(files).assignment(), most_bytes=MOST) as server:
+        yield server
+
+
+def test_an_input_is_read_where_it_is_asked_for(server):
+    assert server.answer(Open("in/0")) == Opened(1_000_000)
+    assert server.answer(Read("in/0", 7, 5)) == Bytes(b"78901")
+    assert server.answer(Read("in/0", 999_995, 50)) == Bytes(b"56789")
+    assert server.answer(Read("in/0", 1 << 40, 5)) == Bytes(b"")
+
+
+def test_it_reads_like_a_file(server):
+    store = PartStore(server.answer)
+    assert store.read("in/0") == b"0123456789" * 100_000
+    with store.open("in/0") as file:
+        file.seek(-3, os.SEEK_END)
+        assert (file.read(), file.tell()) == (b"789", 1_000_000)
+        file.seek(500_001)
+        assert file.read(4) == b"1234"
+    assert store.stamp("in/0") == store.stamp("in/0")
+
+
+@pytest.mark.parametrize("name", ["other", "manifests/double/main/part-0.json", NAME, "../secret", ""])
+@pytest.mark.parametrize("ask", [Open, Stamp, lambda name: Read(name, 0, 1)])
+def test_what_the_part_is_not_made_from_cannot_be_read(server, ask, name):
+    answer = server.answer(ask(name))
+    assert isinstance(answer, Failed)
+    assert "of which it is not made" in answer.text
+
+
+def test_nothing_is_there_before_it_is_sealed_and_all_of_it_is_after(server, files):
+    store = PartStore(server.answer)
+    output = store.write(NAME, 1, lambda file: file.write(b"a" * 500_000))
+    assert not files.exists(NAME)
+    assert server.seal(DONE) == (output,)
+    assert files.read(NAME) == b"a" * 500_000
+    assert load(files, manifest_name("double", "main/part-0")).outputs == (output,)
+
+
+def test_what_is_not_sealed_leaves_nothing(files):
+    with PartServer(task(files).assignment(), most_bytes=MOST) as server:
+        server.answer(Write(NAME, b"x"))
+    assert list(files.list("doubled/")) == []
+    assert [path.name for path in (files.root / ".staging").iterdir()] == ["gate"]
+
+
+@pytest.mark.parametrize("name", ["other", "manifests/double/main/part-0.json", "doubled/main/part-1.txt"])
+def test_nothing_is_made_under_another_name(server, files, name):
+    before = set(files.list())
+    with pytest.raises(ThresherError, match="none of its outputs"):
+        server.answer(Write(name, b"forged"))
+    assert isinstance(server.answer(Finish(name)), Failed)
+    assert set(files.list()) == before
+
+
+@pytest.mark.parametrize("rows", [{}, {"other": 1}, {NAME: 1, "other": 1}])
+def test_a_part_without_its_outputs_is_not_sealed(server, files, rows):
+    with pytest.raises(ThresherError, match="its worker made nothing"):
+        server.seal(Done({}, rows, 0.0, 0.0))
+    assert not files.exists(manifest_name("double", "main/part-0"))
+
+
+def test_digests_are_not_what_the_worker_says(server):
+    server.answer(Write(NAME, b"abc"))
+    assert server.answer(Finish(NAME)) == Finished(
+        3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    )
+
+
+def test_an_output_that_is_longer_than_memory_is_refused(server):
+    for _ in range(2):
+        server.answer(Write(NAME, b"x" * (MOST // 2)))
+    with pytest.raises(ThresherError, match="more than 1,048,576 bytes"):
+        server.answer(Write(NAME, b"x"))
+
+
+def test_trouble_of_the_storage_is_raised_as_it_was(server, files):
+    assert server.answer(Read("gone", 0, 1)) == Failed("Unavailable", "the storage does not answer")
+    error = server.error(Failed("Unavailable", "the storage does not answer"))
+    assert type(error) is Unavailable
+
+
+def test_a_missing_object_is_corrupt_data(server, files):
+    files.delete("in/0")
+    with pytest.raises(CorruptData, match="in/0 is missing"):
+        PartStore(server.answer).read("in/0")
+
+
+@pytest.mark.parametrize("kind", ["Unavailable", "InputError", "Conflict", "Interrupted", "SystemExit"])
+def test_a_worker_cannot_say_that_the_run_is_wrong(server, kind):
+    assert type(server.error(Failed(kind, "nothing is wrong"))) is ThresherError
+
+
+def test_a_full_disk_ends_the_run_in_one_line(server, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    server.answer(Write(NAME, b"x"))
+    monkeypatch.setattr(PartServer, "_write", full)
+    with pytest.raises(Unavailable, match=r"no room left for the storage at .*: free some"):
+        server.answer(Write(NAME, b"x"))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Read("in/0", -1, 5),
+        Read("in/0", 1 << 63, 5),
+        Read("in/0", 0, 1 << 30),
+        Open("x" * 2_000),
+        Done({"in": -1}, {}, 0.0, 0.0),
+        Done({"\x1b[2J": 1}, {}, 0.0, 0.0),
+        Done({}, {}, float("nan"), 0.0),
+        Done({}, {}, 0.0, float("inf")),
+        Done({str(n): n for n in range(200_000)}, {}, 0.0, 0.0),
+    ],
+)
+def test_what_nobody_would_say_is_no_message(message):
+    with pytest.raises(msgspec.MsgspecError):
+        protocol.said(protocol.encode(message))
+
+
+@pytest.fixture
+def cell(monkeypatch):
+    monkeypatch.setattr("pipeline.cell.END_S", 0.2)
+    cell = Cell(memory=512 << 20)
+    yield cell
+    cell.close()
+
+
+def made(cell, files, work):
+    return cell.make(task(files, work).assignment())
+
+
+@pytest.mark.parametrize(
+    "work",
+    [betrayal.send_noise, betrayal.send_a_length_without_end, betrayal.send_another_type],
+)
+def test_a_process_that_says_what_nobody_says_is_ended_and_the_next_is_not(cell, files, work):
+    assert isinstance(made(cell, files, work), Died)
+    assert isinstance(made(cell, files, labour.double), Sealed)
+
+
+def test_what_a_process_says_is_never_run(cell, files, tmp_path):
+    marker = tmp_path / "owned"
+    one = task(files, betrayal.send_a_pickle)
+    betrayed = Task(
+        store=files,
+        step=one.step,
+        part=type(one.part)(name="main/part-0", inputs=(), task=str(marker), writes=(NAME,)),
+        work=one.work,
+    )
+    assert isinstance(cell.make(betrayed.assignment()), Died)
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        (betrayal.claim_to_be_done, "its worker made nothing"),
+        (betrayal.seal_another_part, "none of its outputs"),
+        (betrayal.seal_what_it_did_not_make, "its worker made"),
+        (betrayal.fill_the_disk, "more than 536,870,912 bytes"),
+        (betrayal.read_another_part, "of which it is not made"),
+    ],
+)
+def test_a_process_that_wants_more_than_its_part_has_made_nothing(cell, files, work, said):
+    before = {name for name in files.list() if not name.startswith(labour.NOTES)}
+    ended = made(cell, files, work)
+    assert isinstance(ended, Raised)
+    assert said in str(ended.error)
+    assert {name for name in files.list() if not name.startswith(labour.NOTES)} == before
+
+
+def test_no_name_leads_out_of_the_storage(cell, files):
+    assert isinstance(made(cell, files, betrayal.climb_out_of_the_storage), Sealed)
+
+
+def test_what_it_says_to_people_is_cut_and_moves_no_cursor(cell, files):
+    ended = made(cell, files, betrayal.move_the_cursor)
+    assert str(ended.error).startswith("ValueError: \ufffd[2J\ufffd]0;owned\ufffdx")
+    assert len(str(ended.error)) < 5_000
+    assert ended.detail.isprintable() or set(ended.detail) & {"\x1b", "\x07"} == set()
+
+
+def test_it_ends_its_part_and_not_the_run(cell, files):
+    ended = made(cell, files, betrayal.claim_that_the_user_is_wrong)
+    assert type(ended.error) is ThresherError
