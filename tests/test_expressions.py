@@ -16,7 +16,7 @@ from extract.page.cues import MOST_CUE, MOST_JUNK, MOST_NOTICE
 from tests.attacks import Samples, TooLongError, cpu_limit, slow
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("core", "crawler", "extract", "filters", "frontier", "pipeline", "shards", "storage")
+PACKAGES = ("core", "crawler", "extract", "filters", "frontier", "isolation", "pipeline", "shards", "storage")
 METHODS = frozenset({"match", "fullmatch", "search", "sub", "subn", "findall", "finditer", "split"})
 FUNCTIONS = METHODS | {"compile"}
 BOUNDED = {
@@ -129,7 +129,7 @@ def made_in_functions(path):
     ]
 
 
-@pytest.mark.parametrize(("pattern", "called", "name"), expressions())
+@pytest.mark.parametrize(("pattern", "called", "name"), list(expressions()))
 def test_an_expression_takes_time_in_proportion(pattern, called, name):
     if longest := BOUNDED.get(name):
         for attack in Samples(pattern).attacks():

@@ -40,6 +40,7 @@ NO_SANDBOX = "No usable sandbox"
 """What Chromium says where it can have none (`zygote_host_impl_linux.cc`)."""
 AS_ROOT = "Running as root without --no-sandbox"
 """What it says where root has begun it and could not become another user."""
+_SHUT = re.compile(rf"{SHUT} (.*)")
 ARGUMENTS = (
     "--host-resolver-rules=MAP * ~NOTFOUND",
     "--proxy-bypass-list=<-loopback>",  # loopback goes past a proxy otherwise
@@ -154,7 +155,7 @@ def _why(path: str, said: str) -> ThresherError:
             f"crawler.render: {path} does not run as root in its sandbox, and the system lets root become no other user; run "
             "the crawl as another user, or set crawler.browser_sandbox = false to render without (docs/security.md)"
         )
-    if shut := re.search(rf"{SHUT} (.*)", said):
+    if shut := _SHUT.search(said):
         return InputError(
             f"crawler.render: root begins {path} as nobody, who may not enter {shut[1]}; name another directory for temporary files "
             "(TMPDIR=/tmp), or run the crawl as another user"
