@@ -1,7 +1,9 @@
 """Which IP addresses may be contacted.
 
 1. An address that is not globally reachable is blocked: private, loopback, link-local, shared, multicast,
-   reserved, unspecified (IANA's special-purpose registries, as the `ipaddress` module knows them).
+   reserved, unspecified (IANA's special-purpose registries, as the `ipaddress` module knows them, and what that of Python
+   3.11 does not know of them). Of IPv6 nothing is public but global unicast (2000::/3, RFC 4291 and IANA's registry of it): whatever
+   is set apart elsewhere is blocked before anybody lists it.
 2. An IPv6 address that stands for an IPv4 address is judged as that one: mapped (RFC 4291, section 2.5.5.2)
    and NAT64 (RFC 6052, section 2.1). One that tunnels to it is judged as both: 6to4 (RFC 3056).
 3. Where clouds answer questions about a machine (its keys, its user data) is blocked, also where that address looks public:
@@ -25,7 +27,17 @@ from core import InputError
 Network = IPv4Network | IPv6Network
 
 _NAT64 = IPv6Network("64:ff9b::/96")
-_METADATA = frozenset({IPv4Address("168.63.129.16"), IPv4Address("192.0.0.192")})  # Azure, Oracle
+_GLOBAL_UNICAST = IPv6Network("2000::/3")
+_NOT_GLOBAL = (
+    IPv4Network(
+        "192.0.0.0/24"
+    ),  # IETF protocol assignments, RFC 6890: two of them are anycast, and serve no pages
+    IPv4Network("192.88.99.0/24"),  # relays of 6to4, RFC 7526
+    IPv6Network("3fff::/20"),  # documentation, RFC 9637
+)
+_METADATA = IPv4Address(
+    "168.63.129.16"
+)  # Azure; those of other clouds are link-local, shared or private, or below
 _REMEMBERED = 16_384  # every page of a host asks the same
 _LOW_32_BITS = 0xFFFFFFFF
 
@@ -71,7 +83,11 @@ def meant(text: str) -> str:
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
-    if address in _METADATA:
+    if address == _METADATA:
+        return False
+    if isinstance(address, IPv6Address) and address not in _GLOBAL_UNICAST:
+        return False
+    if any(address in network for network in _NOT_GLOBAL):
         return False
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
 
