@@ -22,13 +22,6 @@ local function let_in(c, h, d, hash, plain)
   end
 end
 
--- From the first entry on that notifies, what waits at a dead host is given up one by one (see `judge`).
-local function expect_notice(c, entry)
-  if not notifies(entry) or c.notifies then return end
-  c.notifies = '1'
-  call('HSET', c.count, 'notifies', 1)
-end
-
 local function count_host(c, d)
   d.hosts = d.hosts + 1
   bump(c, 'hosts', 1)
@@ -101,7 +94,6 @@ verb('add', function(keys, args)
             fresh = false
             count_host(c, d)
           end
-          expect_notice(c, entry)
           enqueue(c, h, entry)
         end
       end
@@ -146,7 +138,6 @@ verb('restore', function(keys, args)
         numbers[name] = h.added
         conclude(c, args[j + 1], args[j + 2], 1)
         if args[j + 3] ~= '' then
-          expect_notice(c, args[j + 3])
           call('ZADD', c.prefix .. 'visits', c.wall + args[j + 4], name .. '\0' .. args[j + 3])
           bump(c, 'scheduled', 1)
         end

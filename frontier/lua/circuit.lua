@@ -65,8 +65,8 @@ local function judge(c, h, fault, rest, granted, reason)
       hold(c, h, wait, rest_code(reason, fault))
       if SILENT[fault] and h.trips >= (has(h.flags, ANSWERED) and LIVES or STILLBORN) then
         h.faults = death_of(fault, reason)
-        -- Where entries notify, what waits is given up one by one, when its turn comes (see `take`).
-        if not c.notifies then bury(c, h, 'failed', death(h)) end
+        -- Where entries of it notify, what waits is given up one by one, when its turn comes (see `take`).
+        if not has(h.flags, HEARS) then bury(c, h, 'failed', death(h)) end
         set(h, DEAD)
         bump(c, 'dead', 1)
       end

@@ -27,7 +27,7 @@ end
 local function open(keys)
   local key = keys[1]
   local wall = wall_ms()
-  local f = call('HMGET', key, 'steady', 'wall', 'born', 'since', 'starved', 'delay', 'traps', 'notifies')
+  local f = call('HMGET', key, 'steady', 'wall', 'born', 'since', 'starved', 'delay', 'traps')
   local now, since = tonumber(f[1]) or wall, tonumber(f[4]) or 0
   local elapsed = wall - (tonumber(f[2]) or wall)
   if elapsed > 0 and elapsed <= LEAP_MS then now = now + elapsed end
@@ -41,7 +41,6 @@ local function open(keys)
   c.starved = tonumber(f[5] or 0) -- domains
   c.delay = tonumber(f[6] or 1000) -- between two exchanges with a host (Settings)
   c.traps = f[7] or '1' -- where traps are looked for (Switch)
-  c.notifies = f[8] -- whether any entry ever did
   return c
 end
 

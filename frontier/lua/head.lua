@@ -4,7 +4,7 @@
 A crawl is some partitions, and a home for what concerns all of it. A function is given one key, `<prefix>count`; the
 others of the same prefix, which all carry the same hash tag, are made from it:
 
-  count      hash  counters, what holds for the crawl (see `configure`), the clock (see `open`), and whether any entry ever notified
+  count      hash  counters, what holds for the crawl (see `configure`), and the clock (see `open`)
   hosts      hash  host -> state (see HOST)
   q:<host>   list  its waiting entries: the head, in the order in which they are granted; behind it the back, as added
   r:<host>   list  its runs: entries that lie in storage (see RUN)

@@ -16,8 +16,9 @@ for code = 1, #RESTS do REST_CODES[RESTS[code]] = code end
 -- The code of a reason, or else of the fault that it is the reason of.
 local function rest_code(reason, fault) return REST_CODES[reason] or REST_CODES[fault] or 0 end
 
-local HOST = '>I4I4I6I6I2BI4I2I4I4I4I4BBBI6I4BBI4B'
-local ASKING, ANSWERED, DEAD, HUNGRY, SPILLS, TRAPS, SEVERAL, FORBIDS = 1, 2, 4, 8, 16, 32, 64, 128
+local BEFORE_ADDED = '>I4I4I6I6I2I2I4I2I4I4'
+local HOST = BEFORE_ADDED .. 'I4I4BBBI6I4BBI4B'
+local ASKING, ANSWERED, DEAD, HUNGRY, SPILLS, TRAPS, SEVERAL, FORBIDS, HEARS = 1, 2, 4, 8, 16, 32, 64, 128, 256
 
 local function has(flags, flag) return floor(flags / flag) % 2 == 1 end
 

@@ -110,6 +110,7 @@ end
 -- Makes an entry wait, behind those of its level; the caller places the host.
 local function enqueue(c, h, entry)
   local key = queue(c, h)
+  if notifies(entry) then set(h, HEARS) end
   h.waiting = h.waiting + 1
   bump(c, 'waiting', 1)
   if h.head == 0 and h.back == 0 then

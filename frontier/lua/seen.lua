@@ -116,11 +116,10 @@ function remember(c, name, n, hash)
   end
 end
 
-local ADDED_AT = 38 -- where `added` stands in a host's state
-
 -- Reads at once the hosts that a call names and the buckets that it will look into; items are of `width` arguments, the first
 -- of which is a hash.
 function load_all(c, args, from, width)
+  local added_at = struct.size(BEFORE_ADDED) + 1
   local names, starts = {}, {}
   local i = from
   while i <= #args do
@@ -130,7 +129,7 @@ function load_all(c, args, from, width)
   local numbers, fields, wanted = {}, {}, {}
   for j, text in ipairs(get_many(c.hosts, names)) do
     local name, start = names[j], starts[j]
-    local n = text and unpack_('>I4', text, ADDED_AT) or 0
+    local n = text and unpack_('>I4', text, added_at) or 0
     numbers[name] = n
     c.texts[name] = text
     for k = start + 3, start + 2 + width * args[start + 2], width do

@@ -60,8 +60,6 @@ class Crawl:
     logged: int = 0
     """How many were, and are."""
     tokens: int = 0
-    notifies: bool = False
-    """Whether any discovery ever did."""
     requests: int = 0
 
     @property
@@ -94,7 +92,6 @@ class Crawl:
             else:
                 added += 1
                 self.let_in(found)
-                self.notifies |= found.notify
                 self.wait(Page(found=found), now)
         self.discarded += discarded
         return Added(added=added, known=known, discarded=dict(discarded))
@@ -159,7 +156,6 @@ class Crawl:
         self.let_in(restored.discovery)
         self.conclude(restored.outcome, restored.reason)
         if restored.next_visit is not None:
-            self.notifies |= restored.next_visit.notify
             self.visits.append((now + max(restored.due_in_ms, 0), Page(found=restored.next_visit)))
         return True
 
@@ -216,8 +212,8 @@ class Crawl:
     ) -> None:
         """An exchange that was granted then said this of its host. The caller places the host."""
         if died := judge(host, fault, hold, granted, self.delay, now, reason=reason):
-            # Where discoveries notify, what waits is given up one by one, when its turn comes (`_choose`).
-            if not self.notifies:
+            # Where discoveries of it notify, what waits is given up one by one, when its turn comes (`_choose`).
+            if not host.hears:
                 self.bury(host, Outcome.FAILED, died, now)
             host.dead = died
 

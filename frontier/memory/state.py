@@ -128,6 +128,8 @@ class Host:
     """Its faults are those of one that answers, and refuses."""
     several: bool = False
     """URLs of several origins have waited here."""
+    hears: bool = False
+    """A page that notifies has waited here."""
     faults: int = 0
     """Exchanges in a row that came to nothing, since the circuit opened last."""
     trips: int = 0
@@ -141,6 +143,7 @@ class Host:
     def enqueue(self, page: Page) -> None:
         """Put a page behind those of its level."""
         self._compare(page)
+        self.hears |= page.found.notify
         at = sum(other.level <= page.level for other in self.waiting)
         self.waiting.insert(at, page)
 

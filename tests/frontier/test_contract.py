@@ -1047,6 +1047,18 @@ async def test_what_waits_at_a_dead_host_is_granted_as_given_up_to_whom_wants_to
     assert (stats.drained, stats.dead, stats.reasons) == (True, 1, {"failed:dead_refused": 20})
 
 
+async def test_of_a_host_that_nobody_wants_to_hear_of_all_is_given_up_at_once(worker, found):
+    await worker.frontier.add([*numbered(found, "a.test", 20), found("http://b.test/heard", notify=True)])
+    (silent,) = [lease for lease in await worker.take() if lease.url.host == "a.test"]
+    await worker.frontier.retry_robots(silent, after_ms=0, fault=Fault.CONNECT, reason="refused")
+    while not (await worker.stats()).dead:
+        assert not (await worker.stats()).reasons
+        await worker.crawl.skip(HOUR + 1)
+        (silent,) = [lease for lease in await worker.take() if lease.url.host == "a.test"]
+        await worker.frontier.retry_robots(silent, after_ms=0, fault=Fault.CONNECT, reason="refused")
+    assert (await worker.stats()).reasons == {"failed:dead_refused": 20}
+
+
 async def test_what_is_found_at_a_dead_host_is_let_in_where_somebody_wants_to_hear_of_it(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 20))
     await fail_until_dead(worker)

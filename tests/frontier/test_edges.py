@@ -113,7 +113,7 @@ FIELDS = {
     "last": 6,
     "held": 6,
     "open": 2,
-    "flags": 1,
+    "flags": 2,
     "waiting": 4,
     "head": 2,
     "back": 4,

@@ -1,82 +1,18 @@
-"""`python -m tests.hostile.command`: the thresher command itself, which also writes down how every lease ended.
+"""`python -m tests.hostile.command`: the thresher command itself, which also writes down how every lease ended (`ledger`).
 
-The frontier counts outcomes and forgets whose they were; a test of one host among hundreds has to know. Each worker
-process imports this module as its main one, and so does the same.
+Its crawl workers do the same: what each is told to begin with is a function of that module.
 """
 
-import json
-import os
-import time
-
-from frontier import Frontier
-
-LEDGER = "HOSTILE_LEDGER"
-"""Names the file in the environment."""
-
-_settle, _settle_robots, _retry_robots = Frontier.settle, Frontier.settle_robots, Frontier.retry_robots
+from pipeline import crawl
+from pipeline.__main__ import main
+from pipeline.berth import told
+from tests.hostile.ledger import noted
 
 
-def _note(*rows: dict[str, object]) -> None:
-    data = "".join(json.dumps({"at": time.time(), **row}) + "\n" for row in rows)
-    file = os.open(os.environ[LEDGER], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-    try:
-        os.write(file, data.encode())
-    finally:
-        os.close(file)
+def told_noted(work, *args):
+    return told(noted, work, *args)
 
-
-async def settle(self, settlements, **options):
-    _note(
-        *(
-            {
-                "kind": "page",
-                "url": one.lease.url.text,
-                "token": one.lease.token,
-                "outcome": str(one.outcome),
-                "reason": one.reason,
-                "found": [found.url.text for found in one.discoveries][:100],
-                "attempt": one.lease.attempt,
-            }
-            for one in settlements
-        )
-    )
-    return await _settle(self, settlements, **options)
-
-
-async def settle_robots(self, lease, *, rule, **options):
-    _note(
-        {
-            "kind": "robots",
-            "url": lease.url.text,
-            "token": lease.token,
-            "outcome": rule,
-            "reason": options["body"].decode("latin-1")
-            if options.get("body", b"")[:8] == b"address_"
-            else "",
-        }
-    )
-    return await _settle_robots(self, lease, rule=rule, **options)
-
-
-async def retry_robots(self, lease, **options):
-    fault = options.get("fault")
-    _note(
-        {
-            "kind": "robots",
-            "url": lease.url.text,
-            "token": lease.token,
-            "outcome": "again",
-            "reason": options.get("reason") or str(fault or ""),
-            "after_ms": options.get("after_ms"),
-        }
-    )
-    return await _retry_robots(self, lease, **options)
-
-
-if LEDGER in os.environ:  # whoever imports a name from here goes on as before
-    Frontier.settle, Frontier.settle_robots, Frontier.retry_robots = settle, settle_robots, retry_robots
 
 if __name__ == "__main__":
-    from pipeline.__main__ import main
-
+    crawl.told = told_noted
     main()

@@ -16,7 +16,7 @@ from redis import Redis
 from frontier.server import embedded
 from pipeline.terminal import INCOMPLETE
 from tests.hostile import warc
-from tests.hostile.command import LEDGER
+from tests.hostile.ledger import LEDGER
 from tests.hostile.web import Web
 
 ROOT = Path(__file__).parents[2]
