@@ -13,7 +13,9 @@
    in vain, because others were quicker, waits twice as long before it asks for the next time.
 7. While the worker is kept from the web nothing is leased, and a few pages when that seems to be over (`crawler.uplink`).
 8. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate`).
-9. The loop ends when the frontier is drained, a limit is reached, or somebody says stop. Then nothing
+9. A server of the frontier that has restarted may have lost what it knew: what the worker remembers of that is forgotten. The
+   frontier's client has told it again by then (`frontier.reconciler`).
+10. The loop ends when the frontier is drained, a limit is reached, or somebody says stop. Then nothing
    more is leased or begun; what is in flight is finished by others.
 """
 
@@ -61,7 +63,8 @@ class Loop:
         self._concurrency, self._lease_ms = concurrency, lease_ms
         self._max_pages, self._max_requests = max_pages, max_requests
         self._until, self._sitemaps = until, sitemaps
-        self._rulebook = Rulebook(frontier.robots)
+        self._rulebook = Rulebook(frontier.robots, lambda: frontier.restarts)
+        self._restarts = frontier.restarts
         self._open: dict[int, Lease] = {}
         self._fetching: set[int] = set()
         self._ended: list[Exchange] = []
@@ -111,6 +114,7 @@ class Loop:
         while not self._is_over():
             await self._release()
             granted = await self._take()
+            await self._start_afresh(settler)
             for lease in granted:
                 if self._is_over():
                     return
@@ -122,6 +126,14 @@ class Loop:
                 return
             await self._pause()
         await self._release()
+
+    async def _start_afresh(self, settler: Settler) -> None:
+        """Forget what a server that has restarted may have forgotten, and say at once that the worker lives."""
+        if self._restarts == self._frontier.restarts:
+            return
+        self._restarts = self._frontier.restarts
+        settler.known.clear()
+        await self._pulse.hasten()
 
     async def _refusal(self, lease: Lease, settler: Settler) -> Judgement | None:
         if lease.kind is not Kind.PAGE:

@@ -32,6 +32,10 @@ class Recent:
             for old in list(islice(self._texts, 1 + self._limit // FORGOTTEN)):
                 del self._texts[old]
 
+    def clear(self) -> None:
+        """Take all of them out."""
+        self._texts.clear()
+
     def turn(self, text: str) -> None:
         """Take it out where it is, add it where it is not."""
         if text in self._texts:

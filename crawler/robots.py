@@ -202,10 +202,14 @@ def delay_ms(rules: Rules) -> int | None:
 class Rulebook:
     """Answers whether a page may be fetched, by the newest rules of its origin. Keeps those of a few hundred origins."""
 
-    def __init__(self, read: Callable[[str], Awaitable[RobotsRecord | None]]) -> None:
-        """`read` gives the newest record of an origin (`Frontier.robots`)."""
-        self._read = read
-        self._pages: OrderedDict[tuple[str, int], _Page] = OrderedDict()
+    def __init__(
+        self, read: Callable[[str], Awaitable[RobotsRecord | None]], restarts: Callable[[], int] = lambda: 0
+    ) -> None:
+        """`read` gives the newest record of an origin (`Frontier.robots`). `restarts` counts what may have made other records of the
+        same versions (`Frontier.restarts`).
+        """
+        self._read, self._restarts = read, restarts
+        self._pages: OrderedDict[tuple[str, int, int], _Page] = OrderedDict()
         self._size = 0
 
     async def refusal(self, lease: Lease) -> Judgement | None:
@@ -222,7 +226,7 @@ class Rulebook:
         return page.rules.sitemaps
 
     async def _page(self, lease: Lease) -> "_Page":
-        key = (lease.url.origin, lease.robots_version)
+        key = (lease.url.origin, lease.robots_version, self._restarts())
         page = self._pages.pop(key, None)
         if page is None:
             record = await self._read(lease.url.origin)

@@ -297,7 +297,7 @@ def _renderer(
     return Renderer(
         client,
         entrance,
-        Rulebook(frontier.robots),
+        Rulebook(frontier.robots, lambda: frontier.restarts),
         mode=config.render,
         browser=config.browser,
         sandbox=config.browser_sandbox,

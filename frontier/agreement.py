@@ -8,14 +8,19 @@
 4. Every partition has a copy of what its functions need of them (`copies`). A copy of an older revision never replaces a newer
    one, so any number of clients may tell the partitions, in any order, and one that was killed before it did is made up for
    by the next.
+5. Whoever makes a crawl gives that making a name, which home and partitions keep. A partition that is of another making, or
+   not there although all were made, is lost, and so is the crawl (`frontier.lost`): a server that was emptied, or another one at its
+   address, is never taken for a crawl that has nothing to do.
 """
 
 from dataclasses import dataclass, replace
 from typing import Any
+from uuid import uuid4
 
 from core import CorruptData
 from frontier.encoding import VERSION
 from frontier.link import Call, Link
+from frontier.lost import lost_frontier
 from frontier.partition import Partitions, home
 from frontier.settings import Settings, StorageId, check_settings, check_storage, decode, encode, merged
 
@@ -32,6 +37,10 @@ class Agreement:
     """Of the settings; 0 where nobody has said any, and the defaults hold."""
     rebuilding: bool = False
     """Whether it is being made from the archive, and is not complete."""
+    making: bytes = b""
+    """The name of its making."""
+    begun: bool = False
+    """Whether all of its partitions were made."""
 
 
 async def agree(
@@ -52,7 +61,8 @@ async def agree(
     if found is not None:
         _check(crawl, found, storage, settings, update=update)
     said = (storage.id, storage.uri) if storage else ("", "")
-    await link.call([home(crawl, "make", partitions, VERSION, *said, encode(settings) if settings else "")])
+    told = encode(settings) if settings else ""
+    await link.call([home(crawl, "make", partitions, VERSION, *said, told, uuid4().hex)])
     while True:
         found = await read_agreement(link, crawl)
         if found is None:
@@ -62,6 +72,7 @@ async def agree(
         if wanted == found.settings or await _changed(link, crawl, found.revision, wanted):
             revision = found.revision + (wanted != found.settings)
             found = replace(found, settings=wanted, revision=revision)
+            await _begin(link, found)
             await link.call(copies(found))
             return found
 
@@ -69,7 +80,7 @@ async def agree(
 async def read_agreement(link: Link, crawl: str) -> Agreement | None:
     """Return what a crawl was made with; None where there is no such crawl. Raise `CorruptData` as `agree` does."""
     (made,) = await link.call([home(crawl, "made")])
-    partitions, version, identity, uri, revision, settings, rebuilding = made
+    partitions, version, identity, uri, revision, settings, rebuilding, making, begun = made
     if version is None:
         return None
     if int(version) != VERSION:
@@ -83,6 +94,8 @@ async def read_agreement(link: Link, crawl: str) -> Agreement | None:
         settings=decode(settings.decode()) if settings else Settings(),
         revision=int(revision or 0),
         rebuilding=bool(rebuilding),
+        making=making,
+        begun=bool(begun),
     )
 
 
@@ -96,12 +109,20 @@ def copies(found: Agreement) -> list[Call]:
     return found.partitions.calls("configure", found.revision, *delays, *limits, str(settings.policy.traps))
 
 
-def lost_frontier(crawl: str) -> CorruptData:
-    """What is raised where a crawl is no longer there that was."""
-    return CorruptData(
-        f"crawl {crawl}: its frontier is gone: the Redis server has lost it, or somebody has removed it;"
-        f" make it again from the archive with `thresher frontier rebuild {crawl}`"
-    )
+async def is_torn(link: Link, found: Agreement) -> bool:
+    """Return whether a partition of a crawl is lost, or of another making, though all were made."""
+    makings = await link.call(found.partitions.calls("begin", found.making, 0))
+    return found.begun and any(making != found.making for making in makings)
+
+
+async def _begin(link: Link, found: Agreement) -> None:
+    """Make the partitions, unless they are; where the frontier is being made from the archive, those that are lost."""
+    makes = found.rebuilding or not found.begun
+    makings = await link.call(found.partitions.calls("begin", found.making, int(makes)))
+    if any(making != found.making for making in makings):
+        raise lost_frontier(found.partitions.crawl)
+    if not found.begun:
+        await link.call([home(found.partitions.crawl, "begun")])
 
 
 def _check(
@@ -121,8 +142,8 @@ async def _changed(link: Link, crawl: str, revision: int, settings: Settings) ->
 
 def after_gate(crawl: str, news: Any, found: Agreement) -> tuple[Agreement, bool]:
     """Return the agreement as `gate` tells it, to who knows `found`; and whether anything may be leased."""
-    version, shut, revision, settings = news
-    if not version:
+    version, shut, revision, settings, making = news
+    if not version or making != found.making:
         raise lost_frontier(crawl)
     if revision == found.revision:
         return found, not shut

@@ -24,7 +24,9 @@ from redis.exceptions import (
 )
 
 from frontier.link import CRAWLS, LIBRARY, Call
+from frontier.lost import GONE, lost_frontier
 from frontier.node import Command, Node
+from frontier.partition import crawl_of
 from frontier.patience import LOST, PATIENCE_S, Patience, refused
 
 _NO_FUNCTION = "Function not found"
@@ -175,6 +177,8 @@ class Carrier(ABC):
                 batch.replies[errand.at] = answer
             elif isinstance(answer, AskError) and not isinstance(answer, MovedError):
                 redirected.append(replace(errand, asked=self._at(node, answer)))
+            elif str(answer).startswith(GONE):
+                raise lost_frontier(crawl_of(errand.key)) from answer
             elif not _passing(answer):
                 raise refused(_shown(node), answer) from answer
             else:

@@ -1,6 +1,6 @@
 """The bytes that a URL waits as.
 
-An **entry** is what the frontier keeps of a URL until it is settled, beside the name of its host. Version 3; the version
+An **entry** is what the frontier keeps of a URL until it is settled, beside the name of its host. Version 4; the version
 is the crawl's (`Frontier.open`):
 
     level     4  depth - priority + 2^31: of one host the lowest is granted first
@@ -33,7 +33,7 @@ from frontier.novelty import TRICKLE
 from frontier.scope import Scope, registered_domain
 from frontier.template import template
 
-VERSION = 3
+VERSION = 4
 ZERO = 1 << 31
 _DEFAULT_PORTS = {"https": b"s", "http": b"p"}
 _SCHEMES = {b"s": "https", b"p": "http"}

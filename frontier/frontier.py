@@ -30,6 +30,7 @@ from frontier.lease import (
     Unlogged,
 )
 from frontier.link import Arg, Call, Link
+from frontier.lost import lost_frontier
 from frontier.reply import added, conclusion, lease, soonest_ms, stats
 from frontier.request import additions, batches, questions, released, restorations, settled
 from frontier.robots import RobotsRecord, Rule
@@ -60,7 +61,7 @@ class Frontier(Inspection):
         asked once more. A discovery that notifies is let in although it leads into a trap or its host is dead: it is granted
         once as given up (`Lease.failure`).
         """
-        return added((await self._told(discoveries, revive=revive))[1])
+        return added(await self._told(discoveries, revive=revive))
 
     async def knows(self, urls: Sequence[Url]) -> list[bool]:
         """Return of each URL whether its page is known, in whatever state."""
@@ -77,7 +78,8 @@ class Frontier(Inspection):
         await self._list()
         rows: dict[int, bool] = {}
         for call, some in restorations(restored, self._partitions, self.settings.policy):
-            (reply,) = await self._link.call([call])
+            nonce, at_ms, *reply = await self._one(call)
+            await self._reconciler.tell(self._partitions.of_host(some[0].discovery.url.host), call, nonce, at_ms)
             rows.update(zip(map(id, some), map(bool, reply), strict=True))
         return [rows[id(each)] for each in restored]
 
@@ -87,14 +89,16 @@ class Frontier(Inspection):
         """
         replies = await self._link.call(self._partitions.calls("unlogged", n))
         return Unlogged(
-            conclusions=tuple(conclusion(item) for _, *items in replies for item in items),
-            places=tuple((p, before, len(items)) for p, (before, *items) in enumerate(replies) if items),
+            conclusions=tuple(conclusion(item) for _, _, *items in replies for item in items),
+            places=tuple(
+                (p, life, before, len(items)) for p, (life, before, *items) in enumerate(replies) if items
+            ),
         )
 
     async def logged(self, batch: Unlogged) -> None:
         """Say that these are durable in a log; they are forgotten here."""
         await self._link.call(
-            [self._partitions.call(p, "logged", before, n) for p, before, n in batch.places]
+            [self._partitions.call(p, "logged", *place) for p, *place in batch.places]
         )
 
     async def lease(
@@ -138,10 +142,14 @@ class Frontier(Inspection):
             shares = {p: share + (i < more) for i, p in enumerate(ready) if share + (i < more) or not n}
             waits = [due[p] for p in range(number) if p not in shares]
         told: tuple[Arg, ...] = (worker, lease_ms, *most, number)
-        calls = [self._partitions.call(p, "lease", want, *told, p) for p, want in shares.items()]
+        known = self._journal.nonce
+        calls = [self._partitions.call(p, "lease", want, *told, p, known(p)) for p, want in shares.items()]
         replies = await self._link.call(calls)
-        rows = chain.from_iterable(leased for leased, _ in replies)
-        waits += [wait for _, wait in replies]
+        rows = list(chain.from_iterable(leased for leased, _, _ in replies))
+        self._reconciler.granted(rows, worker, lease_ms)
+        for p, (_, _, nonce) in zip(shares, replies, strict=True):
+            await self._reconciler.heard(p, nonce)
+        waits += [wait for _, wait, _ in replies]
         return Leases((lease(row, worker) for row in rows), soonest_ms=soonest_ms(waits))
 
     async def enter(self, lease: Lease, address: str) -> int:
@@ -187,10 +195,10 @@ class Frontier(Inspection):
 
     async def postpone_all(self, waits: Sequence[tuple[Exchange, int]]) -> list[bool]:
         """`postpone` for several, each for its own time."""
-        calls = [
-            self._of(back.lease, "postpone", back.lease.token, wait_ms, int(back.asked))
-            for back, wait_ms in waits
-        ]
+        calls = []
+        for back, wait_ms in waits:
+            self._journal.let_go(back.lease.token)
+            calls.append(self._of(back.lease, "postpone", back.lease.token, wait_ms, int(back.asked)))
         return [bool(done) for done in await self._link.call(calls)]
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
@@ -206,6 +214,8 @@ class Frontier(Inspection):
         Returns in how many milliseconds something of the partitions concerned may be leased; None where nothing has a time.
         """
         calls = []
+        for exchange in exchanges:
+            self._journal.released(exchange.lease.token)
         for p, ended in self._by_partition(exchanges, lambda ended: ended.lease.token):
             calls.append(self._partitions.call(p, "release", *chain.from_iterable(map(released, ended))))
         return soonest_ms(await self._link.call(calls))
@@ -221,27 +231,24 @@ class Frontier(Inspection):
             await self._home("archived", archived)
         accepted = 0
         while settlements:
-            found = list(chain.from_iterable(settlement.discoveries for settlement in settlements))
-            calls, rows = await self._told(found)
-            told: dict[tuple[str, ...], bytes] = {}
-            for call, row in zip(calls, rows, strict=True):
-                told.setdefault(call.keys, row[2])
+            await self._told(list(chain.from_iterable(settlement.discoveries for settlement in settlements)))
             parts = self._by_partition(settlements, lambda ended: ended.lease.token)
-            replies = await self._link.call(
-                [
-                    self._partitions.call(
-                        p,
-                        "settle",
-                        told.get((self._partitions.key(p),), b""),
-                        *chain.from_iterable(settled(each, self.settings.policy) for each in ended),
-                    )
-                    for p, ended in parts
-                ]
-            )
-            accepted += sum(chain.from_iterable(replies))
-            settlements = [
-                s for (_, ended), reply in zip(parts, replies, strict=True) if not reply for s in ended
+            calls = [
+                self._partitions.call(
+                    p,
+                    "settle",
+                    self._journal.nonce(p),
+                    *chain.from_iterable(settled(each, self.settings.policy) for each in ended),
+                )
+                for p, ended in parts
             ]
+            settlements = []
+            for (p, ended), call, reply in zip(parts, calls, await self._link.call(calls), strict=True):
+                nonce, at_ms, *done = reply
+                accepted += sum(done)
+                tokens = [settlement.lease.token for settlement in ended]
+                if not await self._reconciler.tell(p, call, nonce, at_ms, tokens):
+                    settlements += ended
         return accepted
 
     # Hosts
@@ -268,7 +275,7 @@ class Frontier(Inspection):
         """
         packed = zlib.compress(body) if body else b""
         args = (rule, packed, ttl_ms, delay_ms or 0, fault or "", hold_ms, reason)
-        await self._one(self._of(lease, "settle_robots", lease.token, *args))
+        await self._end_robots(lease, "settle_robots", *args)
 
     async def retry_robots(
         self, lease: Lease, *, after_ms: int | None, fault: Fault | None = None, reason: str = ""
@@ -281,7 +288,7 @@ class Frontier(Inspection):
         record is what it died of, as its pages' reason would be that of a host given up (`dead_tls_expired`).
         """
         wait = -1 if after_ms is None else max(after_ms, 0)
-        await self._one(self._of(lease, "retry_robots", lease.token, wait, fault or "", reason))
+        await self._end_robots(lease, "retry_robots", wait, fault or "", reason)
 
     async def robots(self, origin: str) -> RobotsRecord | None:
         """Return the newest robots record of an origin, stale or not; None where there never was one."""
@@ -365,6 +372,7 @@ class Frontier(Inspection):
 
         Where it `died`, the pages are known for its orphans from then on (`Lease.orphan`).
         """
+        self._journal.let_go_all(worker)
         return sum(await self._link.call(self._partitions.calls("reclaim", worker, int(died))))
 
     async def leases(self, worker: str) -> list[Lease]:
@@ -376,20 +384,26 @@ class Frontier(Inspection):
 
     async def stats(self) -> Stats:
         """Return where every URL of the crawl stands, each partition in one moment."""
-        return stats(await self._link.call(self._partitions.calls("stats")))
+        while True:
+            rows = await self._link.call(self._partitions.calls("stats"))
+            if any(row[-1] != self._agreement.making for row in rows):
+                raise lost_frontier(self._crawl)
+            if all([await self._reconciler.heard(p, row[-2]) for p, row in enumerate(rows)]):
+                return stats(rows)
 
     def tail(self, shelf: Shelf, *, hot: int = HOT) -> Tail:
         """Return what moves URLs between memory and storage; `hot` is how many may wait in memory before any do."""
         return Tail(self._link, self._partitions, shelf, hot=hot)
 
     async def forget(self) -> None:
-        """Forget the crawl: every URL, lease and robots record of it. What lies in storage is left there."""
+        """Forget the crawl: every URL, lease and robots record of it. What lies in storage is left there. `open` makes it anew."""
         for call in self._partitions.calls("forget", _HOSTS):
             while await self._one(call):
                 pass
         await self._home("forget", _HOSTS)
         await self._link.unlist_name(self._crawl)
         self._listed = False
+        self._begin_journal()
 
     def __repr__(self) -> str:
         return f"Frontier({self._crawl!r})"
@@ -401,8 +415,8 @@ class Frontier(Inspection):
 
     async def _told(
         self, discoveries: Sequence[Discovery], *, revive: bool = False
-    ) -> tuple[list[Call], list[Any]]:
-        """The calls that add them, and what was answered."""
+    ) -> list[Any]:
+        """Add them; what was answered."""
         if discoveries:
             await self._list()
         calls: list[Call] = []
@@ -410,7 +424,18 @@ class Frontier(Inspection):
             if calls:
                 await asyncio.sleep(0)  # who adds many lets others go on
             calls.append(call)
-        return calls, await self._link.call(calls)
+        replies = await self._link.call(calls)
+        for call, (_, _, nonce, at_ms, *_) in zip(calls, replies, strict=True):
+            await self._reconciler.tell(self._partitions.of_key(call.keys[0]), call, nonce, at_ms)
+        return replies
+
+    async def _end_robots(self, lease: Lease, verb: str, *args: Arg) -> None:
+        call = self._of(lease, verb, lease.token, *args)
+        done = False
+        while not done:
+            nonce, at_ms = await self._one(call)
+            p = self._partitions.of_token(lease.token)
+            done = await self._reconciler.tell(p, call, nonce, at_ms, [lease.token])
 
     def _in_turn(self) -> list[int]:
         """All partitions, another one first each time."""

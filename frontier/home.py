@@ -5,12 +5,14 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 from core import InputError
-from frontier.agreement import Agreement, after_gate, agree, copies, read_agreement
+from frontier.agreement import Agreement, after_gate, agree, copies, is_torn, read_agreement
 from frontier.flow import Flow
+from frontier.journal import Journal
 from frontier.library import code
 from frontier.link import Arg, Link
 from frontier.outage import Outage
 from frontier.partition import MOST, ON_A_CLUSTER, Partitions, home
+from frontier.reconciler import Reconciler
 from frontier.reply import flow
 from frontier.settings import Settings, StorageId
 
@@ -30,6 +32,11 @@ class Home:
         self._agreement = Agreement(
             partitions=Partitions(crawl, 0), storage=None, settings=Settings(), revision=0
         )
+        self._begin_journal()
+
+    def _begin_journal(self) -> None:
+        self._journal = Journal(self._crawl)
+        self._reconciler = Reconciler(self._link, self._journal, lambda: self._agreement)
 
     @property
     def _partitions(self) -> Partitions:
@@ -57,12 +64,26 @@ class Home:
         self._agreement = await agree(
             self._link, self._crawl, partitions=wanted, storage=storage, settings=settings, update=update
         )
+        self._reconciler.begin([nonce for nonce, _ in await self._link.call(self._partitions.calls("births"))])
         return self
 
     async def exists(self) -> bool:
         """Return whether anybody has made the crawl. May come before `open`, and makes nothing."""
         await self._link.open(code())
         return await read_agreement(self._link, self._crawl) is not None
+
+    async def torn(self) -> bool:
+        """Return whether a part of the crawl is lost. May come before `open`, and makes nothing."""
+        await self._link.open(code())
+        found = await read_agreement(self._link, self._crawl)
+        return found is not None and await is_torn(self._link, found)
+
+    @property
+    def restarts(self) -> int:
+        """How often a server of this crawl has restarted, as far as this client has noticed: what it heard of the frontier before may
+        not hold any more. What it told has been told again.
+        """
+        return self._journal.restarts
 
     @property
     def settings(self) -> Settings:

@@ -233,8 +233,8 @@ class Unlogged:
     """Conclusions that nobody has written down yet."""
 
     conclusions: tuple[Conclusion, ...]
-    places: tuple[tuple[int, int, int], ...]
-    """Where they are: partition, how many were logged there before, and how many of these are from there."""
+    places: tuple[tuple[int, bytes, int, int], ...]
+    """Where they are: partition, life of its server, how many were logged there before, and how many of these are from there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

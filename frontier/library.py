@@ -1,7 +1,7 @@
 """`code`: the function library that runs in the server, one text made of the files in `lua/`.
 
 The files are one chunk, so what stands in one of `NOUNS` is seen by those after it. What stands in one of `VERBS` is seen there
-alone, or in the files that it is named with (`seen+add+inspect`): a chunk has at most 200 local names. A name is spelt once:
+alone, or in the files that it is named with (`seen+add+regrant+inspect`): a chunk has at most 200 local names. A name is spelt once:
 `verb('lease', ...)` in `grant.lua` is what the client calls `lease`.
 """
 
@@ -26,7 +26,7 @@ NOUNS = (
     "leases",
 )
 VERBS = (
-    "seen+add+inspect",
+    "seen+add+regrant+inspect",
     "grant",
     "settle",
     "settle_robots",

@@ -56,6 +56,10 @@ class Partitions:
         """Name of a key of a partition."""
         return f"thresher:{{{self.crawl}:{partition}}}:{name}"
 
+    def of_key(self, key: str) -> int:
+        """The partition that a key belongs to."""
+        return int(key.partition("{")[2].partition("}")[0].rpartition(":")[2])
+
     def call(self, partition: int, verb: str, *args: Arg, key: str = "count") -> Call:
         """A call on a partition."""
         return Call(verb, (self.key(partition, key),), args)
@@ -68,6 +72,11 @@ class Partitions:
 def home(crawl: str, verb: str, *args: Arg) -> Call:
     """A call on what concerns the crawl as a whole."""
     return Call(verb, (f"thresher:{{{crawl}}}:count",), args)
+
+
+def crawl_of(key: str) -> str:
+    """The crawl that a key belongs to."""
+    return key.partition("{")[2].partition("}")[0].partition(":")[0]
 
 
 @lru_cache(maxsize=65_536)

@@ -71,7 +71,7 @@ def added(rows: Sequence[Sequence[Any]]) -> Added:
     """What `add` answers, of all partitions."""
     discarded: Counter[str] = Counter()
     for row in rows:
-        discarded.update(counts(row[3:]))
+        discarded.update(counts(row[4:]))
     return Added(
         added=sum(row[0] for row in rows), known=sum(row[1] for row in rows), discarded=dict(discarded)
     )
@@ -83,7 +83,7 @@ def stats(rows: Sequence[Sequence[Any]]) -> Stats:
     waiting, leased, later, hosts, seen, tail, scheduled, held, dead, unlogged, requests, robots = sums
     outcomes, reasons, discarded = Counter[str](), Counter[str](), Counter[str]()
     for row in rows:
-        for total, pairs in zip((outcomes, reasons, discarded), row[12:], strict=True):
+        for total, pairs in zip((outcomes, reasons, discarded), row[12:15], strict=True):
             total.update(counts(pairs))
     settled = dict.fromkeys((str(outcome) for outcome in Outcome if outcome is not Outcome.RETRY), 0)
     return Stats(

@@ -42,7 +42,7 @@ local function ask_again(c, h, entry)
 end
 
 -- args: 1 where hosts that were given up are asked once more; then for each host: its name, its domain, a number, and so
--- many times a hash and an entry. Returns how many were unknown, how many known, the library's nonce, and pairs of reason
+-- many times a hash and an entry. Returns how many were unknown, how many known, nonce and time (see `moment`), and pairs of reason
 -- and number.
 verb('add', function(keys, args)
   local c = open(keys)
@@ -106,7 +106,7 @@ verb('add', function(keys, args)
   end
   bump(c, 'added', added)
   close(c)
-  local told = {added, was_known, nonce}
+  local told = {added, was_known, nonce, c.now}
   for reason, n in pairs(reasons) do
     told[#told + 1] = reason
     told[#told + 1] = n
@@ -115,11 +115,11 @@ verb('add', function(keys, args)
 end)
 
 -- args: for each host: its name, its domain, a number, and so many times a hash, outcome, reason, the entry of the next visit
--- ('': none) and in how many ms that is due. These are settled, as they were before. Returns for each 1 where it was unknown.
+-- ('': none) and in how many ms that is due. These are settled, as they were before. Returns nonce and time, and for each 1 where it was unknown.
 verb('restore', function(keys, args)
   local c = open(keys)
   local numbers = load_all(c, args, 1, 5)
-  local found, added = {}, 0
+  local found, added = {nonce, c.now}, 0
   local i = 1
   while i <= #args do
     local name, n = args[i], tonumber(args[i + 2])

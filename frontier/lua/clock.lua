@@ -3,6 +3,10 @@ local LOST_TOKENS = 1048576 -- more than can be granted in what a crash may lose
 local TOKENS_A_MS = 64 -- of a partition: tokens follow TIME, so that what two crashes lost is given twice by neither,
 local TOKENS_SINCE = 1735689600000 -- nor by a crawl that was forgotten. From 2025 on: with 64 partitions below 2^53 until 2094
 
+local HOLD_MS = 1500 -- after a restart nothing is granted for so long: clients say again what the server forgot (frontier/journal.py). They
+-- ask a server that does not answer again within a second (frontier/patience.py)
+local BIRTHS = 16 -- that are remembered of a partition
+
 local nonce -- of this library in this server: another one after a restart, a failover, a move to another node
 
 local function wall_ms()
@@ -23,16 +27,29 @@ local function at(prefix, now, wall, since)
   }
 end
 
+-- Nobody has made this, or somebody has emptied the server (frontier/lost.py).
+local function gone() error({err = 'NOFRONTIER nothing is here'}) end
+
+-- Of each restart: the nonce since, and when the last write was that is still there, by the steady clock.
+local function birth(births, steady)
+  local found = {}
+  for each in string.gmatch(births or '', '%S+') do found[#found + 1] = each end
+  found[#found + 1] = nonce .. ':' .. string.format('%.0f', steady)
+  return table.concat(found, ' ', max(1, #found - BIRTHS + 1))
+end
+
 -- What a function that changes something begins with; `close` ends it.
 local function open(keys)
   local key = keys[1]
   local wall = wall_ms()
-  local f = call('HMGET', key, 'steady', 'wall', 'born', 'since', 'starved', 'delay', 'traps')
+  local f = call('HMGET', key, 'steady', 'wall', 'born', 'since', 'starved', 'delay', 'traps', 'births')
+  if not f[3] then gone() end
   local now, since = tonumber(f[1]) or wall, tonumber(f[4]) or 0
   local elapsed = wall - (tonumber(f[2]) or wall)
   if elapsed > 0 and elapsed <= LEAP_MS then now = now + elapsed end
   if f[3] ~= nonce then
-    if f[3] then since = now end
+    call('HSET', key, 'births', birth(f[8], tonumber(f[1]) or 0))
+    if f[3] ~= '' then since = now end
     local token, first = tonumber(call('HGET', key, 'token') or 0), (wall - TOKENS_SINCE) * TOKENS_A_MS
     call('HSET', key, 'token', first > token and first or token + LOST_TOKENS)
   end
@@ -47,12 +64,19 @@ end
 -- What a function that only reads begins with.
 local function look(keys)
   local wall = wall_ms()
-  local f = call('HMGET', keys[1], 'steady', 'wall', 'since')
+  local f = call('HMGET', keys[1], 'steady', 'wall', 'since', 'born')
+  if not f[4] then gone() end
   local now = tonumber(f[1]) or wall
   local elapsed = wall - (tonumber(f[2]) or wall)
   if elapsed > 0 and elapsed <= LEAP_MS then now = now + elapsed end
   return at(sub(keys[1], 1, -6), now, wall, tonumber(f[3]) or 0)
 end
+
+-- Which life of the server a change was made in, and when: a client finds out by it whether it was forgotten.
+local function moment(c) return {nonce, c.now} end
+
+-- For how long nothing is granted yet, after a restart.
+local function held_back(c) return c.since > 0 and max(c.since + HOLD_MS - c.now, 0) or 0 end
 
 local function integer(number) return string.format('%.0f', number) end
 

@@ -2,17 +2,24 @@ local COUNTERS = {
   'waiting', 'leased', 'later', 'hosts', 'added', 'tail', 'scheduled', 'held', 'dead', 'unlogged', 'requests'
 }
 
+-- Counters, hashes of counters, the nonce, and whose this is (see `begin`).
 verb('stats', function(keys)
   local c = look(keys)
   local told = call('HMGET', c.count, unpack(COUNTERS))
   for i = 1, #COUNTERS do told[i] = tonumber(told[i] or 0) end
   told[#told + 1] = call('HLEN', c.leases) - told[2]
   for _, hash in ipairs({'outcomes', 'reasons', 'discarded'}) do told[#told + 1] = call('HGETALL', c.prefix .. hash) end
+  told[#told + 1] = nonce
+  told[#told + 1] = call('HGET', c.count, 'made') or ''
   return told
 end, READS)
 
 -- Deletes some of the crawl's keys; returns how many hosts are left.
 verb('forget', function(keys, args)
+  if not call('HGET', keys[1], 'born') then
+    call('UNLINK', keys[1])
+    return 0
+  end
   local c = look(keys)
   call('UNLINK', c.leases, c.deadlines, c.later, c.prefix .. 'visits') -- they name hosts
   for n = 0, RANKS - 1 do call('UNLINK', c.ready .. n) end

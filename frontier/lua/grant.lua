@@ -133,8 +133,8 @@ end
 
 verb('due', function(keys) return soonest(open(keys)) end, FREES)
 
--- args: n, worker, lease_ms, pages and requests at most (negative: any number), partitions, partition ;
--- the leases, and when there may be more (see `soonest`)
+-- args: n, worker, lease_ms, pages and requests at most (negative: any number), partitions, partition, the nonce that the client
+-- knows ; the leases, when there may be more (see `soonest`), and the nonce. One that knows another nonce is granted nothing.
 verb('lease', function(keys, args)
   local c = open(keys)
   local n, limit, most_requests = tonumber(args[1]), tonumber(args[4]), tonumber(args[5])
@@ -150,6 +150,8 @@ verb('lease', function(keys, args)
   if most_requests >= 0 then
     n = min(n, most_requests - tonumber(call('HGET', c.count, 'requests') or 0) - (c.n.requests or 0))
   end
+  local early = args[8] ~= nonce or held_back(c) > 0
+  if early then n = 0 end
   local granted = {}
   local counter = tonumber(call('HGET', c.count, 'token') or 0)
   local first, left = counter, n + PUT_OFF
@@ -182,5 +184,5 @@ verb('lease', function(keys, args)
   end
   bump(c, 'token', counter - first)
   close(c)
-  return {granted, #granted < n and soonest(c) or 0}
+  return {granted, (early or #granted < n) and soonest(c) or 0, nonce}
 end)

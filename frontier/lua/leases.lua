@@ -143,5 +143,5 @@ local function soonest(c)
   look_at(c.later, c.now)
   look_at(c.deadlines, c.now)
   look_at(c.prefix .. 'visits', c.wall)
-  return found or -1
+  return found and max(found, held_back(c)) or -1
 end

@@ -6,7 +6,7 @@ local function to_outbox(c, id, said, entries)
   if call('EXISTS', closed_queue(c, id), closed_runs(c, id)) == 0 then call('HDEL', c.prefix .. 'closed', id) end
 end
 
--- args: n ; how many were logged before, and up to n that are to be
+-- args: n ; which life of the server, how many were logged before, and up to n that are to be
 verb('unlogged', function(keys, args)
   local c = open(keys)
   local key, n = c.prefix .. 'unlogged', tonumber(args[1])
@@ -21,17 +21,18 @@ verb('unlogged', function(keys, args)
   end
   local found = call('LRANGE', key, 0, n - 1)
   table.insert(found, 1, tonumber(call('HGET', c.count, 'logged') or 0))
+  table.insert(found, 1, nonce)
   return found
 end, FREES)
 
--- args: how many were logged before, n ; the next n are logged
+-- args: which life, how many were logged before, n ; the next n are logged. A server that has forgotten some has others in their place.
 verb('logged', function(keys, args)
   local c = open(keys)
   local before = tonumber(call('HGET', c.count, 'logged') or 0)
-  if before ~= tonumber(args[1]) then return end
-  call('LTRIM', c.prefix .. 'unlogged', args[2], -1)
-  call('HSET', c.count, 'logged', before + args[2])
-  bump(c, 'unlogged', -args[2])
+  if args[1] ~= nonce or before ~= tonumber(args[2]) then return end
+  call('LTRIM', c.prefix .. 'unlogged', args[3], -1)
+  call('HSET', c.count, 'logged', before + args[3])
+  bump(c, 'unlogged', -args[3])
   close(c)
 end, FREES)
 

@@ -32,14 +32,14 @@ verb('release', function(keys, args)
   return soonest(c)
 end, FREES)
 
--- args: the nonce of the library when it was told what the pages led to ('': nothing, or another partition was); then for
+-- args: the nonce of the library when it was told what the pages led to, and when it granted their leases; then for
 -- each lease: token, outcome, reason, retry_after_ms (negative: doubling), hold_ms, fault, 0 where the host was not asked, what it
--- said ('': unknown; see hear), entry of the next visit ('': none), and in how many ms that is due. Returns for each 1 if it was accepted;
--- nothing where the server has restarted since it was told, and may have forgotten.
+-- said ('': unknown; see hear), entry of the next visit ('': none), and in how many ms that is due. Returns nonce and time, and for each 1 if it was
+-- accepted; nothing of them where the server has restarted since it was told, and may have forgotten.
 verb('settle', function(keys, args)
   local c = open(keys)
-  local accepted = {}
-  if args[1] ~= '' and args[1] ~= nonce then return accepted end
+  local accepted = {nonce, c.now}
+  if args[1] ~= nonce then return accepted end
   read_leases(c, every(args, 2, 10))
   for i = 2, #args, 10 do
     local token, outcome, reason, wait = args[i], args[i + 1], args[i + 2], tonumber(args[i + 3])

@@ -1,8 +1,8 @@
--- args: token, rule, body, ttl_ms, delay_ms, fault ('': an answer), hold_ms, reason: the kind of the fault
+-- args: token, rule, body, ttl_ms, delay_ms, fault ('': an answer), hold_ms, reason: the kind of the fault ; nonce and time
 verb('settle_robots', function(keys, args)
   local c = open(keys)
   local l = read_lease(c, args[1])
-  if not l or l.kind ~= ROBOTS_TXT then return end
+  if not l or l.kind ~= ROBOTS_TXT then return moment(c) end
   local delay = min(tonumber(args[5]), LONGEST_DELAY)
   store_robots(c, l.subject, args[2], args[3], tonumber(args[4]))
   local h = finish(c, args[1], l, c.soon)
@@ -14,13 +14,14 @@ verb('settle_robots', function(keys, args)
   if delay > h.delay or l.subject == h.slowest then h.delay, h.slowest = delay, l.subject end
   settle_host(c, h)
   close(c)
+  return moment(c)
 end, FREES)
 
--- args: token, after_ms (negative: doubling), fault ('': the answer was of no use), reason: its kind
+-- args: token, after_ms (negative: doubling), fault ('': the answer was of no use), reason: its kind ; nonce and time
 verb('retry_robots', function(keys, args)
   local c = open(keys)
   local l = read_lease(c, args[1])
-  if not l or l.kind ~= ROBOTS_TXT then return end
+  if not l or l.kind ~= ROBOTS_TXT then return moment(c) end
   local r = read_robots(c, l.subject)
   local h = finish(c, args[1], l, c.soon)
   local fault, told = args[3], tonumber(args[2])
@@ -35,6 +36,7 @@ verb('retry_robots', function(keys, args)
   end
   settle_host(c, h)
   close(c)
+  return moment(c)
 end, FREES)
 
 -- args: n ; some origins that have answered and are not given up: those whose hosts do not rest, and those whose hosts do

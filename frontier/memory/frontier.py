@@ -126,11 +126,11 @@ class MemoryFrontier:
     async def unlogged(self, n: int = 1_000) -> Unlogged:
         """As `Frontier.unlogged`."""
         found = tuple(self._crawl.unlogged[:n])
-        return Unlogged(conclusions=found, places=((0, self._crawl.logged, len(found)),) if found else ())
+        return Unlogged(conclusions=found, places=((0, b"", self._crawl.logged, len(found)),) if found else ())
 
     async def logged(self, batch: Unlogged) -> None:
         """As `Frontier.logged`."""
-        for _, before, number in batch.places:
+        for _, _, before, number in batch.places:
             if before == self._crawl.logged:
                 del self._crawl.unlogged[:number]
                 self._crawl.logged += number

@@ -39,8 +39,8 @@ def test_the_frontier_in_memory_has_the_verbs_of_the_frontier():
         }
 
     server = verbs(Frontier)
-    # What lies in storage, and which crawls share a server, are no matter of one process.
-    assert verbs(MemoryFrontier) == {name: server[name] for name in server.keys() - {"tail", "crawls"}}
+    # What lies in storage, which crawls share a server, and what a server has lost, are no matter of one process.
+    assert verbs(MemoryFrontier) == {name: server[name] for name in server.keys() - {"tail", "crawls", "torn"}}
 
 
 async def test_time_stands_while_calls_are_made_together(worker, found):
@@ -1257,6 +1257,7 @@ async def test_a_forgotten_crawl_knows_nothing(worker, found):
     await worker.settle((await worker.pages())[:1], sketch=1)
     await worker.frontier.drop(Scope.parse("host:b.test"))
     await worker.frontier.forget()
+    await worker.frontier.open()
     assert (await worker.stats()).seen == 0
     assert await worker.frontier.leases("w") == []
     assert await worker.frontier.robots("http://a.test") is None

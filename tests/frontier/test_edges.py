@@ -54,10 +54,16 @@ def key(frontier, name="count", partition=0):
     return frontier._partitions.key(partition, name)
 
 
+HELD_BACK_MS = 1_500  # lua/clock.lua: HOLD_MS
+
+
 async def restarted(frontier, redis):
-    """The server has forgotten who it was."""
+    """The server has forgotten who it was, a moment ago."""
     for p in range(frontier._partitions.number):
         await redis.hset(key(frontier, partition=p), "born", "another")
+    await frontier._link.call(frontier._partitions.calls("births"))
+    for p in range(frontier._partitions.number):
+        await redis.hincrby(key(frontier, partition=p), "steady", HELD_BACK_MS)
 
 
 async def checked(frontier, redis):

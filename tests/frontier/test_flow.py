@@ -105,6 +105,7 @@ async def test_the_bytes_outlive_the_reports(frontier):
 async def test_a_dropped_crawl_has_no_gate(frontier):
     await frontier.follow(follower="p", backlog=1, limit=0)
     await frontier.forget()
+    await frontier.open()
     assert await frontier.flow() is None
 
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from core import InputError, Unavailable
+from core import CorruptData, InputError, Unavailable
 from frontier import Discovery, Exchange, Frontier, Kind, Outcome, Scope, Settlement, canonical
 from frontier.connect import connect
 
@@ -489,9 +489,10 @@ async def test_crawls_of_one_server_do_not_meet(frontier, found, grants, link, r
     assert len(await grants(frontier).pages()) == 1
     await other.forget()
     assert "another" not in await Frontier.crawls(link)
-    assert (await other.stats()).seen == 0
-    assert (await frontier.stats()).seen == 1
     assert not [key async for key in redis.scan_iter("thresher:{another*")]
+    with pytest.raises(CorruptData, match="crawl another: its frontier is gone"):
+        await other.stats()
+    assert (await frontier.stats()).seen == 1
 
 
 async def test_every_key_of_a_crawl_carries_the_tag_of_its_partition_or_of_its_home(

@@ -1,0 +1,136 @@
+"""`Reconciler`: notices that a server has restarted, and brings it to where its clients are.
+
+1. A reply names the life of the server. One that is not known yet means that the server may have forgotten something: before
+   anything else is made of the reply, the partition is told again what it lost (`frontier.journal`).
+2. First the leases: those that a lost settlement ended, and those that are held. Then what was told, in its order. Then the
+   leases that the partition has of this client's workers, and the workers do not hold, go back: their hosts would wait for the
+   deadline.
+3. Nothing is granted meanwhile: neither to this client, which does not know the new life yet, nor for a moment to others
+   (`lua/clock.lua`), for they would fetch again what is told to be settled a little later.
+4. A server that restarts in the middle of it is told everything once more.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from frontier.agreement import Agreement
+from frontier.journal import Change, Grant, Journal, regrants
+from frontier.link import Call, Link
+
+SOME = 500
+"""Leases, or changes, that are told in one go."""
+
+
+class Reconciler:
+    """Of one client of one crawl."""
+
+    def __init__(self, link: Link, journal: Journal, agreement: Callable[[], Agreement]) -> None:
+        self._link, self._journal, self._agreement = link, journal, agreement
+        self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._workers: dict[str, int] = {}
+
+    def begin(self, nonces: Sequence[bytes]) -> None:
+        """Note which lives the partitions are in; those that are known stay as they are known."""
+        for partition, nonce in enumerate(nonces):
+            self._journal.begin(partition, nonce)
+
+    def granted(self, rows: Sequence[Sequence[Any]], worker: str, lease_ms: int) -> None:
+        """Note the leases that were granted to a worker, as `lease` tells them."""
+        self._workers[worker] = lease_ms
+        self._journal.hold(
+            [
+                Grant(
+                    token=int(token),
+                    kind=kind,
+                    host=host.decode(),
+                    subject=subject,
+                    failure=failure,
+                    worker=worker,
+                )
+                for token, kind, _, _, _, _, host, subject, failure in rows
+            ]
+        )
+
+    async def tell(
+        self, partition: int, call: Call, nonce: bytes, at_ms: int, tokens: Sequence[int] = ()
+    ) -> bool:
+        """Note that a call was carried out, in this life and at this time, and that it ended leases. Return False if the server has
+        restarted before: it knows all by now that it had forgotten, and the call is to be made again if it named leases.
+        """
+        is_known = nonce == self._journal.nonce(partition)
+        if is_known or not tokens:
+            self._journal.add(partition, call, nonce, at_ms, tokens)
+        if not is_known:
+            await self.catch_up(partition)
+        return is_known
+
+    async def heard(self, partition: int, nonce: bytes) -> bool:
+        """Return whether a reply is of the life that is known; if not, the partition is told what it has forgotten."""
+        if nonce == self._journal.nonce(partition):
+            return True
+        await self.catch_up(partition)
+        return False
+
+    async def catch_up(self, partition: int) -> None:
+        """Return when a partition knows all that this client has told it. Raises `CorruptData` where it has forgotten more than
+        anybody remembers.
+        """
+        async with self._locks[partition]:
+            while True:
+                nonce, births = await self._one(self._call(partition, "births"))
+                if self._journal.is_current(partition, nonce):
+                    return
+                lost = self._journal.lost(partition, nonce, births)
+                again = await self._told(partition, nonce, lost)
+                if again is not None:
+                    self._journal.caught_up(partition, nonce, again)
+                    return
+
+    async def _told(
+        self, partition: int, nonce: bytes, lost: Sequence[Change]
+    ) -> list[tuple[Change, int]] | None:
+        """Tell it; the changes with the times at which they were made again. None where the server has restarted meanwhile."""
+        held = self._journal.held(partition, self._agreement().partitions.number)
+        grants = [grant for change in lost for grant in change.grants] + held
+        policy = self._agreement().settings.policy
+        workers: defaultdict[str, list[Grant]] = defaultdict(list)
+        for grant in grants:
+            workers[grant.worker].append(grant)
+        for worker, some in workers.items():
+            for first in range(0, len(some), SOME):
+                args = regrants(some[first : first + SOME], policy)
+                call = self._call(partition, "regrant", worker, self._workers[worker], *args)
+                if await self._one(call) != nonce:
+                    return None
+        again: list[tuple[Change, int]] = []
+        for first in range(0, len(lost), SOME):
+            changes = lost[first : first + SOME]
+            replies = await self._link.call([_again(change.call, nonce) for change in changes])
+            for change, reply in zip(changes, replies, strict=True):
+                found, at_ms = (reply[2:] if change.call.verb == "add" else reply)[:2]
+                if found != nonce:
+                    return None
+                again.append((change, at_ms))
+        await self._give_back(partition)
+        return again
+
+    async def _give_back(self, partition: int) -> None:
+        """Give the leases back that the partition has of our workers, and they do not hold."""
+        for worker in self._workers:
+            rows = await self._one(self._call(partition, "leases", worker))
+            tokens = [int(row[0]) for row in rows if not self._journal.holds(int(row[0]))]
+            await self._link.call([self._call(partition, "postpone", token, 0, 0) for token in tokens])
+
+    def _call(self, partition: int, verb: str, *args: Any) -> Call:
+        return self._agreement().partitions.call(partition, verb, *args)
+
+    async def _one(self, call: Call) -> Any:
+        (reply,) = await self._link.call([call])
+        return reply
+
+
+def _again(call: Call, nonce: bytes) -> Call:
+    """A call as it is made again: a settlement names the life in which its leases were granted, and its pages' links told."""
+    return Call(call.verb, call.keys, (nonce, *call.args[1:])) if call.verb == "settle" else call
