@@ -118,10 +118,6 @@ class Journal:
         for token in [token for token, grant in self._held.items() if grant.worker == worker]:
             del self._held[token]
 
-    def holds(self, token: int) -> bool:
-        """Return whether a lease is held."""
-        return token in self._held
-
     def held(self, partition: int, partitions: int) -> list[Grant]:
         """Return the leases that are held of a partition."""
         return [grant for grant in self._held.values() if grant.token % partitions == partition]

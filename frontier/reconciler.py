@@ -2,9 +2,9 @@
 
 1. A reply names the life of the server. One that is not known yet means that the server may have forgotten something: before
    anything else is made of the reply, the partition is told again what it lost (`frontier.journal`).
-2. First the leases: those that a lost settlement ended, and those that are held. Then what was told, in its order. Then the
-   leases that the partition has of this client's workers, and the workers do not hold, go back: their hosts would wait for the
-   deadline.
+2. First the leases that the partition has of this client's workers, and the workers do not hold, go back: their hosts would
+   wait for the deadline. Then it is told of the leases that are held, and of those that a lost settlement ended; then what
+   was told, in its order.
 3. Nothing is granted meanwhile: neither to this client, which does not know the new life yet, nor for a moment to others
    (`lua/clock.lua`), for they would fetch again what is told to be settled a little later.
 4. A server that restarts in the middle of it is told everything once more.
@@ -12,7 +12,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 from frontier.agreement import Agreement
@@ -93,7 +93,9 @@ class Reconciler:
     ) -> list[tuple[Change, int]] | None:
         """Tell it; the changes with the times at which they were made again. None where the server has restarted meanwhile."""
         held = self._journal.held(partition, self._agreement().partitions.number)
-        grants = [grant for change in lost for grant in change.grants] + held
+        ended = [grant for change in lost for grant in change.grants]
+        grants = sorted(ended + held, key=lambda grant: grant.token)
+        await self._give_back(partition, {grant.token for grant in grants})
         policy = self._agreement().settings.policy
         workers: defaultdict[str, list[Grant]] = defaultdict(list)
         for grant in grants:
@@ -113,14 +115,13 @@ class Reconciler:
                 if found != nonce:
                     return None
                 again.append((change, at_ms))
-        await self._give_back(partition)
         return again
 
-    async def _give_back(self, partition: int) -> None:
-        """Give the leases back that the partition has of our workers, and they do not hold."""
+    async def _give_back(self, partition: int, kept: Set[int]) -> None:
+        """Give the leases back that the partition has of our workers, but these."""
         for worker in self._workers:
             rows = await self._one(self._call(partition, "leases", worker))
-            tokens = [int(row[0]) for row in rows if not self._journal.holds(int(row[0]))]
+            tokens = [token for row in rows if (token := int(row[0])) not in kept]
             await self._link.call([self._call(partition, "postpone", token, 0, 0) for token in tokens])
 
     def _call(self, partition: int, verb: str, *args: Any) -> Call:

@@ -2,11 +2,13 @@
 
 local REACH = 10000 -- entries of a queue that are looked through: what was granted lately was at its beginning
 
--- What two entries of one page have in common that was tried as often; by which link it was found may differ.
+-- What the entries of one page have in common; by which link it was found, and how often it was tried, may differ.
 local function page_in(entry)
   local way = byte(entry, 12) > 90 and 13 or 15 -- Z is 90: a port follows
-  return sub(entry, 5, 5) .. sub(entry, 12, way - 1) .. sub(entry, way + unpack_('>I2', entry, way))
+  return sub(entry, 12, way - 1) .. sub(entry, way + unpack_('>I2', entry, way))
 end
+
+local function attempt_in(entry) return byte(entry, 5) % NOTIFY end
 
 -- Takes an entry out of where it waits; false where it does not, or lies in storage.
 local function take_out(c, h, entry)
@@ -20,7 +22,7 @@ local function take_out(c, h, entry)
     return true
   end
   for i, other in ipairs(call('LRANGE', queue(c, h), 0, min(h.head + h.back, REACH) - 1)) do
-    if page_in(other) == page then
+    if page_in(other) == page and attempt_in(other) <= attempt_in(entry) then
       call('LREM', queue(c, h), 1, other)
       if i <= h.head then
         h.head = h.head - 1
@@ -38,11 +40,32 @@ local function take_out(c, h, entry)
   return false
 end
 
--- Makes a page leased that was unknown, or waits; nil where it is another's, or settled.
-local function lease_again(c, name, domain, number, hash, entry)
+-- Ends the lease of a page that was granted before `token`: so it was over by then, and that is forgotten.
+local function take_over(c, name, token, entry)
+  if not c.holders then
+    c.holders = {}
+    local all = call('HGETALL', c.leases)
+    for i = 1, #all, 2 do
+      local l = parse_lease(all[i + 1])
+      if l.kind == PAGE then c.holders[l.host .. '\0' .. page_in(l.subject)] = all[i] end
+    end
+  end
+  local page = name .. '\0' .. page_in(entry)
+  local other = c.holders[page]
+  if other and tonumber(other) >= tonumber(token) then return nil end
+  c.holders[page] = token
+  local l = other and read_lease(c, other)
+  return l and finish(c, other, l, c.soon)
+end
+
+-- Makes a page leased that was unknown, or waits, or has an older lease; nil where it is another's, or settled.
+local function lease_again(c, name, domain, number, hash, entry, token)
   local h, d = read_host(c, name), read_domain(c, domain)
   local plain, whole = known_before(c, name, number, hash)
-  if whole then return h and take_out(c, h, entry) and h end
+  if whole then
+    local taken_over = take_over(c, name, token, entry)
+    return h and take_out(c, h, entry) and h or taken_over
+  end
   if not h then
     h = new_host(name, d.name, d.rank)
     count_host(c, d)
@@ -67,7 +90,7 @@ verb('regrant', function(keys, args)
     local h
     if not read_lease(c, token) then
       if l.kind == PAGE then
-        h = lease_again(c, name, args[i + 1], numbers[name], args[i + 3], subject)
+        h = lease_again(c, name, args[i + 1], numbers[name], args[i + 3], subject, token)
         if h then
           numbers[name] = h.added
           bump(c, 'leased', 1)

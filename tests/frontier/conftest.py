@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
 from itertools import count
 
 import pytest
@@ -12,6 +13,7 @@ from frontier import Discovery, Exchange, Frontier, Kind, Lease, Scope, canonica
 from frontier.connect import connect
 from frontier.link import Link
 from frontier.server import embedded
+from tests.frontier.power import Powerless
 from tests.frontier.standing import Clock, Crawl, paced, standing
 from tests.frontier.valkey_cluster import ValkeyCluster, valkey_cluster
 
@@ -36,6 +38,12 @@ def cluster(unbroken) -> Iterator[ValkeyCluster]:
 def address(tmp_path_factory) -> Iterator[str]:
     with embedded(tmp_path_factory.mktemp("frontier")) as found:
         yield found
+
+
+@pytest.fixture
+def powerless(tmp_path) -> Iterator[Powerless]:
+    with ExitStack() as stack:
+        yield Powerless(tmp_path, stack)
 
 
 @pytest.fixture

@@ -1,0 +1,49 @@
+"""A server that loses power, for tests: up to a second of what it had said was done is gone."""
+
+import os
+import signal
+
+from bench.fleet import newest_log
+from bench.play import Play
+from frontier.connect import connect
+from frontier.server import embedded
+
+
+class Powerless:
+    """A server that can be made to forget everything since a moment."""
+
+    def __init__(self, folder, stack):
+        self._play, self._stack = Play(dir=folder), stack
+        self.address = stack.enter_context(embedded(self._play.state))
+
+    def size(self):
+        return newest_log(self._play).stat().st_size
+
+    def forget(self, size):
+        """Die, and come back as of when the append-only file had this size."""
+        os.kill(int((self._play.state / "server.pid").read_text()), signal.SIGKILL)
+        os.truncate(newest_log(self._play), size)
+        self._stack.enter_context(embedded(self._play.state))
+
+
+class Crash:
+    """A link whose server loses power, once, before the first call of a verb: it forgets all since `durable`."""
+
+    clustered = False
+
+    def __init__(self, link, verb, server, durable, meanwhile=None):
+        self._link, self._verb, self._server, self._durable = link, verb, server, durable
+        self._meanwhile = meanwhile
+
+    def __getattr__(self, name):
+        return getattr(self._link, name)
+
+    async def call(self, calls):
+        if calls and calls[0].verb == self._verb:
+            self._verb = None
+            self._server.forget(self._durable)
+            await self._link.aclose()
+            self._link = await connect(self._server.address)
+            if self._meanwhile:
+                await self._meanwhile()
+        return await self._link.call(calls)

@@ -1,0 +1,265 @@
+"""A server loses power in the middle of a crawl whose workers live: they tell it again what it has forgotten."""
+
+import random
+from collections import Counter
+from itertools import count
+
+import pytest
+from redis.asyncio import Redis
+
+from core import CorruptData
+from frontier import Discovery, Exchange, Frontier, Kind, Outcome, Scope, Settings, Settlement, canonical
+from frontier import journal as journals
+from frontier.connect import connect
+
+HELD_BACK_MS = 1_500  # lua/clock.lua: HOLD_MS
+DAY = 24 * 3_600_000
+PAGES = 150
+HOSTS = 5
+UNPACED = Settings(min_delay_ms=0, min_ip_delay_ms=0)
+_serial = count()
+
+
+def page(number):
+    """A page of a web in which page n leads to 3n+1, 3n+2 and 3n+3, and to one that is likely known."""
+    url = canonical(f"http://h{number % HOSTS}.test/{number}")
+    return Discovery(url=url, scope=Scope(kind="any", anchor=""), depth=number % 7)
+
+
+def links(number):
+    return [page(n) for n in (*range(3 * number + 1, 3 * number + 4), number // 2, PAGES - 1) if n < PAGES]
+
+
+def number_of(lease):
+    return int(lease.url.text.rpartition("/")[2])
+
+
+class Worker:
+    """A worker that may be in the middle of anything when its server loses power."""
+
+    def __init__(self, frontier, name, chance, archive):
+        self.frontier, self.name, self.chance, self.archive = frontier, name, chance, archive
+        self.open = []
+        self.over = set()
+
+    async def act(self):
+        await self.chance.choice([self.take, self.take, self.settle, self.settle, self.release, self.postpone])()
+
+    async def take(self):
+        n = self.chance.choice([1, 4, 12])
+        for lease in await self.frontier.lease(n, worker=self.name, lease_ms=DAY):
+            if lease.kind is Kind.ROBOTS:
+                await self.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=DAY, delay_ms=None)
+            else:
+                self.open.append(lease)
+
+    async def settle(self):
+        self.chance.shuffle(self.open)
+        n = self.chance.choice([1, 3, 20])
+        some, self.open = self.open[:n], self.open[n:]
+        self.archive.update(number_of(lease) for lease in some)
+        ended = [
+            Settlement(
+                lease=lease,
+                outcome=Outcome.FETCHED if number_of(lease) % 9 else Outcome.GONE,
+                discoveries=tuple(links(number_of(lease))),
+            )
+            for lease in some
+        ]
+        await self.frontier.settle(ended)
+
+    async def release(self):
+        over = self.open[:4]
+        self.over |= {lease.token for lease in over}
+        await self.frontier.release([Exchange(lease=lease, elapsed_ms=1) for lease in over])
+
+    async def postpone(self):
+        if self.open and self.open[-1].token not in self.over:
+            await self.frontier.postpone(self.open.pop(), 0)
+
+
+async def until_granting(address, frontiers):
+    """All have noticed that the server has restarted, and the moment is over in which nothing is granted."""
+    for frontier in frontiers:
+        await frontier.stats()
+    async with Redis.from_url(address) as redis:
+        for call in frontiers[0]._partitions.calls(""):
+            await redis.hincrby(call.keys[0], "steady", HELD_BACK_MS)
+
+
+async def crawled(powerless, *, seed, partitions, crashes, workers=2):
+    """Crawl the web to its end although power is lost; what was fetched, how often, and what the frontier says of it."""
+    chance, archive = random.Random(seed), Counter()
+    opened = [
+        await Frontier(await connect(powerless.address), "lost").open(UNPACED, partitions=partitions)
+        for _ in range(workers)
+    ]
+    fleet = [Worker(each, f"w{i}", chance, archive) for i, each in enumerate(opened)]
+    await opened[0].add([page(0)])
+    sizes = [powerless.size()]
+    due = sorted(chance.sample(range(10, 90), crashes))
+    for step in range(10_000):
+        if due and step >= due[0]:
+            due.pop(0)
+            powerless.forget(sizes[-1 - min(chance.choice([1, 2, 5, 15]), len(sizes) - 1)])
+            await until_granting(powerless.address, opened)
+            sizes = [powerless.size()]
+        if step % 20 == 0 and not any(each.open for each in fleet) and (await opened[0].stats()).drained:
+            break
+        await chance.choice(fleet).act()
+        sizes.append(powerless.size())
+    return archive, await opened[0].stats()
+
+
+@pytest.mark.parametrize("partitions", [1, 4])
+@pytest.mark.parametrize("seed", range(3))
+async def test_no_url_is_lost_and_none_fetched_twice_whenever_the_server_loses_its_last_second(
+    powerless, seed, partitions
+):
+    archive, stats = await crawled(powerless, seed=seed, partitions=partitions, crashes=3)
+    assert set(archive) == set(range(PAGES)), stats
+    assert {number for number, times in archive.items() if times > 1} == set()
+    assert stats.drained
+    assert stats.leased == stats.robots == 0
+    assert stats.outcomes["fetched"] + stats.outcomes["gone"] == PAGES == stats.seen
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 116))
+async def test_no_url_is_lost_at_many_more_moments(powerless, seed):
+    archive, stats = await crawled(
+        powerless, seed=seed, partitions=1 + seed % 4, crashes=5, workers=1 + seed % 3
+    )
+    assert set(archive) == set(range(PAGES)), stats
+    assert {number for number, times in archive.items() if times > 1} == set()
+    assert stats.drained
+    assert stats.outcomes["fetched"] + stats.outcomes["gone"] == PAGES == stats.seen
+
+
+@pytest.fixture
+async def crawl(powerless):
+    link = await connect(powerless.address)
+    yield await Frontier(link, "lost").open(UNPACED)
+    await link.aclose()
+
+
+async def granted(frontier, n=10):
+    """Pages, with their robots.txt read."""
+    while True:
+        leases = await frontier.lease(n, worker="w", lease_ms=DAY)
+        for lease in leases:
+            if lease.kind is Kind.ROBOTS:
+                await frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=DAY, delay_ms=None)
+        if pages := [lease for lease in leases if lease.kind is Kind.PAGE]:
+            return pages
+
+
+async def test_what_was_added_is_added_again(powerless, crawl):
+    durable = powerless.size()
+    await crawl.add([page(1), page(2)])
+    powerless.forget(durable)
+    assert (await crawl.stats()).waiting == 2
+    assert crawl.restarts == 1
+
+
+async def test_a_lease_that_the_server_has_forgotten_is_held_on(powerless, crawl):
+    await crawl.add([page(1)])
+    durable = powerless.size()
+    (lease,) = await granted(crawl)
+    powerless.forget(durable)
+    assert (await crawl.stats()).leased == 1
+    assert await crawl.leases("w") != []
+    assert await crawl.settle([Settlement(lease=lease, outcome=Outcome.FETCHED)]) == 1
+
+
+async def test_a_lease_that_only_the_server_knows_goes_back_at_once(powerless, crawl):
+    await crawl.add([page(1)])
+    (lease,) = await granted(crawl)
+    durable = powerless.size()
+    await crawl.postpone(lease, 0)
+    powerless.forget(durable)
+    stats = await crawl.stats()
+    assert (stats.leased, stats.waiting) == (0, 1)
+
+
+async def test_nothing_is_granted_until_other_workers_had_time_to_tell_what_they_know(powerless, crawl):
+    await crawl.add([page(1)])
+    powerless.forget(powerless.size())
+    await crawl.stats()
+    leases = await crawl.lease(10, worker="w", lease_ms=DAY)
+    assert list(leases) == []
+    assert 0 < leases.soonest_ms <= HELD_BACK_MS
+
+
+async def test_a_server_that_restarts_while_it_is_told_is_told_once_more(powerless, crawl):
+    durable = powerless.size()
+    await crawl.add([page(number) for number in range(5)])
+    tell, calls = crawl._link.call, []
+
+    async def restarting(some):
+        if some and some[0].verb == "add" and not calls:
+            calls.append(some)
+            replies = await tell(some)
+            powerless.forget(durable)
+            return replies
+        return await tell(some)
+
+    powerless.forget(durable)
+    crawl._link.call = restarting
+    assert (await crawl.stats()).waiting == 5
+    assert calls
+
+
+async def test_a_server_that_has_forgotten_more_than_is_remembered_is_an_error(
+    powerless, crawl, monkeypatch
+):
+    monkeypatch.setattr(crawl._journal, "_most", 5 * journals.ARGUMENT)
+    durable = powerless.size()
+    await crawl.add([page(1)])
+    await crawl.add([page(2)])
+    powerless.forget(durable)
+    with pytest.raises(CorruptData, match="lost more of the frontier than .* `thresher frontier rebuild lost`"):
+        await crawl.stats()
+
+
+@pytest.mark.parametrize("verb", ["lease", "stats", "add", "beat", "settle", "flow"])
+async def test_a_server_that_was_emptied_is_an_error_whatever_it_is_asked(link, redis, verb):
+    name = f"emptied-{next(_serial)}"
+    frontier = await Frontier(link, name).open(UNPACED)
+    await frontier.add([page(1)])
+    (lease,) = await granted(frontier)
+    for key in await redis.keys(f"thresher:{{{name}*"):
+        await redis.delete(key)
+    with pytest.raises(CorruptData, match=f"`thresher frontier rebuild {name}`"):
+        await {
+            "lease": lambda: frontier.lease(1, worker="w", lease_ms=DAY),
+            "stats": frontier.stats,
+            "add": lambda: frontier.add([page(2)]),
+            "beat": lambda: frontier.beat("w"),
+            "settle": lambda: frontier.settle([Settlement(lease=lease, outcome=Outcome.FETCHED)]),
+            "flow": frontier.flow,
+        }[verb]()
+    assert await redis.keys(f"thresher:{{{name}*") == []
+
+
+@pytest.mark.parametrize("verb", ["lease", "stats"])
+async def test_a_crawl_that_was_made_again_is_not_taken_for_the_one_that_was_lost(link, redis, verb):
+    name = f"emptied-{next(_serial)}"
+    frontier = await Frontier(link, name).open(UNPACED)
+    for key in await redis.keys(f"thresher:{{{name}*"):
+        await redis.delete(key)
+    await Frontier(link, name).open(UNPACED)
+    with pytest.raises(CorruptData, match=f"`thresher frontier rebuild {name}`"):
+        await (frontier.stats() if verb == "stats" else frontier.lease(1, worker="w", lease_ms=DAY))
+
+
+async def test_a_part_of_a_crawl_that_is_lost_is_not_made_again_by_who_opens_it(link, redis):
+    name = f"emptied-{next(_serial)}"
+    frontier = await Frontier(link, name).open(UNPACED, partitions=4)
+    assert not await frontier.torn()
+    await redis.delete(frontier._partitions.key(2))
+    assert await frontier.torn()
+    with pytest.raises(CorruptData, match=f"`thresher frontier rebuild {name}`"):
+        await Frontier(link, name).open(UNPACED)
+    await frontier.rebuild()
+    assert (await (await Frontier(link, name).open(UNPACED)).stats()).waiting == 0
