@@ -30,6 +30,9 @@ from frontier.partition import crawl_of
 from frontier.patience import LOST, PATIENCE_S, Patience, refused
 
 _NO_FUNCTION = "Function not found"
+_SYNC = "WAITAOF"
+_SYNC_MS = 2_000
+"""A server that syncs its append-only file every second has done so, or its disk is in trouble."""
 _PASSING = (_NO_FUNCTION, "NOREPLICAS", "BUSY ", "UNBLOCKED")
 
 
@@ -80,11 +83,15 @@ class Carrier(ABC):
 
     async def call(self, calls: Sequence[Call]) -> list[Any]:
         """Carry out calls; their replies, in the same order. Raises `Unavailable` where a server does not answer."""
-        commands: list[tuple[str, Command]] = []
-        for call in calls:
-            keys = self._keys(call.keys)
-            commands.append((keys[0], ("FCALL", f"{LIBRARY}_{call.verb}", len(keys), *keys, *call.args)))
-        return await self._carry(commands)
+        return await self._carry([self._command(call) for call in calls])
+
+    async def sync(self, calls: Sequence[Call]) -> list[Any]:
+        """Carry out calls that write, and return when these and all writes before them are on the disks of their servers, as far as
+        those write to disks at all; the replies, as of `call`.
+        """
+        commands = [self._command(call) for call in calls]
+        syncs = [(key, (_SYNC, 1, 0, _SYNC_MS)) for key, _ in commands]
+        return (await self._carry([*commands, *syncs]))[: len(calls)]
 
     async def open(self, code: str) -> None:
         """Make every server ready: check that it can keep a frontier, load the function library where it is not.
@@ -125,6 +132,10 @@ class Carrier(ABC):
     async def unlist_name(self, crawl: str) -> None:
         """List it no more."""
         await self._carry([(CRAWLS, ("SREM", CRAWLS, crawl))])
+
+    def _command(self, call: Call) -> tuple[str, Command]:
+        keys = self._keys(call.keys)
+        return keys[0], ("FCALL", f"{LIBRARY}_{call.verb}", len(keys), *keys, *call.args)
 
     async def _carry(self, commands: Sequence[tuple[str, Command]]) -> list[Any]:
         errands = [_Errand(at, key, command) for at, (key, command) in enumerate(commands)]
@@ -173,7 +184,8 @@ class Carrier(ABC):
         again: list[_Errand] = []
         trouble: Exception | None = None
         for errand, answer in zip(errands, answers, strict=True):
-            if not isinstance(answer, ResponseError):
+            # One without an append-only file has nothing to wait for, one before Redis 7.2 no word for it.
+            if not isinstance(answer, ResponseError) or errand.command[0] == _SYNC:
                 batch.replies[errand.at] = answer
             elif isinstance(answer, AskError) and not isinstance(answer, MovedError):
                 redirected.append(replace(errand, asked=self._at(node, answer)))

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 from core import InputError, Url
 from frontier.canonical import host_of
+from frontier.home import HOSTS
 from frontier.inspection import Inspection
 from frontier.lease import (
     Added,
@@ -39,7 +40,6 @@ from frontier.tail import HOT, Shelf, Tail
 
 T = TypeVar("T")
 
-_HOSTS = 1_000  # of one call that goes through all
 _LONGEST_NAME = 255  # of a worker: a byte says how long it is
 
 
@@ -49,7 +49,6 @@ class Frontier(Inspection):
     def __init__(self, link: Link, crawl: str) -> None:
         super().__init__(link, crawl)
         self._next = 0
-        self._listed = False
 
     # URLs
 
@@ -79,7 +78,9 @@ class Frontier(Inspection):
         rows: dict[int, bool] = {}
         for call, some in restorations(restored, self._partitions, self.settings.policy):
             nonce, at_ms, *reply = await self._one(call)
-            await self._reconciler.tell(self._partitions.of_host(some[0].discovery.url.host), call, nonce, at_ms)
+            await self._reconciler.tell(
+                self._partitions.of_host(some[0].discovery.url.host), call, nonce, at_ms
+            )
             rows.update(zip(map(id, some), map(bool, reply), strict=True))
         return [rows[id(each)] for each in restored]
 
@@ -98,7 +99,7 @@ class Frontier(Inspection):
     async def logged(self, batch: Unlogged) -> None:
         """Say that these are durable in a log; they are forgotten here."""
         await self._link.call(
-            [self._partitions.call(p, "logged", *place) for p, *place in batch.places]
+            [self._partitions.call(p, "logged", life, before, n) for p, life, before, n in batch.places]
         )
 
     async def lease(
@@ -335,7 +336,7 @@ class Frontier(Inspection):
         ]
         for (partition, rank), hosts in chosen.items():
             calls += [
-                self._partitions.call(partition, "rank", int(rank), *some) for some in batches(hosts, _HOSTS)
+                self._partitions.call(partition, "rank", int(rank), *some) for some in batches(hosts, HOSTS)
             ]
         await self._link.call(calls)
 
@@ -395,27 +396,10 @@ class Frontier(Inspection):
         """Return what moves URLs between memory and storage; `hot` is how many may wait in memory before any do."""
         return Tail(self._link, self._partitions, shelf, hot=hot)
 
-    async def forget(self) -> None:
-        """Forget the crawl: every URL, lease and robots record of it. What lies in storage is left there. `open` makes it anew."""
-        for call in self._partitions.calls("forget", _HOSTS):
-            while await self._one(call):
-                pass
-        await self._home("forget", _HOSTS)
-        await self._link.unlist_name(self._crawl)
-        self._listed = False
-        self._begin_journal()
-
     def __repr__(self) -> str:
         return f"Frontier({self._crawl!r})"
 
-    async def _list(self) -> None:
-        if not self._listed:
-            await self._link.list_name(self._crawl)
-            self._listed = True
-
-    async def _told(
-        self, discoveries: Sequence[Discovery], *, revive: bool = False
-    ) -> list[Any]:
+    async def _told(self, discoveries: Sequence[Discovery], *, revive: bool = False) -> list[Any]:
         """Add them; what was answered."""
         if discoveries:
             await self._list()
@@ -453,7 +437,7 @@ class Frontier(Inspection):
         for p in range(self._partitions.number) if partition is None else (partition,):
             cursor = b"0"
             while True:
-                cursor, names = await self._one(self._partitions.call(p, "scan", cursor, _HOSTS, key="hosts"))
+                cursor, names = await self._one(self._partitions.call(p, "scan", cursor, HOSTS, key="hosts"))
                 for name in names:
                     yield p, name.decode()
                 if cursor == b"0":

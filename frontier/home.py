@@ -16,6 +16,8 @@ from frontier.reconciler import Reconciler
 from frontier.reply import flow
 from frontier.settings import Settings, StorageId
 
+HOSTS = 1_000
+"""Of one call that goes through all."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -32,6 +34,7 @@ class Home:
         self._agreement = Agreement(
             partitions=Partitions(crawl, 0), storage=None, settings=Settings(), revision=0
         )
+        self._listed = False
         self._begin_journal()
 
     def _begin_journal(self) -> None:
@@ -64,7 +67,9 @@ class Home:
         self._agreement = await agree(
             self._link, self._crawl, partitions=wanted, storage=storage, settings=settings, update=update
         )
-        self._reconciler.begin([nonce for nonce, _ in await self._link.call(self._partitions.calls("births"))])
+        self._reconciler.begin(
+            [nonce for nonce, _ in await self._link.call(self._partitions.calls("births"))]
+        )
         return self
 
     async def exists(self) -> bool:
@@ -121,6 +126,26 @@ class Home:
     async def complete(self) -> None:
         """Say that everything of the archive is in the frontier, and that pages may be leased."""
         await self._home("complete")
+
+    async def sync(self) -> None:
+        """Return when the servers have all that this client has told them, and have it on their disks, as far as they write to any.
+        Whoever tells the frontier something that nobody will tell it again ends with it.
+        """
+        calls = self._partitions.calls("births")
+        while True:
+            replies = await self._link.sync(calls)
+            if all([await self._reconciler.heard(p, nonce) for p, (nonce, _) in enumerate(replies)]):
+                return
+
+    async def forget(self) -> None:
+        """Forget the crawl: every URL, lease and robots record of it. What lies in storage is left there. `open` makes it anew."""
+        for call in self._partitions.calls("forget", HOSTS):
+            while any(await self._link.call([call])):
+                pass
+        await self._home("forget", HOSTS)
+        await self._link.unlist_name(self._crawl)
+        self._listed = False
+        self._begin_journal()
 
     @staticmethod
     async def crawls(link: Link) -> list[str]:
@@ -179,6 +204,11 @@ class Home:
     async def alive(self, workers: Iterable[str]) -> set[str]:
         """Return those of some workers that were heard of in time."""
         return {worker.decode() for worker in await self._home("alive", *workers)}
+
+    async def _list(self) -> None:
+        if not self._listed:
+            await self._link.list_name(self._crawl)
+            self._listed = True
 
     async def _admitted(self) -> bool:
         """Whether the gate lets anything be leased. What has changed of the settings is known afterwards."""

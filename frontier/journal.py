@@ -87,9 +87,7 @@ class Journal:
         size = ARGUMENT * (len(call.args) + 4 * len(grants) + 4)
         if call.verb == "settle_robots":
             size += sum(len(arg) for arg in call.args if isinstance(arg, bytes))
-        change = Change(
-            partition=partition, call=call, grants=grants, nonce=nonce, at_ms=at_ms, size=size
-        )
+        change = Change(partition=partition, call=call, grants=grants, nonce=nonce, at_ms=at_ms, size=size)
         if nonce != self._nonces.get(partition):
             self._stale.add(partition)
         self._changes.append(change)
@@ -174,4 +172,3 @@ def regrants(grants: Sequence[Grant], policy: Policy) -> list[Arg]:
         args += (grant.host, registered_domain(grant.host), 1, name, grant.token, grant.kind)
         args += (grant.subject, grant.failure, int(grant.released))
     return args
-

@@ -34,6 +34,9 @@ class Link(Protocol):
     async def call(self, calls: Sequence[Call]) -> list[Any]:
         """Carry out calls; their replies, in the same order. Raises `Unavailable` where a server does not answer."""
 
+    async def sync(self, calls: Sequence[Call]) -> list[Any]:
+        """`call`, and return when all that was written before is on the servers' disks, as far as they write to disks."""
+
     async def open(self, code: str) -> None:
         """Make every server ready: check that it can keep a frontier, load the function library where it is not."""
 

@@ -12,7 +12,8 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from frontier.agreement import Agreement
@@ -117,7 +118,7 @@ class Reconciler:
                 again.append((change, at_ms))
         return again
 
-    async def _give_back(self, partition: int, kept: Set[int]) -> None:
+    async def _give_back(self, partition: int, kept: AbstractSet[int]) -> None:
         """Give the leases back that the partition has of our workers, but these."""
         for worker in self._workers:
             rows = await self._one(self._call(partition, "leases", worker))

@@ -42,6 +42,8 @@ from storage.unfinished import INDEX_SUFFIX, WARC
 
 POLL_S = 0.2
 SHOWN_EVERY_S = 2.0
+SYNC_EVERY_S = 2.0
+"""A sync takes up to a second: files are worked on for longer than is waited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +110,7 @@ async def _rebuild(
         lost = Frontier(link, crawl)
         if plan.anew:
             await _forget(lost, crawl, store)
-        if not await lost.exists():
+        if not await lost.exists() or await lost.torn():
             await lost.rebuild()  # first: whoever is killed in between leaves none that seems complete
         frontier = await crawls.open_crawl(project, link, crawl, update=update, rebuild=True)
         done = await frontier.rebuild()
@@ -266,12 +268,26 @@ async def _each(
     link = await connect(job.redis)
     try:
         frontier = await Frontier(link, job.plan.crawl).open()
+        worked: list[str] = []
+        synced = time.monotonic()
         for name in files:
             await work(job, frontier, name)
-            await frontier.rebuilt(_part(work, name))
-            done(name)
+            worked.append(name)
+            if time.monotonic() - synced >= SYNC_EVERY_S:
+                await _note(frontier, work, worked, done)
+                synced = time.monotonic()
+        await _note(frontier, work, worked, done)
     finally:
         await link.aclose()
+
+
+async def _note(frontier: Frontier, work: _Work, worked: list[str], done: Callable[[str], None]) -> None:
+    """Note files as done, once a server can no longer forget what is in them while another remembers that they are done."""
+    await frontier.sync()
+    for name in worked:
+        await frontier.rebuilt(_part(work, name))
+        done(name)
+    worked.clear()
 
 
 def _part(work: _Work, name: str) -> str:

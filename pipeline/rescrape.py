@@ -92,6 +92,7 @@ async def _rescrape(project: Project, address: str, plan: Plan, *, update: bool)
                 pages += len(batch)
                 total = _sum(total, await frontier.add(batch, revive=True))
                 await tail.spill()
+        await frontier.sync()
     finally:
         await link.aclose()
     if not pages:

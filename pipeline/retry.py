@@ -80,6 +80,7 @@ async def _retry(project: Project, address: str, plan: Plan, *, update: bool) ->
                 pages, added, known = pages + len(batch), added + result.added, known + result.known
                 discarded.update(result.discarded)
                 await tail.spill()
+        await frontier.sync()
     finally:
         await link.aclose()
     return Retried(pages=pages, added=added, known=known, discarded=dict(discarded))

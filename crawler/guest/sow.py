@@ -39,5 +39,6 @@ async def _add(guest: Guest, crawl: str, redis: str, store: Store) -> None:
                 await tail.spill()
                 batch.clear()
         await frontier.add(batch)
+        await frontier.sync()
     finally:
         await link.aclose()

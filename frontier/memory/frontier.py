@@ -43,6 +43,8 @@ class MemoryFrontier:
     `clock` tells the time in milliseconds, and never goes back.
     """
 
+    restarts = 0
+
     def __init__(self, *, clock: Callable[[], int]) -> None:
         self._clock = clock
         self._begin()
@@ -126,7 +128,9 @@ class MemoryFrontier:
     async def unlogged(self, n: int = 1_000) -> Unlogged:
         """As `Frontier.unlogged`."""
         found = tuple(self._crawl.unlogged[:n])
-        return Unlogged(conclusions=found, places=((0, b"", self._crawl.logged, len(found)),) if found else ())
+        return Unlogged(
+            conclusions=found, places=((0, b"", self._crawl.logged, len(found)),) if found else ()
+        )
 
     async def logged(self, batch: Unlogged) -> None:
         """As `Frontier.logged`."""

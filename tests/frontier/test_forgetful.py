@@ -43,7 +43,9 @@ class Worker:
         self.over = set()
 
     async def act(self):
-        await self.chance.choice([self.take, self.take, self.settle, self.settle, self.release, self.postpone])()
+        await self.chance.choice(
+            [self.take, self.take, self.settle, self.settle, self.release, self.postpone]
+        )()
 
     async def take(self):
         n = self.chance.choice([1, 4, 12])
@@ -210,15 +212,15 @@ async def test_a_server_that_restarts_while_it_is_told_is_told_once_more(powerle
     assert calls
 
 
-async def test_a_server_that_has_forgotten_more_than_is_remembered_is_an_error(
-    powerless, crawl, monkeypatch
-):
+async def test_a_server_that_has_forgotten_more_than_is_remembered_is_an_error(powerless, crawl, monkeypatch):
     monkeypatch.setattr(crawl._journal, "_most", 5 * journals.ARGUMENT)
     durable = powerless.size()
     await crawl.add([page(1)])
     await crawl.add([page(2)])
     powerless.forget(durable)
-    with pytest.raises(CorruptData, match="lost more of the frontier than .* `thresher frontier rebuild lost`"):
+    with pytest.raises(
+        CorruptData, match=r"lost more of the frontier than .* `thresher frontier rebuild lost`"
+    ):
         await crawl.stats()
 
 
