@@ -14,8 +14,6 @@ from typing import Any, TypeVar, cast
 
 from core import InputError, Url
 from frontier.canonical import host_of
-from frontier.home import HOSTS
-from frontier.inspection import Inspection
 from frontier.lease import (
     Added,
     Discovery,
@@ -24,7 +22,6 @@ from frontier.lease import (
     Lease,
     Leases,
     Outcome,
-    Rank,
     Restored,
     Settlement,
     Stats,
@@ -33,9 +30,9 @@ from frontier.lease import (
 from frontier.link import Arg, Call, Link
 from frontier.lost import lost_frontier
 from frontier.reply import added, conclusion, lease, soonest_ms, stats
-from frontier.request import additions, batches, questions, released, restorations, settled
+from frontier.request import additions, questions, released, restorations, settled
 from frontier.robots import RobotsRecord, Rule
-from frontier.scope import Scope, registered_domain
+from frontier.steering import Steering
 from frontier.tail import HOT, Shelf, Tail
 
 T = TypeVar("T")
@@ -43,7 +40,7 @@ T = TypeVar("T")
 _LONGEST_NAME = 255  # of a worker: a byte says how long it is
 
 
-class Frontier(Inspection):
+class Frontier(Steering):
     """One crawl. `open` comes before anything else."""
 
     def __init__(self, link: Link, crawl: str) -> None:
@@ -196,11 +193,17 @@ class Frontier(Inspection):
 
     async def postpone_all(self, waits: Sequence[tuple[Exchange, int]]) -> list[bool]:
         """`postpone` for several, each for its own time."""
-        calls = []
-        for back, wait_ms in waits:
-            self._journal.let_go(back.lease.token)
-            calls.append(self._of(back.lease, "postpone", back.lease.token, wait_ms, int(back.asked)))
-        return [bool(done) for done in await self._link.call(calls)]
+        done: dict[int, bool] = {}
+        while left := [each for each in waits if each[0].lease.token not in done]:
+            calls = [
+                self._of(back.lease, "postpone", back.lease.token, wait_ms, int(back.asked))
+                for back, wait_ms in left
+            ]
+            for (back, _), was_held in zip(left, await self._ended(calls), strict=True):
+                if was_held is not None:
+                    done[back.lease.token] = bool(was_held)
+                    self._journal.let_go(back.lease.token)
+        return [done[back.lease.token] for back, _ in waits]
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """Move the deadlines of leases that are still held to `lease_ms` from now."""
@@ -214,12 +217,22 @@ class Frontier(Inspection):
 
         Returns in how many milliseconds something of the partitions concerned may be leased; None where nothing has a time.
         """
-        calls = []
-        for exchange in exchanges:
-            self._journal.released(exchange.lease.token)
-        for p, ended in self._by_partition(exchanges, lambda ended: ended.lease.token):
-            calls.append(self._partitions.call(p, "release", *chain.from_iterable(map(released, ended))))
-        return soonest_ms(await self._link.call(calls))
+        waits: list[int] = []
+        while exchanges:
+            parts = self._by_partition(exchanges, lambda ended: ended.lease.token)
+            calls = [
+                self._partitions.call(p, "release", *chain.from_iterable(map(released, ended)))
+                for p, ended in parts
+            ]
+            exchanges = []
+            for (_, ended), wait in zip(parts, await self._ended(calls), strict=True):
+                if wait is None:
+                    exchanges += ended
+                    continue
+                waits.append(wait)
+                for each in ended:
+                    self._journal.released(each.lease.token)
+        return soonest_ms(waits)
 
     async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0) -> int:
         """End page leases; what they found is added before. Returns how many were accepted.
@@ -234,21 +247,26 @@ class Frontier(Inspection):
         while settlements:
             await self._told(list(chain.from_iterable(settlement.discoveries for settlement in settlements)))
             parts = self._by_partition(settlements, lambda ended: ended.lease.token)
+            lives = [self._journal.nonce(p) for p, _ in parts]
             calls = [
                 self._partitions.call(
                     p,
                     "settle",
-                    self._journal.nonce(p),
+                    life,
                     *chain.from_iterable(settled(each, self.settings.policy) for each in ended),
                 )
-                for p, ended in parts
+                for (p, ended), life in zip(parts, lives, strict=True)
             ]
             settlements = []
-            for (p, ended), call, reply in zip(parts, calls, await self._link.call(calls), strict=True):
-                nonce, at_ms, *done = reply
+            for (p, ended), call, (nonce, at_ms, *done) in zip(
+                parts, calls, await self._link.call(calls), strict=True
+            ):
                 accepted += sum(done)
-                tokens = [settlement.lease.token for settlement in ended]
-                if not await self._reconciler.tell(p, call, nonce, at_ms, tokens):
+                if nonce == call.args[0]:
+                    tokens = [settlement.lease.token for settlement in ended]
+                    await self._reconciler.tell(p, call, nonce, at_ms, tokens)
+                else:  # the server has restarted, and may have forgotten these leases, and what was told before
+                    await self._reconciler.heard(p, nonce)
                     settlements += ended
         return accepted
 
@@ -313,54 +331,6 @@ class Frontier(Inspection):
         rows = await self._link.call(self._partitions.calls("responsive", -(-n // self._partitions.number)))
         return [origin.decode() for kind in (0, 1) for row in rows for origin in row[kind]]
 
-    async def hold(self, host: str, ms: int) -> bool:
-        """Ask a host nothing for so long, or longer if it was held already; False where the host is unknown."""
-        return bool(
-            await self._one(self._partitions.call(self._partitions.of_host(host), "hold", host, max(ms, 0)))
-        )
-
-    async def resume(self, host: str) -> bool:
-        """Let a host go on, whatever held it; one that was given up lives again. Its delay still holds."""
-        return bool(await self._one(self._partitions.call(self._partitions.of_host(host), "hold", host, -1)))
-
-    async def prefer(self, ranks: dict[str, Rank]) -> None:
-        """Rank the hosts of registered domains, those to come as well."""
-        chosen: defaultdict[tuple[int, Rank], list[str]] = defaultdict(list)
-        async for partition, host in self._hosts():
-            domain = registered_domain(host)
-            if domain in ranks:
-                chosen[partition, ranks[domain]].append(host)
-        calls = [
-            self._partitions.call(self._partitions.of_host(domain), "rank_domain", int(rank), domain)
-            for domain, rank in ranks.items()
-        ]
-        for (partition, rank), hosts in chosen.items():
-            calls += [
-                self._partitions.call(partition, "rank", int(rank), *some) for some in batches(hosts, HOSTS)
-            ]
-        await self._link.call(calls)
-
-    async def drop(self, scope: Scope) -> int:
-        """Bar a scope: nothing of it is let in or granted any more. Returns how many pages of it were waiting and are
-        settled as refused now; under a prefix, whose pages are among others of their host, they are when their turn comes.
-        """
-        parts = self._partitions
-        partition = parts.of_scope(scope)
-        await self._link.call(
-            parts.calls("bar", str(scope))
-            if partition is None
-            else [parts.call(partition, "bar", str(scope))]
-        )
-        if scope.kind == "prefix":
-            return 0
-        if scope.kind == "host":
-            return cast("int", await self._one(parts.call(parts.of_host(scope.anchor), "drop", scope.anchor)))
-        dropped = 0
-        async for found, host in self._hosts(partition):
-            if scope.kind == "any" or registered_domain(host) == scope.anchor:
-                dropped += await self._one(parts.call(found, "drop", host))
-        return dropped
-
     # Workers
 
     async def holders(self) -> set[str]:
@@ -414,12 +384,28 @@ class Frontier(Inspection):
         return replies
 
     async def _end_robots(self, lease: Lease, verb: str, *args: Arg) -> None:
-        call = self._of(lease, verb, lease.token, *args)
-        done = False
-        while not done:
+        call, p = self._of(lease, verb, lease.token, *args), self._partitions.of_token(lease.token)
+        while True:
+            life = self._journal.nonce(p)
             nonce, at_ms = await self._one(call)
-            p = self._partitions.of_token(lease.token)
-            done = await self._reconciler.tell(p, call, nonce, at_ms, [lease.token])
+            if nonce == life:
+                return await self._reconciler.tell(p, call, nonce, at_ms, [lease.token])
+            await self._reconciler.heard(
+                p, nonce
+            )  # the server has restarted, and may have forgotten the lease
+
+    async def _ended(self, calls: Sequence[Call]) -> list[Any]:
+        """What calls answer that end exchanges; None of one whose server has restarted: it may have forgotten the leases, and has them
+        again by now.
+        """
+        found: list[Any] = []
+        parts = [self._partitions.of_key(call.keys[0]) for call in calls]
+        lives = [self._journal.nonce(p) for p in parts]
+        replies = await self._link.call(calls)
+        for p, life, (nonce, reply) in zip(parts, lives, replies, strict=True):
+            found.append(reply if nonce == life else None)
+            await self._reconciler.heard(p, nonce)
+        return found
 
     def _in_turn(self) -> list[int]:
         """All partitions, another one first each time."""
@@ -432,16 +418,6 @@ class Frontier(Inspection):
         for item in items:
             parts[self._partitions.of_token(token(item))].append(item)
         return list(parts.items())
-
-    async def _hosts(self, partition: int | None = None) -> Any:
-        for p in range(self._partitions.number) if partition is None else (partition,):
-            cursor = b"0"
-            while True:
-                cursor, names = await self._one(self._partitions.call(p, "scan", cursor, HOSTS, key="hosts"))
-                for name in names:
-                    yield p, name.decode()
-                if cursor == b"0":
-                    break
 
     def _of(self, lease: Lease, verb: str, *args: Arg) -> Call:
         return self._partitions.call(self._partitions.of_token(lease.token), verb, *args)

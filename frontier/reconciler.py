@@ -56,16 +56,10 @@ class Reconciler:
 
     async def tell(
         self, partition: int, call: Call, nonce: bytes, at_ms: int, tokens: Sequence[int] = ()
-    ) -> bool:
-        """Note that a call was carried out, in this life and at this time, and that it ended leases. Return False if the server has
-        restarted before: it knows all by now that it had forgotten, and the call is to be made again if it named leases.
-        """
-        is_known = nonce == self._journal.nonce(partition)
-        if is_known or not tokens:
-            self._journal.add(partition, call, nonce, at_ms, tokens)
-        if not is_known:
-            await self.catch_up(partition)
-        return is_known
+    ) -> None:
+        """Note that a call was carried out, in this life and at this time, and that it ended leases."""
+        self._journal.add(partition, call, nonce, at_ms, tokens)
+        await self.heard(partition, nonce)
 
     async def heard(self, partition: int, nonce: bytes) -> bool:
         """Return whether a reply is of the life that is known; if not, the partition is told what it has forgotten."""
@@ -120,7 +114,7 @@ class Reconciler:
 
     async def _give_back(self, partition: int, kept: AbstractSet[int]) -> None:
         """Give the leases back that the partition has of our workers, but these."""
-        for worker in self._workers:
+        for worker in list(self._workers):
             rows = await self._one(self._call(partition, "leases", worker))
             tokens = [token for row in rows if (token := int(row[0])) not in kept]
             await self._link.call([self._call(partition, "postpone", token, 0, 0) for token in tokens])

@@ -16,7 +16,10 @@ local function take_out(c, h, entry)
   if call('ZREM', c.later, member) == 1 then
     bump(c, 'later', -1)
     return true
-  elseif call('ZREM', c.prefix .. 'visits', member) == 1 then
+  end
+  local due = call('ZSCORE', c.prefix .. 'visits', member)
+  if due and tonumber(due) <= c.wall then -- else it is the next visit
+    call('ZREM', c.prefix .. 'visits', member)
     bump(c, 'scheduled', -1)
     bump(c, 'added', 1)
     return true
@@ -107,7 +110,7 @@ verb('regrant', function(keys, args)
       score(c, c.deadlines, token, c.now + args[2])
       if not l.failure then
         bump(c, 'requests', 1)
-        if not l.released then h.open = h.open + 1 end
+        if l.released then h.last = max(h.last, c.soon) else h.open = h.open + 1 end
       end
       settle_host(c, h)
     end

@@ -8,8 +8,8 @@ verb('renew', function(keys, args)
   for i = 2, #args do call('ZADD', c.deadlines, 'XX', c.now + args[1], args[i]) end
 end, FREES)
 
--- args: for each exchange: token, how long the host took to answer (-1: it did not; -2: it was not asked) ; when there may
--- be something to lease (see `soonest`)
+-- args: for each exchange: token, how long the host took to answer (-1: it did not; -2: it was not asked) ; the nonce, and when
+-- there may be something to lease (see `soonest`)
 verb('release', function(keys, args)
   local c = open(keys)
   read_leases(c, every(args, 1, 2))
@@ -29,7 +29,7 @@ verb('release', function(keys, args)
     end
   end
   close(c)
-  return soonest(c)
+  return {nonce, soonest(c)}
 end, FREES)
 
 -- args: the nonce of the library when it was told what the pages led to, and when it granted their leases; then for
@@ -89,11 +89,12 @@ verb('settle', function(keys, args)
   return accepted
 end, FREES)
 
--- args: token, wait_ms, 1 where a request may have come to the host: no exchange is to count, and the host waits so long
+-- args: token, wait_ms, 1 where a request may have come to the host: no exchange is to count, and the host waits so long ;
+-- the nonce, and 1 where it was held
 verb('postpone', function(keys, args)
   local c = open(keys)
   local l = read_lease(c, args[1])
-  if not l or l.released then return 0 end
+  if not l or l.released then return {nonce, 0} end
   local asked = args[3] == '1'
   if not asked then spare(c, l) end
   local h = finish(c, args[1], l, asked and c.soon or 0)
@@ -107,7 +108,7 @@ verb('postpone', function(keys, args)
   end
   settle_host(c, h)
   close(c)
-  return 1
+  return {nonce, 1}
 end, FREES)
 
 -- args: worker, 1 where it died ; returns how many leases went back
