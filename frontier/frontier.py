@@ -6,6 +6,7 @@ Every verb may be repeated: what was done is not done again.
 """
 
 import asyncio
+import time
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -207,6 +208,9 @@ class Frontier(Steering):
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """Move the deadlines of leases that are still held to `lease_ms` from now."""
+        until = time.monotonic() + lease_ms / 1000
+        for held in leases:
+            self._journal.renewed(held.token, until)
         parts = self._by_partition(leases, lambda held: held.token)
         await self._link.call(
             [self._partitions.call(p, "renew", lease_ms, *(t.token for t in held)) for p, held in parts]

@@ -29,6 +29,8 @@ MOST = 25_000_000
 """Bytes, estimated: what a worker tells in some 20 s at its fastest, and a seeder in 3."""
 ARGUMENT = 96
 """Bytes of an argument, on average: a hash or an entry, as an object, and its place in a tuple."""
+SETTLING_MS = 10_000
+"""How long a lease is held again at least: those that were ended are settled in the next call."""
 _NO_HASH = bytes(7)
 
 
@@ -42,6 +44,8 @@ class Grant:
     subject: bytes
     failure: bytes
     worker: str
+    until: float
+    """By the monotonic clock; a lease that is over by then is nobody's any more."""
     released: bool = False
 
 
@@ -116,8 +120,16 @@ class Journal:
         for token in [token for token, grant in self._held.items() if grant.worker == worker]:
             del self._held[token]
 
-    def held(self, partition: int, partitions: int) -> list[Grant]:
+    def renewed(self, token: int, until: float) -> None:
+        """A lease is held for longer, if it is."""
+        held = self._held.get(token)
+        if held is not None:
+            self._held[token] = replace(held, until=until)
+
+    def held(self, partition: int, partitions: int, now: float) -> list[Grant]:
         """Return the leases that are held of a partition."""
+        for token in [token for token, grant in self._held.items() if grant.until <= now]:
+            del self._held[token]
         return [grant for grant in self._held.values() if grant.token % partitions == partition]
 
     def is_current(self, partition: int, nonce: bytes) -> bool:
@@ -162,7 +174,7 @@ class Journal:
         self._nonces[partition] = nonce
 
 
-def regrants(grants: Sequence[Grant], policy: Policy) -> list[Arg]:
+def regrants(grants: Sequence[Grant], policy: Policy, now: float) -> list[Arg]:
     """What `regrant` is told of some leases."""
     args: list[Arg] = []
     for grant in grants:
@@ -171,4 +183,5 @@ def regrants(grants: Sequence[Grant], policy: Policy) -> list[Arg]:
             name = identity(decode(grant.host, grant.subject)[0], policy.query_order)
         args += (grant.host, registered_domain(grant.host), 1, name, grant.token, grant.kind)
         args += (grant.subject, grant.failure, int(grant.released))
+        args.append(max(round(1000 * (grant.until - now)), SETTLING_MS))
     return args

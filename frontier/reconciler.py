@@ -11,6 +11,7 @@
 """
 
 import asyncio
+import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
@@ -30,7 +31,7 @@ class Reconciler:
     def __init__(self, link: Link, journal: Journal, agreement: Callable[[], Agreement]) -> None:
         self._link, self._journal, self._agreement = link, journal, agreement
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._workers: dict[str, int] = {}
+        self._workers: set[str] = set()
 
     def begin(self, nonces: Sequence[bytes]) -> None:
         """Note which lives the partitions are in; those that are known stay as they are known."""
@@ -39,7 +40,8 @@ class Reconciler:
 
     def granted(self, rows: Sequence[Sequence[Any]], worker: str, lease_ms: int) -> None:
         """Note the leases that were granted to a worker, as `lease` tells them."""
-        self._workers[worker] = lease_ms
+        self._workers.add(worker)
+        until = time.monotonic() + lease_ms / 1000
         self._journal.hold(
             [
                 Grant(
@@ -49,6 +51,7 @@ class Reconciler:
                     subject=subject,
                     failure=failure,
                     worker=worker,
+                    until=until,
                 )
                 for token, kind, _, _, _, _, host, subject, failure in rows
             ]
@@ -87,7 +90,8 @@ class Reconciler:
         self, partition: int, nonce: bytes, lost: Sequence[Change]
     ) -> list[tuple[Change, int]] | None:
         """Tell it; the changes with the times at which they were made again. None where the server has restarted meanwhile."""
-        held = self._journal.held(partition, self._agreement().partitions.number)
+        now = time.monotonic()
+        held = self._journal.held(partition, self._agreement().partitions.number, now)
         ended = [grant for change in lost for grant in change.grants]
         grants = sorted(ended + held, key=lambda grant: grant.token)
         await self._give_back(partition, {grant.token for grant in grants})
@@ -97,8 +101,8 @@ class Reconciler:
             workers[grant.worker].append(grant)
         for worker, some in workers.items():
             for first in range(0, len(some), SOME):
-                args = regrants(some[first : first + SOME], policy)
-                call = self._call(partition, "regrant", worker, self._workers[worker], *args)
+                args = regrants(some[first : first + SOME], policy, now)
+                call = self._call(partition, "regrant", worker, *args)
                 if await self._one(call) != nonce:
                     return None
         again: list[tuple[Change, int]] = []

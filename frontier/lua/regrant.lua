@@ -79,12 +79,12 @@ local function lease_again(c, name, domain, number, hash, entry, token)
   return h
 end
 
--- args: worker, lease_ms, then for each lease: host, its domain, 1, hash of the page, token, kind, entry (or origin), failure ('': none),
--- 1 where its exchange is over.
+-- args: worker, then for each lease: host, its domain, 1, hash of the page, token, kind, entry (or origin), failure ('': none),
+-- 1 where its exchange is over, lease_ms ; the nonce
 verb('regrant', function(keys, args)
   local c = open(keys)
-  local numbers = load_all(c, args, 3, 6)
-  for i = 3, #args, 9 do
+  local numbers = load_all(c, args, 2, 7)
+  for i = 2, #args, 10 do
     local name, token, subject = args[i], args[i + 4], args[i + 6]
     local l = {
       kind = args[i + 5] == KINDS[PAGE] and PAGE or ROBOTS_TXT, released = args[i + 8] == '1', subject = subject, host = name,
@@ -107,7 +107,7 @@ verb('regrant', function(keys, args)
     if h then
       c.read[token] = l
       put(c, c.leases, token, pack_lease(l))
-      score(c, c.deadlines, token, c.now + args[2])
+      score(c, c.deadlines, token, c.now + args[i + 9])
       if not l.failure then
         bump(c, 'requests', 1)
         if l.released then h.last = max(h.last, c.soon) else h.open = h.open + 1 end
