@@ -110,15 +110,15 @@ def copies(found: Agreement) -> list[Call]:
 
 
 async def is_torn(link: Link, found: Agreement) -> bool:
-    """Return whether a partition of a crawl is lost, or of another making, though all were made."""
+    """Return whether a partition of a crawl is lost, though all were made, or of another making than its home."""
     makings = await link.call(found.partitions.calls("begin", found.making, 0))
-    return found.begun and any(making != found.making for making in makings)
+    return any(making != found.making and (making or found.begun) for making in makings)
 
 
 async def _begin(link: Link, found: Agreement) -> None:
     """Make the partitions, unless they are; where the frontier is being made from the archive, those that are lost."""
-    makes = found.rebuilding or not found.begun
-    makings = await link.call(found.partitions.calls("begin", found.making, int(makes)))
+    makes = 2 if found.rebuilding else int(not found.begun)
+    makings = await link.call(found.partitions.calls("begin", found.making, makes))
     if any(making != found.making for making in makings):
         raise lost_frontier(found.partitions.crawl)
     if not found.begun:

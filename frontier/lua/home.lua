@@ -21,12 +21,12 @@ end, READS)
 -- All partitions are made: one that is not there from now on is lost.
 verb('begun', function(keys) call('HSET', meta(keys), 'begun', 1) end)
 
--- Of a partition. args: the name of the crawl's making, 1 where it is to be made if it is not there, or of another making. Returns
--- of which making it is.
+-- Of a partition. args: the name of the crawl's making, 1 where it is to be made if it is not there, 2 where it is to be of this making
+-- whatever it was. Returns of which making it is.
 verb('begin', function(keys, args)
-  if args[2] == '1' then
+  if args[2] ~= '0' then
     call('HSETNX', keys[1], 'born', '')
-    call('HSET', keys[1], 'made', args[1])
+    call(args[2] == '2' and 'HSET' or 'HSETNX', keys[1], 'made', args[1])
   end
   return call('HGET', keys[1], 'born') and call('HGET', keys[1], 'made') or ''
 end)

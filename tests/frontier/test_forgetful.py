@@ -265,3 +265,43 @@ async def test_a_part_of_a_crawl_that_is_lost_is_not_made_again_by_who_opens_it(
         await Frontier(link, name).open(UNPACED)
     await frontier.rebuild()
     assert (await (await Frontier(link, name).open(UNPACED)).stats()).waiting == 0
+
+
+async def test_a_home_that_is_lost_is_not_made_again_over_its_partitions(link, redis):
+    name = f"emptied-{next(_serial)}"
+    frontier = await Frontier(link, name).open(UNPACED, partitions=4)
+    await frontier.add([page(1)])
+    for key in await redis.keys(f"thresher:{{{name}}}*"):
+        await redis.delete(key)
+    for _ in range(2):
+        with pytest.raises(CorruptData, match=f"`thresher frontier rebuild {name}`"):
+            await Frontier(link, name).open(UNPACED, partitions=4)
+    assert await frontier.torn()
+    await frontier.rebuild()
+    assert (await (await Frontier(link, name).open(UNPACED)).stats()).waiting == 1
+
+
+async def test_what_was_synced_is_on_the_disk(powerless, crawl):
+    await crawl.add([page(1)])
+    await crawl.sync()
+    async with Redis.from_url(powerless.address) as redis:
+        (waited,) = (
+            stats for name, stats in (await redis.info("commandstats")).items() if name == "cmdstat_waitaof"
+        )
+    assert (waited["calls"], waited["failed_calls"], waited["rejected_calls"]) == (1, 0, 0)
+    powerless.forget(powerless.size())
+    assert crawl.restarts == 0
+    await crawl.sync()
+    assert crawl.restarts == 1
+    assert (await crawl.stats()).waiting == 1
+
+
+async def test_what_a_server_forgot_to_log_is_not_taken_for_logged(powerless, crawl):
+    await crawl.add([page(number) for number in range(0, 40, HOSTS)])
+    await granted(crawl)
+    await crawl.drop(Scope.parse("host:h0.test"))
+    durable = powerless.size()
+    batch = await crawl.unlogged()
+    powerless.forget(durable)
+    await crawl.logged(batch)
+    assert (await crawl.unlogged()).conclusions == batch.conclusions != ()
