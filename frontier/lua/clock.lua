@@ -3,8 +3,8 @@ local LOST_TOKENS = 1048576 -- more than can be granted in what a crash may lose
 local TOKENS_A_MS = 64 -- of a partition: tokens follow TIME, so that what two crashes lost is given twice by neither,
 local TOKENS_SINCE = 1735689600000 -- nor by a crawl that was forgotten. From 2025 on: with 64 partitions below 2^53 until 2094
 
-local HOLD_MS = 1500 -- after a restart nothing is granted for so long: clients say again what the server forgot (frontier/journal.py). They
--- ask a server that does not answer again within a second (frontier/patience.py)
+local HOLD_MS = 1500 -- after a restart under leases nothing is granted for so long: clients say again what the server forgot
+-- (frontier/journal.py). They ask a server that does not answer again within a second (frontier/patience.py)
 local BIRTHS = 16 -- that are remembered of a partition
 
 local nonce -- of this library in this server: another one after a restart, a failover, a move to another node
@@ -42,7 +42,7 @@ end
 local function open(keys)
   local key = keys[1]
   local wall = wall_ms()
-  local f = call('HMGET', key, 'steady', 'wall', 'born', 'since', 'starved', 'delay', 'traps', 'births')
+  local f = call('HMGET', key, 'steady', 'wall', 'born', 'since', 'starved', 'delay', 'traps', 'births', 'quiet')
   if not f[3] then gone() end
   local now, since = tonumber(f[1]) or wall, tonumber(f[4]) or 0
   local elapsed = wall - (tonumber(f[2]) or wall)
@@ -50,11 +50,14 @@ local function open(keys)
   if f[3] ~= nonce then
     call('HSET', key, 'births', birth(f[8], tonumber(f[1]) or 0))
     if f[3] ~= '' then since = now end
+    f[9] = call('HLEN', sub(key, 1, -6) .. 'leases') > 0 and now + HOLD_MS or 0
+    call('HSET', key, 'quiet', f[9])
     local token, first = tonumber(call('HGET', key, 'token') or 0), (wall - TOKENS_SINCE) * TOKENS_A_MS
     call('HSET', key, 'token', first > token and first or token + LOST_TOKENS)
   end
   call('HSET', key, 'steady', now, 'wall', wall, 'born', nonce, 'since', since)
   local c = at(sub(key, 1, -6), now, wall, since)
+  c.quiet = tonumber(f[9] or 0) -- until when nothing is granted, after a restart
   c.starved = tonumber(f[5] or 0) -- domains
   c.delay = tonumber(f[6] or 1000) -- between two exchanges with a host (Settings)
   c.traps = f[7] or '1' -- where traps are looked for (Switch)
@@ -76,7 +79,7 @@ end
 local function moment(c) return {nonce, c.now} end
 
 -- For how long nothing is granted yet, after a restart.
-local function held_back(c) return c.since > 0 and max(c.since + HOLD_MS - c.now, 0) or 0 end
+local function held_back(c) return max(c.quiet - c.now, 0) end
 
 local function integer(number) return string.format('%.0f', number) end
 
