@@ -143,11 +143,19 @@ class Frontier(Steering):
         told: tuple[Arg, ...] = (worker, lease_ms, *most, number)
         known = self._journal.nonce
         calls = [self._partitions.call(p, "lease", want, *told, p, known(p)) for p, want in shares.items()]
+        rounds = [self._reconciler.round(p) for p in shares]
         replies = await self._link.call(calls)
-        rows = list(chain.from_iterable(leased for leased, _, _ in replies))
+        rows: list[Any] = []
+        void: list[Any] = []
+        for p, before, (leased, _, nonce) in zip(shares, rounds, replies, strict=True):
+            is_valid = nonce == known(p) and before == self._reconciler.round(p)
+            (rows if is_valid else void).extend(leased)
         self._reconciler.granted(rows, worker, lease_ms)
         for p, (_, _, nonce) in zip(shares, replies, strict=True):
             await self._reconciler.heard(p, nonce)
+        if void:
+            back = [Exchange(lease=lease(row, worker), asked=False) for row in void]
+            await self.postpone_all([(each, 0) for each in back])
         waits += [wait for _, wait, _ in replies]
         return Leases((lease(row, worker) for row in rows), soonest_ms=soonest_ms(waits))
 

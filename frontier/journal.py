@@ -71,6 +71,7 @@ class Journal:
         self._changes: deque[Change] = deque()
         self._size = 0
         self._nonces: dict[int, bytes] = {}
+        self._before: dict[int, bytes] = {}
         self._stale: set[int] = set()
         self._dropped: dict[int, tuple[bytes, int]] = {}
         self._held: dict[int, Grant] = {}
@@ -136,9 +137,14 @@ class Journal:
         """Return whether all that the client has told was told in this life, or is certain."""
         return self._nonces.get(partition) == nonce and partition not in self._stale
 
-    def lost(self, partition: int, nonce: bytes, births: bytes) -> list[Change]:
-        """Return what a partition has forgotten in its restarts, `births`. Raises `CorruptData` where there was more of it than is
-        remembered.
+    def suspend(self, partition: int) -> None:
+        """The client knows no life of a partition until it has caught up: so it is granted nothing meanwhile."""
+        self._before[partition] = self._nonces.get(partition, b"")
+        self._nonces[partition] = b""
+
+    def lost(self, partition: int, nonce: bytes, births: bytes) -> tuple[list[Change], list[Change]]:
+        """Return what a partition has forgotten in its restarts, `births`, and what it has not. Raises `CorruptData` where there was more
+        of it than is remembered.
         """
         lives = [each.rpartition(b":") for each in births.split()]
         names = [name for name, _, _ in lives]
@@ -154,23 +160,26 @@ class Journal:
         dropped = self._dropped.get(partition)
         if dropped is not None and is_lost(*dropped):
             raise forgotten_frontier(self._crawl)
-        return [
-            change
-            for change in self._changes
-            if change.partition == partition and is_lost(change.nonce, change.at_ms)
-        ]
-
-    def caught_up(self, partition: int, nonce: bytes, again: Sequence[tuple[Change, int]]) -> None:
-        """The partition has everything in this life; these changes were made again, at these times."""
-        for change, at_ms in again:
-            change.at_ms = at_ms
+        lost: list[Change] = []
+        kept: list[Change] = []
         for change in self._changes:
-            if change.partition == partition and change.nonce != nonce:
-                change.nonce = nonce
+            if change.partition == partition:
+                (lost if is_lost(change.nonce, change.at_ms) else kept).append(change)
+        return lost, kept
+
+    def caught_up(
+        self, partition: int, nonce: bytes, again: Sequence[tuple[Change, int]], kept: Sequence[Change]
+    ) -> None:
+        """The partition is in this life, and has changes that were made again, at these times, and others that it had kept."""
+        for change, at_ms in again:
+            change.nonce, change.at_ms = nonce, at_ms
+        for change in kept:
+            change.nonce = nonce
         if partition in self._dropped:
             self._dropped[partition] = nonce, self._dropped[partition][1]
-        self._stale.discard(partition)
-        self.restarts += self._nonces.get(partition) != nonce
+        if all(change.nonce == nonce for change in self._changes if change.partition == partition):
+            self._stale.discard(partition)
+        self.restarts += self._before.get(partition) != nonce
         self._nonces[partition] = nonce
 
 

@@ -32,11 +32,18 @@ class Reconciler:
         self._link, self._journal, self._agreement = link, journal, agreement
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._workers: set[str] = set()
+        self._rounds: defaultdict[int, int] = defaultdict(int)
 
     def begin(self, nonces: Sequence[bytes]) -> None:
         """Note which lives the partitions are in; those that are known stay as they are known."""
         for partition, nonce in enumerate(nonces):
             self._journal.begin(partition, nonce)
+
+    def round(self, partition: int) -> int:
+        """Return how often a partition was told again what it had forgotten. What it granted in a call that was under way meanwhile
+        has gone back.
+        """
+        return self._rounds[partition]
 
     def granted(self, rows: Sequence[Sequence[Any]], worker: str, lease_ms: int) -> None:
         """Note the leases that were granted to a worker, as `lease` tells them."""
@@ -80,11 +87,12 @@ class Reconciler:
                 nonce, births = await self._one(self._call(partition, "births"))
                 if self._journal.is_current(partition, nonce):
                     return
-                lost = self._journal.lost(partition, nonce, births)
+                self._journal.suspend(partition)
+                self._rounds[partition] += 1
+                lost, kept = self._journal.lost(partition, nonce, births)
                 again = await self._told(partition, nonce, lost)
                 if again is not None:
-                    self._journal.caught_up(partition, nonce, again)
-                    return
+                    self._journal.caught_up(partition, nonce, again, kept)
 
     async def _told(
         self, partition: int, nonce: bytes, lost: Sequence[Change]
