@@ -45,16 +45,21 @@ class Answer:
 
 
 def answer(
-    capture: Capture, record_id: UUID | None = None, *, whatever: bool = False, digested: bool = True
+    capture: Capture,
+    record_id: UUID | None = None,
+    *,
+    whatever: bool = False,
+    digested: bool = True,
+    limit: int = PAYLOAD_LIMIT,
 ) -> Answer:
     """Return what a capture answers, decoded where that is of use: where it may be HTML, or `whatever` it is.
 
-    Its digest is empty where it is not to be `digested`, for that takes time.
+    Its digest is empty where it is not to be `digested`, for that takes time. Its body ends after `limit` bytes.
     """
     body = b""
     html = mime_of(capture.header("content-type")) in {*HTML, ""}
     if is_read(capture.status) and (html or whatever):
-        body, _ = content_decoded(capture.payload, field(capture.headers, "content-encoding"), PAYLOAD_LIMIT)
+        body, _ = content_decoded(capture.payload, field(capture.headers, "content-encoding"), limit)
     return Answer(
         status=capture.status,
         headers=capture.headers,
