@@ -121,7 +121,7 @@ class Parts:
                 self.fetched.append(Part(capture=found, kind=kind))
                 return found
             if not isinstance(found, Wait):
-                return "address_blocked" if found.reason == "address_blocked" else "unreachable"
+                return found.reason if found.reason.endswith("_blocked") else "unreachable"
             wait_s = found.ms / 1000
             if wait_s > min(patience_s, self._left_s()):
                 return "not_its_turn"
