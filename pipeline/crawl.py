@@ -33,11 +33,10 @@ from uuid import uuid4
 from core import ThresherError
 from crawler.guest import Guest
 from crawler.outbox import OutboxRelay
-from crawler.pulse import GivenUp
 from crawler.render.program import program
 from crawler.replay import recover
 from crawler.worker import WorkerConfig, run_worker
-from frontier import Frontier, Stats
+from frontier import Frontier, GivenUp, Stats
 from frontier.connect import connect
 from pipeline import crawls, lives
 from pipeline.berth import Berth, Left, Place, told
