@@ -35,6 +35,8 @@ from storage.unfinished import Left, Unfinished, begin, is_of, open_files, tail_
 
 STEP_NAME = "log"
 STEP = f"{STEP_NAME}@1"
+LOST = "lost"
+"""The step of files of the log that were given up: only their counts are left."""
 ARCHIVES, VISITS = "archives", "visits"
 """Fields of the recipe: the archive files that lines refer to, and whether a page is to be visited again."""
 LEVEL = 3
@@ -189,6 +191,13 @@ def _seal_lost(store: Store, name: str) -> bool:
     output = Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=0)
     _seal(store, part, output, tally)
     return True
+
+
+def seal_as_lost(store: Store, manifest: Manifest) -> None:
+    """Keep what a Manifest says that a file of the log held, for who counts pages: the file is given up."""
+    step = f"{LOST}@1"
+    nothing = replace(manifest, step=step, recipe={}, fingerprint=fingerprint(step, {}, ()), outputs=())
+    seal(store, nothing)
 
 
 def _seal(store: Store, part: str, output: Output, tally: Tally) -> Manifest:
