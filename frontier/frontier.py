@@ -169,9 +169,7 @@ class Frontier(Inspection):
         line = f"host {host}"
         return cast(
             "int",
-            await self._one(
-                self._partitions.call(self._partitions.of_address(line), "enter", line, 0, 1, "")
-            ),
+            await self._one(self._partitions.call(self._partitions.of_address(line), "enter", line, 0, 1)),
         )
 
     async def asked(self, addresses: Collection[str]) -> None:
@@ -220,10 +218,8 @@ class Frontier(Inspection):
 
         A token that is not held (settled before, or expired and given out again) changes nothing, so settling twice is
         harmless. `archived` are the bytes by which the crawl's archive has grown, these pages' and others': what follows
-        the crawl has so much more to do.
-
-        Raises `GivenUp` where the name of the leases' worker was taken over (`take_over`), unless the caller says that the
-        worker `died`, and settles what it left.
+        the crawl has so much more to do. Raises `GivenUp` where the leases' worker was taken over (`take_over`), unless the
+        caller says that it `died`, and settles what it left.
         """
         if archived:
             await self._home("archived", archived)
@@ -271,7 +267,7 @@ class Frontier(Inspection):
         """Store what an origin's robots.txt said for `ttl_ms`; its host goes on.
 
         With a `fault` it said nothing, and these are its rules of before: the fault counts like that of a page, and `reason`
-        may name its kind (`FINER`). The host is asked nothing for `hold_ms`. `died` as for `settle`.
+        may name its kind (`FINER`). The host is asked nothing for `hold_ms`. `died` as for `settle`, here and below.
 
         `delay_ms` is the rules' crawl-delay. Where several origins share a host the slowest wins, until that one asks for
         less: then what it asks for counts, until another is read that asks for more.
@@ -290,7 +286,7 @@ class Frontier(Inspection):
         died: bool = False,
     ) -> None:
         """Give a robots.txt back that could not be had; its host is asked nothing for `after_ms`, or for as long as the
-        fault says. None doubles from 30 s, or less where hosts are asked sooner. `reason` may name the kind of the fault. `died` as for `settle`.
+        fault says. None doubles from 30 s, or less where hosts are asked sooner. `reason` may name the kind of the fault.
 
         Where URLs of several origins of the host wait, any fault but DNS is the origin's own: it alone rests, and is given
         up for an hour (`disallow`) at the third time, or the eighth where it had a robots.txt before. Then the body of its
@@ -379,8 +375,7 @@ class Frontier(Inspection):
     async def reclaim(self, worker: str, *, died: bool = False) -> int:
         """Take back every lease of a worker that is at its end; returns how many. Its hosts wait their delay.
 
-        Where it `died`, the pages are known for its orphans from then on (`Lease.orphan`). Raises `GivenUp` where its name was
-        taken over and the caller does not say so.
+        Where it `died`, the pages are known for its orphans from then on (`Lease.orphan`). `GivenUp` as for `settle`.
         """
         return sum(await self._link.call(self._partitions.calls("reclaim", worker, int(died))))
 

@@ -210,7 +210,8 @@ async def _watch(
                 died = left.said is None and left.exitcode not in {0, ENOUGH}
                 if died and (interrupts.count or error is not None):
                     continue
-                replaced += died
+                # One that slept, and was given up, is no sign that something is wrong with the crawl.
+                replaced += died and left.exitcode != GIVEN_UP
                 error = error or _fault(name, left, replaced)
                 if error is not None or left.exitcode == ENOUGH:
                     _signal(running, signal.SIGTERM)

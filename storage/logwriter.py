@@ -244,7 +244,8 @@ def recover(store: Store, crawl: str, writer_is_dead: Callable[[str], bool]) -> 
 def _recovered(store: Store, crawl: str, stem: str, left: Left) -> bool:
     """Seal the lines of an open file that no published file has; False where there are none."""
     while True:
-        published = [name for name in files(store, crawl) if is_of(stem, _stem(name))]
+        listed = store.list(f"{FOLDER}/{crawl}/{stem}")
+        published = [name for name in listed if name.endswith(SEALED) and is_of(stem, _stem(name))]
         held: set[bytes] = set()
         for name in published:
             _seal_lost(store, name)

@@ -29,6 +29,7 @@ from frontier.memory.inspection import find, hosts
 from frontier.memory.line import asked, enter
 from frontier.memory.living import Living
 from frontier.memory.settling import settle
+from frontier.memory.telling import told
 from frontier.outage import Outage
 from frontier.robots import RobotsRecord, Rule
 from frontier.scope import Scope
@@ -162,7 +163,7 @@ class MemoryFrontier:
                 slot = host.held if host.held > host.last else 0
                 token = crawl.grant(host, worker, lease_ms, now)
                 if token is not None:
-                    granted.append(self._told(token, slot))
+                    granted.append(told(self._crawl, token, slot))
         return Leases(granted, soonest_ms=crawl.soonest(now) if len(granted) < n else 0)
 
     async def enter(self, lease: Lease, address: str) -> int:
@@ -426,7 +427,9 @@ class MemoryFrontier:
 
     async def leases(self, worker: str) -> list[Lease]:
         """As `Frontier.leases`."""
-        return [self._told(token) for token, held in self._crawl.promises.items() if held.worker == worker]
+        return [
+            told(self._crawl, token) for token, held in self._crawl.promises.items() if held.worker == worker
+        ]
 
     async def stats(self) -> Stats:
         """As `Frontier.stats`."""
@@ -462,36 +465,3 @@ class MemoryFrontier:
 
     def _leased(self) -> int:
         return sum(promise.page is not None for promise in self._crawl.promises.values())
-
-    def _told(self, token: int, slot: int = 0) -> Lease:
-        promise = self._crawl.promises[token]
-        origin = self._crawl.origins[promise.origin]
-        if promise.page is not None:
-            found, attempt = promise.page.found, promise.page.attempt
-        else:
-            url = canonical("/robots.txt", promise.origin)
-            found, attempt = Discovery(url=url, scope=Scope(kind="any", anchor="")), origin.attempt
-        return Lease(
-            url=found.url,
-            kind=promise.kind,
-            token=token,
-            worker=promise.worker,
-            deadline_ms=promise.deadline,
-            scope=found.scope,
-            depth=found.depth,
-            max_depth=found.max_depth,
-            hops=found.hops,
-            referrer=found.referrer,
-            priority=found.priority,
-            generation=found.generation,
-            interval_s=found.interval_s,
-            listed=found.listed,
-            again=found.again,
-            note=found.note,
-            attempt=attempt,
-            robots_version=origin.version,
-            slot_ms=slot,
-            notify=found.notify,
-            failure=promise.failure,
-            orphan=promise.page is not None and (promise.page.died or promise.page.expiries > 0),
-        )

@@ -15,10 +15,10 @@ from storage.archive import Archive, recover
 from storage.compression import compression_of
 from storage.files import Files
 from storage.logwriter import CrawlLog
+from storage.records import read
 from storage.unfinished import crawls
 from tests.storage.captures import capture
 from tests.storage.plain import Plain
-from tests.storage.reading import read
 from tests.storage.test_crawllog import LINE
 
 
@@ -82,17 +82,25 @@ def append(archive, number):
 
 def pages(store):
     """How often each page is in a sealed archive file."""
-    names = [name for name in store.list("warc/") if compression_of(name)]
-    records = (record for name in names for record in read(store.files.path(name)))
-    return Counter(int(record.url.rpartition("/")[2]) for record in records if record.type == "response")
+    found: Counter[int] = Counter()
+    for name in [name for name in store.list("warc/") if compression_of(name)]:
+        with store.open(name) as file:
+            records = (record for record in read(file, name=name) if record.type == "response")
+            found.update(int(record.url.rpartition("/")[2]) for record in records)
+    return found
 
 
 def once(*numbers):
     return dict.fromkeys(numbers, 1)
 
 
-def test_what_is_put_behind_a_sealed_file_becomes_a_file_of_its_own(tmp_path, compression):
-    store = Plain(Files(tmp_path))
+@pytest.fixture(params=["objects", "bucket"])
+def store(request, tmp_path):
+    """A store that cannot append: files that are taken for objects, and a real server."""
+    return Plain(Files(tmp_path)) if request.param == "objects" else request.getfixturevalue("bucket_at")()
+
+
+def test_what_is_put_behind_a_sealed_file_becomes_a_file_of_its_own(store, compression):
     asleep = writer(store, compression)
     append(asleep, 0)
     append(asleep, 1)
