@@ -80,6 +80,7 @@ class Hand:
                     await self._turn(worker)
             except Death:
                 self.ledger.write([Fact(Kind.DEATH, worker=worker)])
+                self.frontier.disown(str(worker))  # what it knew dies with it
                 if self.random.random() < 0.5:
                     await asyncio.sleep(self.random.random())
                     await self._reclaim(worker)

@@ -129,7 +129,7 @@ class Reconciler:
         for worker in list(self._workers):
             rows = await self._one(self._call(partition, "leases", worker))
             tokens = [token for row in rows if (token := int(row[0])) not in kept]
-            await self._link.call([self._call(partition, "postpone", token, 0, 1) for token in tokens])
+            await self._link.call([self._call(partition, "postpone", token, 0, 1, 0) for token in tokens])
 
     def _call(self, partition: int, verb: str, *args: Any) -> Call:
         return self._agreement().partitions.call(partition, verb, *args)

@@ -1,13 +1,16 @@
+local open, look
+
+local nonce -- of this library in this server: another one after a restart, a failover, a move to another node
+
+do -- what only this file needs: a chunk has at most 200 local names
+
 local LEAP_MS = 15000 -- a longer time without a call may be a clock that was set: it counts as none
 local LOST_TOKENS = 1048576 -- more than can be granted in what a crash may lose; where TIME is behind the tokens
 local TOKENS_A_MS = 64 -- of a partition: tokens follow TIME, so that what two crashes lost is given twice by neither,
 local TOKENS_SINCE = 1735689600000 -- nor by a crawl that was forgotten. From 2025 on: with 64 partitions below 2^53 until 2094
-
 local HOLD_MS = 1500 -- after a restart under leases nothing is granted for so long: clients say again what the server forgot
 -- (frontier/journal.py). They ask a server that does not answer again within a second (frontier/patience.py)
 local BIRTHS = 16 -- that are remembered of a partition
-
-local nonce -- of this library in this server: another one after a restart, a failover, a move to another node
 
 local function wall_ms()
   local time = call('TIME')
@@ -39,10 +42,10 @@ local function birth(births, steady)
 end
 
 -- What a function that changes something begins with; `close` ends it.
-local function open(keys)
+function open(keys)
   local key = keys[1]
   local wall = wall_ms()
-  local f = call('HMGET', key, 'steady', 'wall', 'born', 'since', 'starved', 'delay', 'traps', 'births', 'quiet')
+  local f = call('HMGET', key, 'steady', 'wall', 'born', 'since', 'starved', 'delay', 'traps', 'births', 'quiet', 'taken')
   if not f[3] then gone() end
   local now, since = tonumber(f[1]) or wall, tonumber(f[4]) or 0
   local elapsed = wall - (tonumber(f[2]) or wall)
@@ -61,18 +64,23 @@ local function open(keys)
   c.starved = tonumber(f[5] or 0) -- domains
   c.delay = tonumber(f[6] or 1000) -- between two exchanges with a host (Settings)
   c.traps = f[7] or '1' -- where traps are looked for (Switch)
+  c.taken = tonumber(f[10] or 0) -- workers
   return c
 end
 
 -- What a function that only reads begins with.
-local function look(keys)
+function look(keys)
   local wall = wall_ms()
-  local f = call('HMGET', keys[1], 'steady', 'wall', 'since', 'born')
-  if not f[4] then gone() end
+  local f = call('HMGET', keys[1], 'steady', 'wall', 'since', 'taken', 'born')
+  if not f[5] then gone() end
   local now = tonumber(f[1]) or wall
   local elapsed = wall - (tonumber(f[2]) or wall)
   if elapsed > 0 and elapsed <= LEAP_MS then now = now + elapsed end
-  return at(sub(keys[1], 1, -6), now, wall, tonumber(f[3]) or 0)
+  local c = at(sub(keys[1], 1, -6), now, wall, tonumber(f[3]) or 0)
+  c.taken = tonumber(f[4] or 0)
+  return c
+end
+
 end
 
 -- Which life of the server a change was made in, and when: a client finds out by it whether it was forgotten.

@@ -83,6 +83,7 @@ end
 -- 1 where its exchange is over, lease_ms ; the nonce
 verb('regrant', function(keys, args)
   local c = open(keys)
+  if is_taken(c, args[1]) then return refusal(args[1]) end
   local numbers = load_all(c, args, 2, 7)
   for i = 2, #args, 10 do
     local name, token, subject = args[i], args[i + 4], args[i + 6]
