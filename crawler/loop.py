@@ -18,12 +18,14 @@
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 
+from core import Failure, reading
 from crawler.gate import ASK_S, Gate
 from crawler.listed import is_sitemap, leads_on, named
-from crawler.outcome import Judgement
+from crawler.outcome import READING, UNREAD, Judgement
 from crawler.poll import Poll
 from crawler.pulse import Pulse
 from crawler.robots import Rulebook
@@ -31,6 +33,7 @@ from crawler.settle import Settler
 from crawler.uplink import Uplink
 from frontier import Exchange, Frontier, Kind, Lease, Outcome
 
+LOGGER = logging.getLogger(__name__)
 GATHER_S = 0.005
 """What happens within so long is told to the frontier in one call."""
 
@@ -129,8 +132,14 @@ class Loop:
         if lease.failure:
             outcome, _, reason = lease.failure.partition(":")
             return Judgement(outcome=Outcome(outcome), reason=reason)
-        await self._list(lease, settler)
-        refused = await self._rulebook.refusal(lease)
+        refused: Judgement | None
+        try:
+            with reading(READING):
+                await self._list(lease, settler)
+                refused = await self._rulebook.refusal(lease)
+        except Failure as failure:
+            LOGGER.warning("%s: its robots.txt: %s", lease.url, failure)
+            refused = UNREAD
         if refused is not None:
             self.spared(lease)
         return refused

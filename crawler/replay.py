@@ -5,7 +5,7 @@
 2. A lease that a dead worker still holds names the record it would have made (`identity.record_id`). Where that
    record is in the archive, it is read, understood by the same rules as a fresh answer, and settled. A revisit record
    has the payload of the record that it refers to; where that is not to be had, the page is fetched again.
-   It is read aside (`crawler.aside`), for it may be what its worker died of. Its line is in the log before it is settled:
+   It is read aside (`crawler.aside`), for it may be what its worker died of. One whose reading raises has failed. Its line is in the log before it is settled:
    perhaps once more, for its worker may have written it.
 3. The leases that are left were never archived: they go back to the frontier at once, as orphans: whoever gets them reads
    their pages aside. So a page that kills what reads it kills one worker, and has failed.
@@ -23,19 +23,20 @@ from functools import partial
 from typing import cast
 from uuid import UUID, uuid4
 
+from core import Failure, reading
 from core.capture import Truncation
 from crawler.answer import Answer, seen
 from crawler.aside import Aside, crashed
 from crawler.identity import record_id
 from crawler.logline import of_record
 from crawler.options import USUAL, PageOptions
-from crawler.outcome import wait_ms
-from crawler.page import settlement, settlement_of_dropped
+from crawler.outcome import READING, UNREAD, wait_ms
+from crawler.page import settled, settlement, settlement_of_dropped
 from crawler.recent import Recent
 from crawler.render.keep import RENDERED
 from crawler.rendered import decode as read_note
 from crawler.rendered import dom_id, note_id
-from crawler.robots import HOPS, redirect, ruling
+from crawler.robots import HOPS, UNREADABLE, redirect, ruling
 from crawler.settle import BATCH, Finished, end
 from frontier import Frontier, Kind, Lease, Settlement
 from storage import logwriter
@@ -106,22 +107,23 @@ async def _replay(
     await asyncio.to_thread(_fill, store, [*own, *others], records)
     batch: list[Finished] = []
     lines: list[Line] = []
-    settled = 0
+    ended = 0
     aside = Aside()
     try:
         for lease in leases:
             finished = await _finished(crawl, lease, records, options, aside)
             if finished is not None:
                 batch.append(finished)
-                lines.append(of_record(lease, finished.answer, _last(crawl, lease, records)))
+                last = _last(crawl, lease, records)
+                lines.append(of_record(lease, finished.answer, last, finished.error))
         stem = f"{crawl}-recovery-{uuid4().hex}-00000"
         await asyncio.to_thread(logwriter.put, store, crawl, stem, lines)
         for first in range(0, len(batch), BATCH):
             await end(frontier, batch[first : first + BATCH], Recent(0))
-            settled += len(batch[first : first + BATCH])
+            ended += len(batch[first : first + BATCH])
     finally:
         aside.close()
-    return settled
+    return ended
 
 
 def _last(crawl: str, lease: Lease, records: Records) -> ArchivedRecord:
@@ -178,6 +180,17 @@ def _answers(store: Store, name: str) -> Iterator[ArchivedRecord]:
 
 
 async def _finished(
+    crawl: str, lease: Lease, records: Records, options: PageOptions, aside: Aside
+) -> Finished | None:
+    try:
+        with reading(READING):
+            return await _read(crawl, lease, records, options, aside)
+    except Failure as failure:
+        answer = UNREADABLE if lease.kind is Kind.ROBOTS else settled(lease, UNREAD)
+        return Finished(lease=lease, answer=answer, error=failure.traceback)
+
+
+async def _read(
     crawl: str, lease: Lease, records: Records, options: PageOptions, aside: Aside
 ) -> Finished | None:
     if lease.kind is Kind.ROBOTS:

@@ -12,7 +12,7 @@ import pytest
 import crawler.page
 import crawler.replay
 import crawler.steward
-from core import ThresherError
+from core import Failure
 from crawler import recover, run_worker
 from crawler.aside import HEAVY, MOST_LINKS, Aside, is_heavy
 from frontier import Kind, Outcome
@@ -72,9 +72,13 @@ async def test_a_process_that_died_between_two_pages_costs_none(aside):
     assert await aside.call(abs, -1, returns=int) == 1
 
 
-async def test_what_work_raises_is_raised(aside):
-    with pytest.raises(ThresherError, match="ValueError: no"):
+async def test_what_work_raises_is_raised_with_its_traceback(aside):
+    with pytest.raises(
+        Failure, match=r"reading: ValueError: no \(aside\.py:\d+ > test_aside\.py:\d+\)"
+    ) as raised:
         await aside.call(fail, returns=int)
+    assert raised.value.traceback.endswith("ValueError: no")
+    assert await aside.call(abs, -1, returns=int) == 1
 
 
 async def test_what_is_no_value_of_the_wanted_type_is_no_answer(aside):
