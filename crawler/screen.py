@@ -148,9 +148,18 @@ class End:
         )
 
 
-def end(lease: Lease, capture: Capture, record_id: UUID, screen: Screen | None, options: PageOptions) -> End:
+def end(
+    lease: Lease,
+    capture: Capture,
+    record_id: UUID,
+    screen: Screen | None,
+    options: PageOptions,
+    rendered: Rendered | None,
+) -> End:
     """Return what `finished` says of the answer to a page, with all links."""
-    made = finished(lease, capture, record_id, screen=screen, known=frozenset(), options=options)
+    made = finished(
+        lease, capture, record_id, screen=screen, known=frozenset(), options=options, rendered=rendered
+    )
     assert isinstance(made.answer, Settlement)
     return End(answer=made.answer, dropped=made.dropped, notes=made.notes, revisit=made.revisit)
 

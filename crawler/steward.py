@@ -12,13 +12,15 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from core import Capture, reading
 from core import Failure as ReadingFailure
+from crawler.activity import Activity
 from crawler.aside import Aside, crashed, is_heavy
 from crawler.conditional import conditions
 from crawler.entrance import Entrance
@@ -69,6 +71,7 @@ class Steward:
         settler: Settler,
         screen: Screen | None,
         renderer: "Renderer | None",
+        activity: Activity,
         options: Callable[[], PageOptions] = lambda: USUAL,
     ) -> None:
         self.crawl, self.worker = crawl, worker
@@ -76,6 +79,7 @@ class Steward:
         self.error: BaseException | None = None
         """The first that was raised."""
         self._client, self._entrance, self._renderer = client, entrance, renderer
+        self._activity = activity
         self._options, self._aside = options, Aside()
 
     @property
@@ -154,6 +158,14 @@ class Steward:
         """End the process that pages are read in."""
         self._aside.close()
 
+    @contextmanager
+    def reading(self, lease: Lease) -> Iterator[None]:
+        """Read what a lease's page came to: what is raised is a `Failure`, and the supervisor sees which page it is. For what does
+        not wait.
+        """
+        with reading(READING), self._activity.reading(lease.token):
+            yield
+
     async def read(self, lease: Lease, fetched: Fetched, name: UUID | None = None) -> Finished | None:
         """How a lease ends; None for one that the loop has given back. `name` is the id of a page's record, where it is not
         the usual one.
@@ -183,30 +195,36 @@ class Steward:
             return _unread(ended, failure)
 
     async def _read(self, lease: Lease, found: Capture, name: UUID, rendered: Rendered | None) -> Finished:
-        digested = bool(lease.interval_s or (lease.note and decode(lease.note).date_ms))
-        said = answer_of(lease, found, name, digested=digested)
-        # A DOM is Chromium's own writing, and within its limit.
-        if rendered is None and (lease.orphan or is_heavy(said.body)):
-            return await self._read_aside(lease, found, name)
-        return finished(
-            lease,
-            found,
-            name,
-            screen=self.screen,
-            known=self.settler.known,
-            options=self.options,
-            found=said,
-            rendered=rendered,
-        )
+        if not lease.orphan:
+            with self.reading(lease):
+                digested = bool(lease.interval_s or (lease.note and decode(lease.note).date_ms))
+                said = answer_of(lease, found, name, digested=digested)
+                # A DOM is Chromium's own writing, and within its limit.
+                if rendered is not None or not is_heavy(said.body):
+                    return finished(
+                        lease,
+                        found,
+                        name,
+                        screen=self.screen,
+                        known=self.settler.known,
+                        options=self.options,
+                        found=said,
+                        rendered=rendered,
+                    )
+        return await self._read_aside(lease, found, name, rendered)
 
-    async def _read_aside(self, lease: Lease, capture: Capture, name: UUID) -> Finished:
+    async def _read_aside(
+        self, lease: Lease, capture: Capture, name: UUID, rendered: Rendered | None
+    ) -> Finished:
         records = ((capture, name),)
-        # Our request may hold a password for the site.
+        # Our request may hold a password for the site, and what the page asked for is not read.
         answer = replace(capture, request=b"")
-        ended = await self._aside.call(end, lease, answer, name, self.screen, self.options, returns=End)
+        seen = None if rendered is None else replace(rendered, parts=())
+        ended = await self._aside.call(end, lease, answer, name, self.screen, self.options, seen, returns=End)
         if ended is None:
-            return Finished(lease=lease, records=records, answer=crashed(lease))
-        return ended.finished(lease, records, self.settler.known)
+            return Finished(lease=lease, records=records, rendered=rendered, answer=crashed(lease))
+        found = ended.finished(lease, records, self.settler.known)
+        return found if found.dropped is not None else replace(found, rendered=rendered)
 
     def _name(self, lease: Lease, hop: int = 0) -> UUID:
         return record_id(self.crawl, self.worker, lease.token, hop)

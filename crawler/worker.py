@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from crawler.activity import Activity
 from crawler.entrance import Entrance
 from crawler.gate import Gate
 from crawler.guest import Guest
@@ -115,17 +116,17 @@ class Named(Protocol):
     user_agent: str
 
 
-def run_worker(config: WorkerConfig) -> bool:
-    """Crawl; returns when the crawl is at an end or was drained: whether it is to end for all its workers, because a
+def run_worker(config: WorkerConfig, activity: Activity | None = None) -> bool:
+    """Crawl, seen by a supervisor in `activity`, if there is one; returns when the crawl is at an end or was drained: whether it is to end for all its workers, because a
     user's spider has had enough. To be called in a process's main thread.
 
     Raises `InputError`, `Unavailable` and its `GivenUp`, and what the disk says where storage has no word for it (`OSError`);
     never for anything that a server on the web does.
     """
-    return asyncio.run(_run(config))
+    return asyncio.run(_run(config, activity or Activity.make()))
 
 
-async def _run(config: WorkerConfig) -> bool:
+async def _run(config: WorkerConfig, activity: Activity) -> bool:
     allow = networks(config.allow_networks)
     log = CrawlLog(config.store, config.crawl, writer=config.worker)
     link = await connect(config.redis)
@@ -177,13 +178,14 @@ async def _run(config: WorkerConfig) -> bool:
 
         pulse = Pulse(beat, worker=config.worker, ttl_s=ttl_s, period_s=config.ttl_s / 3)
         await pulse.begin()
-        beating = asyncio.create_task(pulse.run())
+        beside = [asyncio.create_task(work) for work in (pulse.run(), activity.run())]
         try:
             if renderer is not None:
                 await renderer.begin()
-            enough = await _crawl(config, frontier, archive, log, uplink, entrance, pulse, renderer)
+            enough = await _crawl(config, frontier, archive, log, uplink, entrance, pulse, activity, renderer)
         finally:
-            beating.cancel()
+            for task in beside:
+                task.cancel()
             await uplink.close()
             if renderer is not None:
                 await renderer.close()
@@ -204,6 +206,7 @@ async def _crawl(
     uplink: Uplink,
     entrance: Entrance,
     pulse: Pulse,
+    activity: Activity,
     renderer: "Renderer | None",
 ) -> bool:
     gate = Gate(frontier.flow)
@@ -250,12 +253,14 @@ async def _crawl(
         settler=settler,
         screen=config.screen,
         renderer=renderer,
+        activity=activity,
         options=lambda: _page_options(config, frontier),
     )
     enough = False
     if config.guest is None:
         await steward.run()
     else:
+        activity.entertain()
         from crawler.guest.engine import entertain  # noqa: PLC0415 - Scrapy, for guests alone
 
         enough = await entertain(config.guest, steward, feeds, concurrency=config.concurrency)

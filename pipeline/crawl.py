@@ -25,12 +25,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Literal, cast
 from uuid import uuid4
 
 from core import ThresherError
+from crawler.activity import NOTHING, Channel
 from crawler.guest import Guest
 from crawler.outbox import OutboxRelay
 from crawler.pulse import GivenUp
@@ -211,7 +211,8 @@ async def _watch(
                 died = left.said is None and left.exitcode not in {0, ENOUGH}
                 if died and (interrupts.count or error is not None):
                     continue
-                replaced += died
+                # A page whose reading kills is read aside from then on: it kills no second worker.
+                replaced += died and not await _died_of_page(frontier, worker.name, left, shown)
                 error = error or _fault(name, left, replaced)
                 if error is not None or left.exitcode == ENOUGH:
                     _signal(running, signal.SIGTERM)
@@ -241,6 +242,21 @@ def _fault(name: str, left: Left, died: int) -> ThresherError | None:
             "names, and run the same command again"
         )
     return left.said
+
+
+async def _died_of_page(frontier: Frontier, worker: str, left: Left, shown: CrawlProgress) -> bool:
+    """Whether a worker died while it read a page. Show of what it died."""
+    page = ""
+    if left.reads > NOTHING:
+        held = await frontier.leases(worker)
+        page = next((lease.url.wire for lease in held if lease.token == left.reads), "")
+    line = f"worker {worker} died with exit code {left.exitcode}"
+    if left.stood_s is not None:
+        line = f"worker {worker} is ended: its event loop stood still for {left.stood_s:.0f} s"
+    if page:
+        line += f", while it read {page}: that page is read in a process of its own from now on"
+    shown.tell(line)
+    return bool(page)
 
 
 async def take_up(
@@ -318,16 +334,16 @@ def _start(project: Project, config: Callable[[str], WorkerConfig], place: Place
     return _Worker(name=name, berth=place(told(_work, config(name), state)))
 
 
-def _work(config: WorkerConfig, state: Path | None, complaint: Connection) -> None:
+def _work(config: WorkerConfig, state: Path | None, channel: Channel) -> None:
     with nullcontext() if state is None else lives.living(state, config.crawl, config.worker):
         try:
-            enough = run_worker(config)
+            enough = run_worker(config, channel.activity)
         except GivenUp:
             sys.exit(GIVEN_UP)
         except ThresherError as error:
-            complaint.send(error)
+            channel.send(error)
         except OSError as error:
-            complaint.send(ThresherError(f"crawl {config.crawl}: {error}"))
+            channel.send(ThresherError(f"crawl {config.crawl}: {error}"))
         else:
             if enough:
                 sys.exit(ENOUGH)

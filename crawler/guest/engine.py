@@ -30,7 +30,7 @@ from scrapy.utils.log import configure_logging
 from twisted.internet.defer import Deferred, inlineCallbacks
 from twisted.python.failure import Failure as Trouble
 
-from core import Failure, InputError, ThresherError, reading
+from core import Failure, InputError, ThresherError
 from crawler.guest import terms
 from crawler.guest.blocking import BlockingWatch, place
 from crawler.guest.delivery import delivery
@@ -50,7 +50,6 @@ from crawler.guest.visit import (
 )
 from crawler.identity import read_by_guest
 from crawler.listed import is_sitemap
-from crawler.outcome import READING
 from crawler.steward import Steward
 from frontier import Kind
 
@@ -269,7 +268,7 @@ class GuestEngine(ExecutionEngine):
 
     def _forbids_links(self, visit: Visit) -> bool:
         try:
-            with reading(READING):
+            with self._steward.reading(visit.lease):
                 return forbids_links(visit, self._steward.options)
         except Failure as failure:
             visit.no_follow, visit.reading = True, unread(visit, failure)
@@ -289,7 +288,7 @@ class GuestEngine(ExecutionEngine):
         del self._visits[request]
         steward, lease = self._steward, visit.lease
         try:
-            with reading(READING):
+            with steward.reading(lease):
                 finished = ended(
                     visit,
                     result,

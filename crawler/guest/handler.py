@@ -16,12 +16,12 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
-from core import Capture, InputError, reading
+from core import Capture, InputError
 from core import Failure as ReadingFailure
 from crawler.guest.errand import IMPOSSIBLE
 from crawler.guest.failures import failure, loss
 from crawler.guest.visit import Visit
-from crawler.outcome import READING, UNREAD, of_failure
+from crawler.outcome import UNREAD, of_failure
 from crawler.rendered import CONTENT_TYPE, Rendered
 from crawler.robots import Event
 from crawler.steward import Steward
@@ -71,7 +71,7 @@ class GuestHandler:
         match found:
             case Capture() if failed is None and (not found.truncated or not self._fails_on_loss(request)):
                 try:
-                    with reading(READING):
+                    with self._steward.reading(visit.lease):
                         return _seen(response_of(found, request), visit.fetched.rendered)
                 except ReadingFailure as raised:
                     visit.fetched = replace(visit.fetched, failure=raised)
