@@ -11,9 +11,11 @@
 6. The frontier is asked when something may be granted: at the time that it named itself, and when a lease has ended here.
    What happens elsewhere (a URL is added, another worker's lease ends) is seen a second later at the latest. Who asks
    in vain, because others were quicker, waits twice as long before it asks for the next time.
-7. While the worker is kept from the web nothing is leased, and a few pages when that seems to be over (`crawler.uplink`).
-8. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate`).
-9. The loop ends when the frontier is drained, a limit is reached, or somebody says stop. Then nothing
+7. Of the pages that dead workers held (`Lease.orphan`) one is fetched at a time: if it kills this worker too, the others are not
+   blamed.
+8. While the worker is kept from the web nothing is leased, and a few pages when that seems to be over (`crawler.uplink`).
+9. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate`).
+10. The loop ends when the frontier is drained, a limit is reached, or somebody says stop. Then nothing
    more is leased or begun; what is in flight is finished by others.
 """
 
@@ -34,6 +36,8 @@ from crawler.uplink import Uplink
 from frontier import Exchange, Frontier, Kind, Lease, Outcome
 
 LOGGER = logging.getLogger(__name__)
+ORPHANS_MS = 500
+"""How long the host of an orphan waits while another orphan is fetched."""
 GATHER_S = 0.005
 """What happens within so long is told to the frontier in one call."""
 
@@ -67,6 +71,7 @@ class Loop:
         self._rulebook = Rulebook(frontier.robots)
         self._open: dict[int, Lease] = {}
         self._fetching: set[int] = set()
+        self._orphan: int | None = None
         self._ended: list[Exchange] = []
         self._postponed: list[tuple[Exchange, int]] = []
         self._changed = asyncio.Event()
@@ -96,16 +101,14 @@ class Loop:
         """No answer came, and that is not the host's fault: the lease goes back, and its host waits for so long. `asked` says
         whether a request may have come to the host.
         """
-        del self._open[lease.token]
-        self._fetching.discard(lease.token)
+        self._close(lease)
         self._postponed.append((Exchange(lease=lease, asked=asked), wait_ms))
         self._changed.set()
 
     def settled(self, leases: Sequence[Lease]) -> None:
         """The leases have ended."""
         for lease in leases:
-            del self._open[lease.token]
-            self._fetching.discard(lease.token)
+            self._close(lease)
         self._poll.at_once()
         self._changed.set()
 
@@ -117,6 +120,9 @@ class Loop:
             for lease in granted:
                 if self._is_over():
                     return
+                if not self._is_admitted(lease):
+                    self.postponed(lease, ORPHANS_MS, asked=False)
+                    continue
                 refusal = await self._refusal(lease, settler)
                 if refusal is None:
                     self._fetching.add(lease.token)
@@ -125,6 +131,21 @@ class Loop:
                 return
             await self._pause()
         await self._release()
+
+    def _is_admitted(self, lease: Lease) -> bool:
+        """Whether a lease may be begun now."""
+        if not lease.orphan or lease.failure:
+            return True
+        if self._orphan is not None:
+            return False
+        self._orphan = lease.token
+        return True
+
+    def _close(self, lease: Lease) -> None:
+        del self._open[lease.token]
+        self._fetching.discard(lease.token)
+        if self._orphan == lease.token:
+            self._orphan = None
 
     async def _refusal(self, lease: Lease, settler: Settler) -> Judgement | None:
         if lease.kind is not Kind.PAGE:

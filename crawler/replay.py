@@ -8,7 +8,8 @@
    It is read aside (`crawler.aside`), for it may be what its worker died of. One whose reading raises has failed. Its line is in the log before it is settled:
    perhaps once more, for its worker may have written it.
 3. The leases that are left were never archived: they go back to the frontier at once, as orphans: whoever gets them reads
-   their pages aside. So a page that kills what reads it kills one worker, and has failed.
+   their pages aside. So a page that kills what reads it kills one worker, and has failed. A page that kills workers otherwise
+   has failed when five have crashed while they held it (`Frontier.reclaim`).
 
 May be killed at any moment and run again, also by several at a time: a record is there or not, and settling twice
 changes nothing. Sealed files are looked through as well, the newest first: a file may have been sealed, by its
@@ -17,7 +18,7 @@ writer or by a recovery that was killed, before its last leases were settled.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -58,11 +59,17 @@ ANSWERS = frozenset({"response", REVISIT, DROPPED, *RENDERED})
 
 
 async def recover(
-    store: Store, frontier: Frontier, dead: Dead, *, crawl: str, options: PageOptions = USUAL
+    store: Store,
+    frontier: Frontier,
+    dead: Dead,
+    *,
+    crawl: str,
+    options: PageOptions = USUAL,
+    crashed: Container[str] = frozenset(),
 ) -> int:
     """Take up what the dead workers of a crawl left; returns how many leases were settled from the archive.
 
-    `options` are those of the crawl's workers. Workers are known by their open archive files and by the leases that they hold. A worker is asked after only
+    `options` are those of the crawl's workers; `crashed` are those that died without a word. Workers are known by their open archive files and by the leases that they hold. A worker is asked after only
     when it is known by one of these, so one that says that it lives before it has either is never taken for dead.
     """
     left = await asyncio.to_thread(_writers, store, crawl)
@@ -74,7 +81,7 @@ async def recover(
     settled = 0
     for writer in sorted(gone & holders):
         settled += await _replay(store, frontier, crawl, writer, sealed, options)
-        await frontier.reclaim(writer, died=True)
+        await frontier.reclaim(writer, died=True, crashed=writer in crashed)
     return settled
 
 

@@ -360,12 +360,15 @@ class Frontier(Inspection):
         rows = await self._link.call(self._partitions.calls("holders", key="leases"))
         return {worker.decode() for worker in chain.from_iterable(rows)}
 
-    async def reclaim(self, worker: str, *, died: bool = False) -> int:
+    async def reclaim(self, worker: str, *, died: bool = False, crashed: bool = False) -> int:
         """Take back every lease of a worker that is at its end; returns how many. Its hosts wait their delay.
 
-        Where it `died`, the pages are known for its orphans from then on (`Lease.orphan`).
+        Where it `died`, the pages are known for its orphans from then on (`Lease.orphan`). Where it `crashed`, nobody knows of what,
+        and that counts like an expiry of each: a page that was held at five crashes has failed, `lease_expired`.
         """
-        return sum(await self._link.call(self._partitions.calls("reclaim", worker, int(died))))
+        return sum(
+            await self._link.call(self._partitions.calls("reclaim", worker, 2 if crashed else int(died)))
+        )
 
     async def leases(self, worker: str) -> list[Lease]:
         """Return the leases that a worker holds, oldest first of each partition."""

@@ -21,11 +21,12 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, cast
 from uuid import uuid4
 
@@ -36,7 +37,7 @@ from crawler.outbox import OutboxRelay
 from crawler.pulse import GivenUp
 from crawler.render.program import program
 from crawler.replay import recover
-from crawler.worker import WorkerConfig, run_worker
+from crawler.worker import STOPPED_AT_ONCE, WorkerConfig, run_worker
 from frontier import Frontier, Stats
 from frontier.connect import connect
 from pipeline import crawls, lives
@@ -154,6 +155,8 @@ async def _crawl(
             start = partial(_start, project, config, place)
             async with _kept(project, frontier, name):
                 await _watch(project, frontier, name, start, limits.workers, interrupts, shown)
+        if interrupts.count > 1:
+            lives.sweep(project.state, name)  # who is stopped at once leaves its lock as if it had crashed
         await shown.log()  # what was sealed at the end
         stats = await frontier.stats()
         holds = await _holds(frontier) if not stats.drained else {}
@@ -189,7 +192,7 @@ async def _watch(
     shown: CrawlProgress,
 ) -> None:
     running = [start() for _ in range(workers)]
-    ended: set[str] = set()
+    ended: dict[str, bool] = {}
     taken_up = time.monotonic()
     replaced = 0
     await shown.start()
@@ -204,11 +207,11 @@ async def _watch(
                 taken_up = time.monotonic()
             for worker, left in [(each, left) for each in running if (left := each.berth.left()) is not None]:
                 running.remove(worker)
+                died = left.said is None and left.exitcode not in {0, ENOUGH}
                 if (
                     left.exitcode is not None
                 ):  # else its machine is lost, and it may live on there for a while
-                    ended.add(worker.name)
-                died = left.said is None and left.exitcode not in {0, ENOUGH}
+                    ended[worker.name] = died and left.exitcode not in {GIVEN_UP, STOPPED_AT_ONCE}
                 if died and (interrupts.count or error is not None):
                     continue
                 # A page whose reading kills is read aside from then on: it kills no second worker.
@@ -260,14 +263,27 @@ async def _died_of_page(frontier: Frontier, worker: str, left: Left, shown: Craw
 
 
 async def take_up(
-    project: Project, frontier: Frontier, name: str, ended: frozenset[str] | set[str] = frozenset()
+    project: Project,
+    frontier: Frontier,
+    name: str,
+    ended: Mapping[str, bool] = MappingProxyType({}),
 ) -> None:
-    """What dead workers left: archived pages are settled, other leases go back, locks are removed."""
+    """What dead workers left: archived pages are settled, other leases go back, locks are removed. `ended` are those whose
+    processes were seen to end, and whether they crashed.
+    """
 
     async def dead(workers: set[str]) -> set[str]:
-        return await lives.dead(frontier, project.state, name, workers, ended)
+        return await lives.dead(frontier, project.state, name, workers, set(ended))
 
-    await recover(project.store, frontier, dead, crawl=name, options=project.page_options)
+    await recover(
+        project.store,
+        frontier,
+        dead,
+        crawl=name,
+        options=project.page_options,
+        crashed={worker for worker, has_crashed in ended.items() if has_crashed}
+        | lives.crashed(project.state, name),
+    )
     lives.sweep(project.state, name)
 
 

@@ -387,17 +387,17 @@ class MemoryFrontier:
         """As `Frontier.holders`."""
         return {promise.worker for promise in self._crawl.promises.values()}
 
-    async def reclaim(self, worker: str, *, died: bool = False) -> int:
+    async def reclaim(self, worker: str, *, died: bool = False, crashed: bool = False) -> int:
         """As `Frontier.reclaim`."""
         now = self._clock()
         held = [token for token, held in self._crawl.promises.items() if held.worker == worker]
         for token in sorted(held, reverse=True):  # each goes before those that are there
             page = self._crawl.promises[token].page
-            if not died:
+            if not (died or crashed):
                 self._crawl.spare(self._crawl.promises[token])
             if page is not None:
-                page.died = page.died or died
-            self._crawl.abandon(token, now + 1, 0, now)
+                page.died = page.died or died or crashed
+            self._crawl.abandon(token, now + 1, int(crashed and page is not None), now)
         return len(held)
 
     async def leases(self, worker: str) -> list[Lease]:

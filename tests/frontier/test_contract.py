@@ -1186,6 +1186,36 @@ async def test_a_worker_that_died_has_made_its_requests(worker, found):
     assert (await worker.stats()).requests == 4
 
 
+async def test_a_page_that_was_held_at_five_crashes_has_failed(worker, found):
+    await worker.frontier.add([found("http://a.test/"), found("http://b.test/", notify=True)])
+    (await worker.pages())  # robots rules are there from now on
+    for crash in range(5):
+        assert (await worker.stats()).reasons == {}
+        assert await worker.frontier.reclaim("w", crashed=True) == 2
+        held = await worker.take()
+        assert {lease.orphan for lease in held} == {True}
+        assert len(held) == (2 if crash < 4 else 1)
+    assert (await worker.stats()).reasons == {"failed:lease_expired": 1}
+    assert held[0].failure == "failed:lease_expired"
+
+
+async def test_what_is_not_a_crash_counts_for_no_page(worker, found):
+    await worker.frontier.add([found("http://a.test/")])
+    await worker.pages()
+    for _ in range(9):
+        await worker.frontier.reclaim("w", died=True)
+        assert len(await worker.take()) == 1
+
+
+async def test_a_robots_txt_is_not_what_a_worker_crashed_of(worker, found):
+    """It cannot be told from those that were asked for by chance, and a host is not given up for that."""
+    await worker.frontier.add([found("http://a.test/")])
+    for _ in range(9):
+        (lease,) = await worker.take()
+        assert lease.kind is Kind.ROBOTS
+        await worker.frontier.reclaim("w", crashed=True)
+
+
 async def test_nothing_is_granted_while_the_gate_is_shut(worker, found):
     await worker.frontier.add([found("http://a.test/")])
     await worker.frontier.follow(follower="p", backlog=0, limit=10)

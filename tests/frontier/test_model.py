@@ -137,7 +137,7 @@ def action(verb, *args, **named):
 workers = st.sampled_from(WORKERS)
 hosts = st.sampled_from(HOSTS)
 actions = st.one_of(
-    action("reclaim", workers),
+    action("reclaim", workers, died=st.booleans(), crashed=st.booleans()),
     action("hold", hosts, spans),
     action("resume", hosts),
     action("prefer", st.dictionaries(st.sampled_from(DOMAINS), st.sampled_from(Rank), max_size=2)),
