@@ -248,7 +248,7 @@ def _fault(name: str, left: Left, died: int) -> ThresherError | None:
 
 
 async def _died_of_page(frontier: Frontier, worker: str, left: Left, shown: CrawlProgress) -> bool:
-    """Whether a worker died while it read a page. Show of what it died."""
+    """Whether a worker died while it read a page. Show of what it died, if that is known."""
     page = ""
     if left.reads > NOTHING:
         held = await frontier.leases(worker)
@@ -258,7 +258,8 @@ async def _died_of_page(frontier: Frontier, worker: str, left: Left, shown: Craw
         line = f"worker {worker} is ended: its event loop stood still for {left.stood_s:.0f} s"
     if page:
         line += f", while it read {page}: that page is read in a process of its own from now on"
-    shown.tell(line)
+    if page or left.stood_s is not None:
+        shown.tell(line)
     return bool(page)
 
 
