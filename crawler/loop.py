@@ -15,7 +15,8 @@
    blamed.
 8. While the worker is kept from the web nothing is leased, and a few pages when that seems to be over (`crawler.uplink`).
 9. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate`).
-10. The loop ends when the frontier is drained, a limit is reached, or somebody says stop. Then nothing
+10. A lease of a registered domain that holds its share of the slots goes back, and its host waits (`crawler.share`).
+11. The loop ends when the frontier is drained, a limit is reached, or somebody says stop. Then nothing
    more is leased or begun; what is in flight is finished by others.
 """
 
@@ -23,6 +24,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from math import ceil
 
 from core import Failure, reading
 from crawler.gate import ASK_S, Gate
@@ -32,6 +34,7 @@ from crawler.poll import Poll
 from crawler.pulse import Pulse
 from crawler.robots import Rulebook
 from crawler.settle import Settler
+from crawler.share import Shares
 from crawler.uplink import Uplink
 from frontier import Exchange, Frontier, Kind, Lease, Outcome
 
@@ -70,6 +73,7 @@ class Loop:
         self._until, self._sitemaps = until, sitemaps
         self._rulebook = Rulebook(frontier.robots)
         self._open: dict[int, Lease] = {}
+        self._shares = Shares()
         self._fetching: set[int] = set()
         self._orphan: int | None = None
         self._ended: list[Exchange] = []
@@ -141,12 +145,6 @@ class Loop:
         self._orphan = lease.token
         return True
 
-    def _close(self, lease: Lease) -> None:
-        del self._open[lease.token]
-        self._fetching.discard(lease.token)
-        if self._orphan == lease.token:
-            self._orphan = None
-
     async def _refusal(self, lease: Lease, settler: Settler) -> Judgement | None:
         if lease.kind is not Kind.PAGE:
             return None
@@ -193,7 +191,21 @@ class Loop:
         )
         self._poll.asked(time.monotonic(), granted=len(granted), soonest_ms=granted.soonest_ms)
         self._open.update((lease.token, lease) for lease in granted)
-        return granted
+        return self._admitted(granted)
+
+    def _admitted(self, granted: Sequence[Lease]) -> list[Lease]:
+        """Those that have a slot, or need none; the others go back."""
+        now, slots = time.monotonic(), self._uplink.room(self._concurrency)
+        admitted = []
+        for lease in granted:
+            wait_s = (
+                None if lease.failure else self._shares.admit(lease.token, lease.url.host, now, slots=slots)
+            )
+            if wait_s is None:
+                admitted.append(lease)
+            else:
+                self.postponed(lease, ceil(wait_s * 1000), asked=False)
+        return admitted
 
     async def _release(self) -> None:
         over, self._ended = self._ended, []
@@ -203,6 +215,13 @@ class Loop:
         if back:
             await self._frontier.postpone_all(back)
             self._poll.at_once()
+
+    def _close(self, lease: Lease) -> None:
+        del self._open[lease.token]
+        self._fetching.discard(lease.token)
+        self._shares.leave(lease.token, time.monotonic())
+        if self._orphan == lease.token:
+            self._orphan = None
 
     def _over(self, lease: Lease, exchange: Exchange) -> None:
         self._fetching.discard(lease.token)

@@ -135,7 +135,11 @@ class End:
     revisit: Revisit | None
 
     def finished(
-        self, lease: Lease, records: tuple[tuple[Capture, UUID], ...], known: Container[str]
+        self,
+        lease: Lease,
+        records: tuple[tuple[Capture, UUID], ...],
+        known: Container[str],
+        rendered: Rendered | None = None,
     ) -> Finished:
         """Return the end of that lease; URLs whose text is in `known` are not told again."""
         return Finished(
@@ -144,6 +148,7 @@ class End:
             dropped=self.dropped,
             notes=self.notes,
             revisit=self.revisit,
+            rendered=None if self.dropped else rendered,
             answer=untold(replace(self.answer, lease=lease), known),
         )
 
@@ -154,7 +159,7 @@ def end(
     record_id: UUID,
     screen: Screen | None,
     options: PageOptions,
-    rendered: Rendered | None,
+    rendered: Rendered | None = None,
 ) -> End:
     """Return what `finished` says of the answer to a page, with all links."""
     made = finished(

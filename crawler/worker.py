@@ -4,7 +4,8 @@
    imports it.
 2. SIGTERM and the first SIGINT drain: lease no more, finish what is in flight, settle it, seal the archive. The
    second stops at once; then nothing is lost but open leases, and `crawler.replay` takes up what was archived.
-3. A worker that was not heard of for too long stops (`crawler.pulse`): `GivenUp`. Another takes up what it left.
+3. A worker that was not heard of for too long, or whose name was taken over, stops (`crawler.pulse`): `GivenUp`. Another takes
+   up what it left.
 4. What goes wrong on our side (the server of the frontier, the disk) is raised when all has come to a stop.
 5. Contact, delays, budgets and policy are the crawl's (`Frontier.settings`). When somebody updates them, this worker has
    delays, budgets and policy with its next lease, and the contact within a heartbeat.
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from crawler.activity import Activity
+from crawler.decoded import DecodedBytes
 from crawler.entrance import Entrance
 from crawler.gate import Gate
 from crawler.guest import Guest
@@ -160,7 +162,8 @@ async def _run(config: WorkerConfig, activity: Activity) -> bool:
             auth=config.auth,
             asked=entrance.asked,
         )
-        renderer = _renderer(config, frontier, client, entrance)
+        decoded = DecodedBytes()
+        renderer = _renderer(config, frontier, client, entrance, decoded)
         named += [client, *([renderer] if renderer else [])]
 
         async def report() -> None:
@@ -182,7 +185,9 @@ async def _run(config: WorkerConfig, activity: Activity) -> bool:
         try:
             if renderer is not None:
                 await renderer.begin()
-            enough = await _crawl(config, frontier, archive, log, uplink, entrance, pulse, activity, renderer)
+            enough = await _crawl(
+                config, frontier, archive, log, uplink, entrance, pulse, activity, renderer, decoded
+            )
         finally:
             for task in beside:
                 task.cancel()
@@ -208,6 +213,7 @@ async def _crawl(
     pulse: Pulse,
     activity: Activity,
     renderer: "Renderer | None",
+    decoded: DecodedBytes,
 ) -> bool:
     gate = Gate(frontier.flow)
     lease_ms = (
@@ -254,6 +260,7 @@ async def _crawl(
         screen=config.screen,
         renderer=renderer,
         activity=activity,
+        decoded=decoded,
         options=lambda: _page_options(config, frontier),
     )
     enough = False
@@ -292,7 +299,7 @@ def _renderings(config: WorkerConfig) -> int:
 
 
 def _renderer(
-    config: WorkerConfig, frontier: Frontier, client: Client, entrance: Entrance
+    config: WorkerConfig, frontier: Frontier, client: Client, entrance: Entrance, decoded: DecodedBytes
 ) -> "Renderer | None":
     if config.render == "never":
         return None
@@ -309,6 +316,7 @@ def _renderer(
         user_agent=_user_agent(config, frontier),
         timeout_s=config.timeout_s,
         most_bytes=config.max_body,
+        decoded=decoded,
     )
 
 

@@ -34,11 +34,10 @@ from core import ThresherError
 from crawler.activity import NOTHING, Channel
 from crawler.guest import Guest
 from crawler.outbox import OutboxRelay
-from crawler.pulse import GivenUp
 from crawler.render.program import program
 from crawler.replay import recover
 from crawler.worker import STOPPED_AT_ONCE, WorkerConfig, run_worker
-from frontier import Frontier, Stats
+from frontier import Frontier, GivenUp, Stats
 from frontier.connect import connect
 from pipeline import crawls, lives
 from pipeline.berth import Berth, Left, Place, told
@@ -214,8 +213,13 @@ async def _watch(
                     ended[worker.name] = died and left.exitcode not in {GIVEN_UP, STOPPED_AT_ONCE}
                 if died and (interrupts.count or error is not None):
                     continue
-                # A page whose reading kills is read aside from then on: it kills no second worker.
-                replaced += died and not await _died_of_page(frontier, worker.name, left, shown)
+                # One that slept, and was given up, is no sign that something is wrong with the crawl. A page whose reading kills
+                # is read aside from then on: it kills no second worker.
+                replaced += (
+                    died
+                    and left.exitcode != GIVEN_UP
+                    and not await _died_of_page(frontier, worker.name, left, shown)
+                )
                 error = error or _fault(name, left, replaced)
                 if error is not None or left.exitcode == ENOUGH:
                     _signal(running, signal.SIGTERM)

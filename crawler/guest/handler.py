@@ -16,19 +16,18 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
-from core import Capture, InputError
+from core import Capture, InputError, reading
 from core import Failure as ReadingFailure
+from crawler.decoded import Decoded
 from crawler.guest.errand import IMPOSSIBLE
 from crawler.guest.failures import failure, loss
 from crawler.guest.visit import Visit
-from crawler.outcome import UNREAD, of_failure
+from crawler.outcome import READING, UNREAD, of_failure
 from crawler.rendered import CONTENT_TYPE, Rendered
 from crawler.robots import Event
 from crawler.steward import Steward
-from crawler.wire import Failure, field
+from crawler.wire import Failure
 from crawler.wire.request import is_sendable
-from storage.payload import content_decoded
-from storage.records import PAYLOAD_LIMIT
 
 OURS = frozenset(
     b"Connection|Content-Length|Expect|Host|Keep-Alive|Proxy-Authorization|Proxy-Connection|TE|Trailer"
@@ -71,8 +70,11 @@ class GuestHandler:
         match found:
             case Capture() if failed is None and (not found.truncated or not self._fails_on_loss(request)):
                 try:
+                    with reading(READING):
+                        came = await self._steward.decoded.decode(found)
+                    visit.response_bytes += came.held
                     with self._steward.reading(visit.lease):
-                        return _seen(response_of(found, request), visit.fetched.rendered)
+                        return _seen(response_of(found, request, came), visit.fetched.rendered)
                 except ReadingFailure as raised:
                     visit.fetched = replace(visit.fetched, failure=raised)
                     visit.raised = unread(raised)
@@ -144,14 +146,13 @@ def _asked(visit: Visit | None, request: Request, spider: str) -> Visit:
     return visit
 
 
-def response_of(capture: Capture, request: Request) -> Response:
+def response_of(capture: Capture, request: Request, decoded: Decoded) -> Response:
     """Return a capture as Scrapy has responses. One that is not whole has the flag `dataloss`."""
-    encodings = field(capture.headers, "content-encoding")
-    body, problem = content_decoded(capture.payload, encodings, PAYLOAD_LIMIT)
+    body = decoded.body
     headers = Headers()
     for name, value in capture.headers:
         headers.appendlist(name.encode("latin-1"), value.encode("latin-1"))
-    if problem is None:
+    if decoded.problem is None:
         headers.pop(b"Content-Encoding", None)
     kind = responsetypes.from_args(headers=headers, url=capture.url.wire, body=body)
     return kind(
