@@ -123,6 +123,7 @@ verb('reclaim', function(keys, args)
     if args[2] ~= '1' then spare(c, lease_[3]) end
     abandon(c, lease_[2], lease_[3], c.soon, false, args[2] == '1')
   end
+  forget_bodies(c, SWEEP, c.wall + LARGE_KEPT_MS) -- the large ones: if this was the last worker, nobody looks again
   close(c)
   return #held
 end, FREES)
