@@ -4,7 +4,8 @@
    imports it.
 2. SIGTERM and the first SIGINT drain: lease no more, finish what is in flight, settle it, seal the archive. The
    second stops at once; then nothing is lost but open leases, and `crawler.replay` takes up what was archived.
-3. A worker that was not heard of for too long stops (`crawler.pulse`): `GivenUp`. Another takes up what it left.
+3. A worker that was not heard of for too long, or whose name was taken over, stops (`crawler.pulse`): `GivenUp`. Another takes
+   up what it left.
 4. What goes wrong on our side (the server of the frontier, the disk) is raised when all has come to a stop.
 5. Contact, delays, budgets and policy are the crawl's (`Frontier.settings`). When somebody updates them, this worker has
    delays, budgets and policy with its next lease, and the contact within a heartbeat.
