@@ -22,6 +22,7 @@ from frontier.lease import (
     Stats,
     Unlogged,
 )
+from frontier.memory.bodies import forget_bodies
 from frontier.memory.circuit import LONGEST_HOLD_MS, OWN, RETRY_MS, rest, rest_reason
 from frontier.memory.crawl import DROPPED, Crawl
 from frontier.memory.gate import Gate
@@ -31,7 +32,7 @@ from frontier.memory.living import Living
 from frontier.memory.settling import settle
 from frontier.memory.telling import told
 from frontier.outage import Outage
-from frontier.robots import RobotsRecord, Rule
+from frontier.robots import LARGE_KEPT_MS, RobotsRecord, Rule
 from frontier.scope import Scope
 from frontier.settings import Settings, StorageId, check_settings, check_storage, merged
 
@@ -423,6 +424,7 @@ class MemoryFrontier:
             if page is not None:
                 page.died = page.died or died or crashed
             self._crawl.abandon(token, now + 1, int(crashed and page is not None), now)
+        forget_bodies(self._crawl.origins, self._crawl.hosts, now, now + LARGE_KEPT_MS)
         return len(held)
 
     async def leases(self, worker: str) -> list[Lease]:
