@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from crawler.decoded import DecodedBytes
 from crawler.entrance import Entrance
 from crawler.gate import Gate
 from crawler.guest import Guest
@@ -160,7 +161,8 @@ async def _run(config: WorkerConfig) -> bool:
             auth=config.auth,
             asked=entrance.asked,
         )
-        renderer = _renderer(config, frontier, client, entrance)
+        decoded = DecodedBytes()
+        renderer = _renderer(config, frontier, client, entrance, decoded)
         named += [client, *([renderer] if renderer else [])]
 
         async def report() -> None:
@@ -182,7 +184,7 @@ async def _run(config: WorkerConfig) -> bool:
         try:
             if renderer is not None:
                 await renderer.begin()
-            enough = await _crawl(config, frontier, archive, log, uplink, entrance, pulse, renderer)
+            enough = await _crawl(config, frontier, archive, log, uplink, entrance, pulse, renderer, decoded)
         finally:
             beating.cancel()
             await uplink.close()
@@ -206,6 +208,7 @@ async def _crawl(
     entrance: Entrance,
     pulse: Pulse,
     renderer: "Renderer | None",
+    decoded: DecodedBytes,
 ) -> bool:
     gate = Gate(frontier.flow)
     lease_ms = (
@@ -251,6 +254,7 @@ async def _crawl(
         settler=settler,
         screen=config.screen,
         renderer=renderer,
+        decoded=decoded,
         options=lambda: _page_options(config, frontier),
     )
     enough = False
@@ -288,7 +292,7 @@ def _renderings(config: WorkerConfig) -> int:
 
 
 def _renderer(
-    config: WorkerConfig, frontier: Frontier, client: Client, entrance: Entrance
+    config: WorkerConfig, frontier: Frontier, client: Client, entrance: Entrance, decoded: DecodedBytes
 ) -> "Renderer | None":
     if config.render == "never":
         return None
@@ -305,6 +309,7 @@ def _renderer(
         user_agent=_user_agent(config, frontier),
         timeout_s=config.timeout_s,
         most_bytes=config.max_body,
+        decoded=decoded,
     )
 
 
