@@ -5,20 +5,25 @@
    tab wants it, and every address is entered before it is asked (`crawler.entrance`); its turn is waited for, if it is near.
 3. On the page's own origin its robots.txt is obeyed. Of other origins none is read: what the page needs from them is
    fetched on its behalf, as every browser does.
-4. Redirects are followed here, each hop an exchange of its own, for browsers that intercept cannot follow them.
-5. A page has so many parts, bytes, hops and seconds, and no more.
+4. Redirects are followed by the browser, each hop a request of its own.
+5. Credentials (`crawler.auth`) and cookies go to the page's own site alone, and no further once a redirect has left it
+   (`crawler.render.samesite`). An answer that came with them and is not for the page's origin is asked for again without.
+6. A page has so many parts, bytes, hops and seconds, and no more.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 from core import Capture, Url
-from crawler.outcome import REDIRECTS
-from crawler.render.kept import Kept
+from crawler.render import rules
+from crawler.render.kept import SAME_FOR_ALL, Kept
+from crawler.render.samesite import lets_read, site
 from crawler.rendered import Part
 from crawler.wire import Client, Enter, Wait
+from crawler.wire.request import HeaderList
 from frontier import NotAUrl, canonical
 
 MOST_PARTS = 200
@@ -38,6 +43,21 @@ Hosts = WeakValueDictionary[str, asyncio.Lock]
 """Who asks a host something holds its lock."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """One request of a page, as its browser would send it."""
+
+    url: str
+    method: str
+    headers: Mapping[str, str]
+    kind: str
+    """What the browser wants it for: `script`, `stylesheet`, `xhr`."""
+    hops: int = 0
+    """Redirects that led here."""
+    left_site: bool = False
+    """Whether one of them left the site of the page."""
+
+
 class Parts:
     """The parts of one page. `enter` and `allowed` are asked before each exchange."""
 
@@ -45,7 +65,7 @@ class Parts:
         self,
         client: Client,
         *,
-        origin: str,
+        page: Url,
         enter: Callable[[bool], Enter],
         allowed: Callable[[Url], Awaitable[bool]],
         hosts: Hosts,
@@ -53,43 +73,58 @@ class Parts:
         until: float,
     ) -> None:
         """`enter` is told whether its turn was waited for already; `until` is a time of the event loop's clock."""
-        self._client, self._origin, self._enter, self._allowed = client, origin, enter, allowed
+        self._client, self._page, self._site = client, page, site(page)
+        self._enter, self._allowed = enter, allowed
         self._hosts, self._kept, self._until = hosts, kept, until
         self._exchanges = self._bytes = 0
         self._wanted: Counter[str] = Counter()
         self.fetched: list[Part] = []
 
-    async def fetch(
-        self, wanted: str, *, method: str, headers: Sequence[tuple[str, str]], kind: str
-    ) -> Capture | str:
-        """What was answered in the end, or the reason for which there is no answer."""
-        if method == "GET" and (kept := self._kept.get(wanted, headers)) is not None:
+    def leaves_site(self, wanted: Wanted) -> bool:
+        """Whether a request goes to another site than that of the page, or was led over one."""
+        try:
+            return wanted.left_site or site(canonical(wanted.url)) != self._site
+        except NotAUrl:
+            return True
+
+    async def fetch(self, wanted: Wanted) -> Capture | str:
+        """What was answered, or the reason for which there is no answer."""
+        try:
+            url = canonical(wanted.url)
+        except NotAUrl:
+            return "bad_url"
+        same_site = not self.leaves_site(wanted)
+        headers = rules.sent(wanted.headers, cookies=same_site)
+        may_carry = same_site and wanted.method != rules.PREFLIGHT
+        carries = may_carry and self._client.has_credentials(url)
+        # What a page has a say in, by its headers or by who it is, is kept for its own site.
+        partition = "" if wanted.kind in SAME_FOR_ALL and not carries else self._site
+        if wanted.method == "GET" and (kept := self._kept.get(wanted.url, headers, partition)) is not None:
             return kept
-        place = wanted.partition("?")[0] + "?"
-        self._wanted.update((wanted, place))
-        if self._wanted[wanted] > MOST_SAME or self._wanted[place] > MOST_ALIKE:
+        if wanted.hops > HOPS:
+            return "too_many_hops"
+        if not wanted.hops and self._is_repeated(wanted):
             return "repeated"
-        target, base = wanted, ""
-        for _ in range(HOPS + 1):
-            try:
-                url = canonical(target, base) if base else canonical(target)
-            except NotAUrl:
-                return "bad_url"
-            found = await self._exchange(url, method, headers, kind)
-            if isinstance(found, str):
-                return found
-            location = found.header("location")
-            if found.status not in REDIRECTS or not location:
-                if method == "GET" and not base:
-                    self._kept.put(wanted, headers, found, kind)
-                return found
-            target, base = location, url.wire
-        return "too_many_hops"
+        found = await self._exchange(url, wanted, headers, credentials=may_carry)
+        if carries and isinstance(found, Capture) and not _is_readable(found, headers):
+            # Its script may have asked without: then the answer to that is what a browser would show it.
+            found = await self._exchange(url, wanted, headers, credentials=False)
+        if wanted.method == "GET" and isinstance(found, Capture):
+            self._kept.put(wanted.url, headers, found, wanted.kind, partition)
+        return found
+
+    def _is_repeated(self, wanted: Wanted) -> bool:
+        # A preflight is no second request for the same.
+        preflight = f"{rules.PREFLIGHT} " if wanted.method == rules.PREFLIGHT else ""
+        place = f"{preflight}{wanted.url.partition('?')[0]}?"
+        same = preflight + wanted.url
+        self._wanted.update((same, place))
+        return self._wanted[same] > MOST_SAME or self._wanted[place] > MOST_ALIKE
 
     async def _exchange(
-        self, url: Url, method: str, headers: Sequence[tuple[str, str]], kind: str
+        self, url: Url, wanted: Wanted, headers: HeaderList, *, credentials: bool
     ) -> Capture | str:
-        if url.origin == self._origin and not await self._allowed(url):
+        if url.origin == self._page.origin and not await self._allowed(url):
             return "robots"
         async with self._hosts.setdefault(url.host, asyncio.Lock()):
             if self._exchanges >= MOST_PARTS:
@@ -97,10 +132,10 @@ class Parts:
             if self._bytes >= MOST_BYTES:
                 return "too_large"
             self._exchanges += 1
-            return await self._in_turn(url, method, headers, kind)
+            return await self._in_turn(url, wanted, headers, credentials=credentials)
 
     async def _in_turn(
-        self, url: Url, method: str, headers: Sequence[tuple[str, str]], kind: str
+        self, url: Url, wanted: Wanted, headers: HeaderList, *, credentials: bool
     ) -> Capture | str:
         patience_s, waited = PATIENCE_S, False
         while (left_s := self._left_s()) > 0:
@@ -108,13 +143,14 @@ class Parts:
                 url,
                 self._enter(waited),
                 headers=headers,
-                method=method,
+                method=wanted.method,
                 max_body=MOST_BYTES - self._bytes,
                 timeout_s=left_s,
+                credentials=credentials,
             )
             if isinstance(found, Capture):
                 self._bytes += len(found.response)
-                self.fetched.append(Part(capture=found, kind=kind))
+                self.fetched.append(Part(capture=found, kind=_kind(wanted)))
                 return found
             if not isinstance(found, Wait):
                 return "address_blocked" if found.reason == "address_blocked" else "unreachable"
@@ -131,3 +167,13 @@ class Parts:
 
     def __repr__(self) -> str:
         return f"<parts: {self._exchanges} exchanges, {self._bytes} bytes>"
+
+
+def _is_readable(found: Capture, headers: HeaderList) -> bool:
+    """Whether the page may read what came with credentials. Only requests to other origins that are to be read say who asks (`Origin`)."""
+    origin = next((value for name, value in headers if name.lower() == "origin"), None)
+    return origin is None or origin == found.url.origin or lets_read(found.headers, origin)
+
+
+def _kind(wanted: Wanted) -> str:
+    return "preflight" if wanted.method == rules.PREFLIGHT else wanted.kind

@@ -51,6 +51,7 @@ class _Exchange:
     enter: Enter
     left_s: float
     dns_ms: int
+    credentials: bool
 
 
 class Client:
@@ -112,11 +113,13 @@ class Client:
         body: bytes = b"",
         max_body: int | None = None,
         timeout_s: float | None = None,
+        credentials: bool = True,
     ) -> Capture | Failure | Wait:
         """Ask for `url.wire`; never raises for anything that a server or the network does, only what `enter` raises.
 
         `headers` take the place of ours of the same name. `timeout_s` is the patience for the first byte; the limits of
         the other parts follow from it (`crawler.wire.limits`). The time for which `enter` is waited for does not count.
+        Without `credentials` the server learns neither cookies nor what the configuration tells its domain, and sets no cookie.
         """
         limits = self._limits
         if max_body is not None or timeout_s is not None:
@@ -132,11 +135,12 @@ class Client:
         took = time.monotonic() - begun
         exchange = _Exchange(
             url=url,
-            asked=self._request(place, headers, method, body),
+            asked=self._request(place, headers, method, body, credentials=credentials),
             limits=limits,
             enter=enter,
             left_s=limits.total_s - took,
             dns_ms=round(took * 1000),
+            credentials=credentials,
         )
         if wait := await enter(meant(found[0])):
             return Wait(ms=wait)
@@ -152,6 +156,12 @@ class Client:
         if self._cookies is not None:
             for url, cookie in cookies:
                 self._cookies.take(target(url), (("Set-Cookie", cookie),), unknown_only=True)
+
+    def has_credentials(self, url: Url) -> bool:
+        """Whether a request for `url` would carry cookies, or what the configuration tells its domain."""
+        place = target(url.wire)
+        told = self._cookies is not None and self._cookies.header(place)
+        return bool(told or headers_for(place, self._credentials))
 
     async def close(self) -> None:
         """Close every connection."""
@@ -172,8 +182,12 @@ class Client:
             return chosen[:1]
         return chosen[::-1] if host in self._unreached else chosen
 
-    def _request(self, place: Target, headers: HeaderList, method: str, body: bytes) -> Request:
+    def _request(
+        self, place: Target, headers: HeaderList, method: str, body: bytes, *, credentials: bool
+    ) -> Request:
         ours: HeaderList = common(self.user_agent)
+        if not credentials:
+            return request(place, ours, headers, method=method, body=body)
         if self._cookies is not None and (told := self._cookies.header(place)):
             ours = (*ours, ("Cookie", told))
         secret = headers_for(place, self._credentials) if self._credentials else ()
@@ -266,7 +280,7 @@ class Client:
         message = heard.message
         if message is None:
             return heard
-        if self._cookies is not None:
+        if self._cookies is not None and exchange.credentials:
             self._cookies.take(exchange.asked.target, message.headers)
         return Capture(
             url=exchange.url,

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 
 from crawler.render.browser import start
 from crawler.render.kept import Kept
@@ -24,6 +24,7 @@ class Stage:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self.browser = self.run(start(program(""), sandbox=sandbox))
+        self._kept = None
 
     def run(self, coroutine, timeout=60):
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout)
@@ -32,6 +33,13 @@ class Stage:
         self.run(self.browser.stop())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
+
+    @contextmanager
+    def keeping(self):
+        """Keep answers from one page to the next."""
+        self._kept = Kept(utc_ms)
+        yield
+        self._kept = None
 
     def render(self, answers, path="/", **options):
         """What the browser makes of a page of a server that gives these answers, and the server."""
@@ -50,11 +58,11 @@ class Stage:
         until = asyncio.get_running_loop().time() + seconds
         parts = Parts(
             asking,
-            origin=url.origin,
+            page=url,
             enter=lambda _: at_once,
             allowed=allowed,
             hosts=Hosts(),
-            kept=Kept(utc_ms),
+            kept=Kept(utc_ms) if self._kept is None else self._kept,
             until=until,
         )
         self.browser.open += 1
