@@ -8,7 +8,8 @@
 4. Redirects are followed by the browser, each hop a request of its own.
 5. Credentials (`crawler.auth`) and cookies go to the page's own site alone, and no further once a redirect has left it
    (`crawler.render.samesite`). An answer that came with them and is not for the page's origin is asked for again without.
-6. A page has so many parts, bytes, hops and seconds, and no more.
+6. A private network (`crawler.allow_networks`) is for pages that came from that network (`crawler.wire.address`).
+7. A page has so many parts, bytes, hops and seconds, and no more.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ from crawler.render import rules
 from crawler.render.kept import SAME_FOR_ALL, Kept
 from crawler.render.samesite import lets_read, site
 from crawler.rendered import Part
-from crawler.wire import Client, Enter, Wait
+from crawler.wire import Client, Enter, Wait, is_public
 from crawler.wire.request import HeaderList
 from frontier import NotAUrl, canonical
 
@@ -65,7 +66,7 @@ class Parts:
         self,
         client: Client,
         *,
-        page: Url,
+        page: Capture,
         enter: Callable[[bool], Enter],
         allowed: Callable[[Url], Awaitable[bool]],
         hosts: Hosts,
@@ -73,7 +74,12 @@ class Parts:
         until: float,
     ) -> None:
         """`enter` is told whether its turn was waited for already; `until` is a time of the event loop's clock."""
-        self._client, self._page, self._site = client, page, site(page)
+        self._client, self._origin, self._site, self._address = (
+            client,
+            page.url.origin,
+            site(page.url),
+            page.peer,
+        )
         self._enter, self._allowed = enter, allowed
         self._hosts, self._kept, self._until = hosts, kept, until
         self._exchanges = self._bytes = 0
@@ -98,7 +104,8 @@ class Parts:
         may_carry = same_site and wanted.method != rules.PREFLIGHT
         carries = may_carry and self._client.has_credentials(url)
         # What a page has a say in, by its headers or by who it is, is kept for its own site.
-        partition = "" if wanted.kind in SAME_FOR_ALL and not carries else self._site
+        is_for_all = wanted.kind in SAME_FOR_ALL and not carries and is_public(self._address)
+        partition = "" if is_for_all else self._site
         if wanted.method == "GET" and (kept := self._kept.get(wanted.url, headers, partition)) is not None:
             return kept
         if wanted.hops > HOPS:
@@ -124,7 +131,7 @@ class Parts:
     async def _exchange(
         self, url: Url, wanted: Wanted, headers: HeaderList, *, credentials: bool
     ) -> Capture | str:
-        if url.origin == self._page.origin and not await self._allowed(url):
+        if url.origin == self._origin and not await self._allowed(url):
             return "robots"
         async with self._hosts.setdefault(url.host, asyncio.Lock()):
             if self._exchanges >= MOST_PARTS:
@@ -147,6 +154,7 @@ class Parts:
                 max_body=MOST_BYTES - self._bytes,
                 timeout_s=left_s,
                 credentials=credentials,
+                asker=self._address,
             )
             if isinstance(found, Capture):
                 self._bytes += len(found.response)

@@ -101,7 +101,7 @@ class Renderer:
         until = asyncio.get_running_loop().time() + self._timeout_s
         parts = Parts(
             self._client,
-            page=capture.url,
+            page=capture,
             enter=lambda waited: self._enter(lease, waited=waited),
             allowed=lambda url: self._allowed(lease, url),
             hosts=self._hosts,

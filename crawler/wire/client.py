@@ -52,6 +52,7 @@ class _Exchange:
     left_s: float
     dns_ms: int
     credentials: bool
+    asker: str | None
 
 
 class Client:
@@ -114,12 +115,14 @@ class Client:
         max_body: int | None = None,
         timeout_s: float | None = None,
         credentials: bool = True,
+        asker: str | None = None,
     ) -> Capture | Failure | Wait:
         """Ask for `url.wire`; never raises for anything that a server or the network does, only what `enter` raises.
 
         `headers` take the place of ours of the same name. `timeout_s` is the patience for the first byte; the limits of
         the other parts follow from it (`crawler.wire.limits`). The time for which `enter` is waited for does not count.
         Without `credentials` the server learns neither cookies nor what the configuration tells its domain, and sets no cookie.
+        `asker` is the address of the page that wants it, if one does; empty where that is not known (`crawler.wire.address`).
         """
         limits = self._limits
         if max_body is not None or timeout_s is not None:
@@ -129,7 +132,7 @@ class Client:
             )
         begun = time.monotonic()
         place = target(url.wire)
-        found = await self._addresses(place, url.host, limits)
+        found = await self._addresses(place, url.host, limits, asker)
         if isinstance(found, Failure):
             return found
         took = time.monotonic() - begun
@@ -141,6 +144,7 @@ class Client:
             left_s=limits.total_s - took,
             dns_ms=round(took * 1000),
             credentials=credentials,
+            asker=asker,
         )
         if wait := await enter(meant(found[0])):
             return Wait(ms=wait)
@@ -169,13 +173,15 @@ class Client:
         self._resolver.close()
         await asyncio.sleep(0)  # the transports say goodbye
 
-    async def _addresses(self, place: Target, host: str, limits: Limits) -> list[str] | Failure:
+    async def _addresses(
+        self, place: Target, host: str, limits: Limits, asker: str | None
+    ) -> list[str] | Failure:
         """Of the addresses of a host those to be tried: for the same answer of DNS the same, whoever asks."""
         found = await self._resolver.addresses(place.host, limits.dns_s)
         if isinstance(found, Failure):
             by_proxy = self._proxy is not None and self._proxy.resolves
             return [place.host] if by_proxy else found
-        chosen = _chosen([one for one in found if not blocked(one, self._allow)], host)
+        chosen = _chosen([one for one in found if not blocked(one, self._allow, asker)], host)
         if not chosen:
             return BLOCKED
         if self._proxy is not None and self._proxy.resolves:
@@ -244,7 +250,12 @@ class Client:
                 return proxies.proxy_failure(self._proxy, where)
             proxy = (self._proxy, where[0])
         dial = Dial(
-            allow=self._allow, limits=exchange.limits, trust=self._trust, record=self._record, proxy=proxy
+            allow=self._allow,
+            limits=exchange.limits,
+            trust=self._trust,
+            record=self._record,
+            proxy=proxy,
+            asker=exchange.asker,
         )
         h2 = exchange.url.origin not in self._http1_only
         begun, waited = time.monotonic(), 0.0

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 
 from crawler.render.browser import start
 from crawler.render.kept import Kept
@@ -49,16 +50,20 @@ class Stage:
         async with Server(answers).serve() as server, client() as asking:
             return await self.tab(asking, server.url + path, **options), server
 
-    async def tab(self, asking, url, *, seconds=8.0, robots=(), most_bytes=1 << 20):
+    async def tab(self, asking, url, *, seconds=8.0, robots=(), most_bytes=1 << 20, peer=None):
+        """`peer` is where the page is said to come from."""
         url = canonical(url)
 
         async def allowed(part):
             return not part.text.endswith(tuple(robots))
 
+        capture = await asking.get(url)
+        if peer is not None:
+            capture = replace(capture, peer=peer)
         until = asyncio.get_running_loop().time() + seconds
         parts = Parts(
             asking,
-            page=url,
+            page=capture,
             enter=lambda _: at_once,
             allowed=allowed,
             hosts=Hosts(),
@@ -69,7 +74,7 @@ class Stage:
         try:
             return await render(
                 self.browser,
-                await asking.get(url),
+                capture,
                 parts,
                 user_agent=AGENT,
                 until=until,

@@ -40,8 +40,8 @@ class Web:
     def at(self, host, path="/"):
         return f"http://{host}:{self._server.port}{path}"
 
-    def render(self, url, answer=None, *, before=()):
-        """What a page at `url` comes to; `before` is asked first, as a crawl would."""
+    def render(self, url, answer=None, *, before=(), peer=None):
+        """What a page at `url` comes to; `before` is asked first, as a crawl would. `peer` is where the page is said to come from."""
         if answer is not None:
             self._server.answers[canonical(url).wire.partition(f":{self._server.port}")[2]] = answer
 
@@ -57,7 +57,7 @@ class Web:
             try:
                 for each in before:
                     await client.get(canonical(each))
-                return await self._stage.tab(client, url)
+                return await self._stage.tab(client, url, peer=peer)
             finally:
                 await client.close()
 
@@ -221,12 +221,21 @@ def test_a_preflight_for_what_is_refused_anyway_is_not_asked(web):
     assert not web.asked("/star")
 
 
+def test_a_page_of_the_open_web_reaches_no_private_network(web):
+    url = web.at("intranet.test", "/star")
+    found = web.render(web.at("evil.test"), fetching(url, "/star"), peer="93.184.216.34")
+    assert "[0 refused]" in said(found)
+    assert "[1 refused]" in said(found)  # its own name may lead elsewhere by now
+    assert found.blocked["address_blocked"] == 2
+    assert not web.asked("/star")
+
+
 def test_what_was_had_with_a_password_is_not_kept_for_other_sites(stage, web):
     web._server.answers["/personal.js"] = page("document.body.append('mine')", kind="text/javascript")
     url = web.at("intranet.test", "/personal.js")
     with_it = page(f"<body><script src={url}></script>")
     with stage.keeping():
-        for host in ("intranet.test", "evil.test", "other.test", "intranet.test"):
+        for host in ("intranet.test", "evil.test", "intranet.test"):
             assert "mine" in said(web.render(web.at(host), with_it))
     assert [told(raw) for raw in web.asked("/personal.js")] == [{b"authorization"}, set()]
 

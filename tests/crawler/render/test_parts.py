@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from core import Capture
 from crawler.render import parts as module
 from crawler.render.kept import MOST_ONE, Kept
 from crawler.render.parts import HOPS, Hosts, Parts, Wanted
@@ -13,16 +14,32 @@ from frontier import canonical
 from tests.crawler.server import Server, page, redirect
 
 FOREVER = 3_600.0
+PAGE = Capture(
+    url=canonical("http://example.org/"),
+    request=b"",
+    response=b"HTTP/1.1 200 OK\r\n\r\n",
+    head_length=19,
+    status=200,
+    headers=(),
+    payload=b"",
+    started_ms=0,
+    elapsed_ms=0,
+    peer="",
+    truncated=None,
+)
 
 
 class Asked:
     """The parts of one page of a server."""
 
-    def __init__(self, server, client, *, enter=None, kept=None, seconds=FOREVER, hosts=None):
+    def __init__(
+        self, server, client, *, enter=None, kept=None, seconds=FOREVER, hosts=None, peer="127.0.0.1"
+    ):
         self.server = server
+        url = canonical(server.url + "/")
         self.parts = Parts(
             client,
-            page=canonical(server.url + "/"),
+            page=replace(PAGE, url=url, peer=peer),
             enter=enter or (lambda _: at_once),
             allowed=self.allowed,
             hosts=hosts if hosts is not None else Hosts(),
@@ -73,6 +90,43 @@ async def test_robots_and_the_guard_are_asked_of_every_part(client):
         ]
         assert found == ["robots", "address_blocked", "bad_url", "bad_url"]
         assert not server.paths
+
+
+@pytest.mark.parametrize(
+    ("peer", "found"),
+    [
+        ("127.0.0.1", b"x"),
+        ("::ffff:127.0.0.1", b"x"),
+        ("93.184.216.34", "address_blocked"),
+        ("10.0.0.1", "address_blocked"),
+        ("", "address_blocked"),
+    ],
+)
+async def test_a_private_network_is_for_pages_of_that_network(client, peer, found):
+    async with Server({"/a": page("x")}).serve() as server:
+        assert await Asked(server, client, peer=peer).get("/a") == found
+        assert server.connections == (found == b"x")
+
+
+async def test_what_a_page_of_a_private_network_had_is_not_kept_for_the_open_web(client):
+    async with Server({"/a.js": page("x", kind="text/javascript")}).serve() as server:
+        kept = Kept(lambda: 0)
+        found = [
+            await Asked(server, client, kept=kept, peer=peer).get("/a.js", kind="script")
+            for peer in ("127.0.0.1", "93.184.216.34")
+        ]
+        assert found == [b"x", "address_blocked"]
+
+
+async def test_a_script_that_anybody_may_have_is_kept_for_all_sites_and_what_scripts_fetch_for_one(
+    client, capture
+):
+    kept = Kept(lambda: 0)
+    async with Server({}).serve() as server:
+        url = f"{server.url}/a.js"
+        kept.put(url, [], capture, "script")
+        asked = Asked(server, client, kept=kept, peer="93.184.216.34")
+        assert [await asked.get(url, kind=kind) for kind in ("script", "xhr")] == [b"x", "address_blocked"]
 
 
 async def test_a_host_is_asked_one_thing_at_a_time_by_all_pages(client):
@@ -187,7 +241,7 @@ async def test_what_is_personal_broken_or_huge_is_not_kept_and_the_least_used_go
 async def test_a_part_that_is_kept_is_not_asked_for_again(client):
     async with Server({"/a.js": page("x", kind="text/javascript")}).serve() as server:
         kept = Kept(lambda: 0)
-        first, second = (Asked(server, client, kept=kept) for _ in range(2))
+        first, second = (Asked(server, client, kept=kept, peer="127.0.0.1") for _ in range(2))
         assert [await one.get("/a.js", kind="script") for one in (first, second)] == [b"x", b"x"]
         assert [len(one.parts.fetched) for one in (first, second)] == [1, 0]
         assert server.paths == {"/a.js": 1}
