@@ -158,18 +158,27 @@ class Frontier(Inspection):
         parts = self._partitions
         return await self._link.call(
             [
-                parts.call(parts.of_address(address), "enter", address, lease.slot_ms, 0)
+                parts.call(parts.of_address(address), "enter", address, lease.slot_ms)
                 for lease, address in asked
             ]
         )
 
-    async def enter_host(self, host: str) -> int:
-        """`enter` for a host that is asked without a lease of its own, and at the delay of a host."""
-        line = f"host {host}"
+    async def turn(self, host: str, *, most_ms: int, delay_ms: int = 0, leased: bool = False) -> int:
+        """Return in how many milliseconds it is one's turn to ask a host that one asks without a lease for it: what a page needs from it,
+        where a robots.txt redirects. Two turns are apart as leases are, or by `delay_ms`, and no lease of the host is granted within
+        them; what is under way there is only known to be. Beyond `most_ms` the turn is not taken: nobody waits behind it.
+
+        `leased` is for whoever holds a lease of the host.
+        """
+        told = (host, delay_ms, most_ms, int(leased))
         return cast(
-            "int",
-            await self._one(self._partitions.call(self._partitions.of_address(line), "enter", line, 0, 1)),
+            "int", await self._one(self._partitions.call(self._partitions.of_host(host), "turn", *told))
         )
+
+    async def end_turn(self, host: str, *, delay_ms: int = 0, leased: bool = False) -> None:
+        """Say that an exchange is over that had its turn: the host's delay begins now."""
+        partition = self._partitions.of_host(host)
+        await self._one(self._partitions.call(partition, "end_turn", host, delay_ms, int(leased)))
 
     async def asked(self, addresses: Collection[str]) -> None:
         """Say that these addresses are asked only now, later than they were entered: their delays begin anew."""

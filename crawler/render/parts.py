@@ -2,9 +2,9 @@
 
 1. A part is fetched like a page: by the same client, past the same guard, and its exchange is archived byte for byte.
 2. All happens under the lease of the page, whose host is held as long. One host is asked one thing at a time, whichever
-   tab wants it, and every address is entered before it is asked (`crawler.entrance`); its turn is waited for, if it is near.
-3. On the page's own origin its robots.txt is obeyed. Of other origins none is read: what the page needs from them is
-   fetched on its behalf, as every browser does.
+   tab wants it, and every host and every address in its turn (`crawler.render.pagelease`). A turn is waited for if it comes within the page's
+   time; what has none is left out.
+3. robots.txt is obeyed, that of the part's own origin (`crawler.render.partrules`).
 4. Redirects are followed by the browser, each hop a request of its own.
 5. Credentials (`crawler.auth`) and cookies go to the page's own site alone, and no further once a redirect has left it
    (`crawler.render.samesite`). An answer that came with them and is not for the page's origin is asked for again without.
@@ -16,14 +16,17 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from core import Capture, Url
 from crawler.render import rules
 from crawler.render.kept import SAME_FOR_ALL, Kept
+from crawler.render.pagelease import PageLease
 from crawler.render.samesite import lets_read, site
 from crawler.rendered import Part
-from crawler.wire import Client, Enter, Wait, is_public
+from crawler.robots import Event, Ruling
+from crawler.wire import Client, Enter, Failure, Wait, at_once, is_public
 from crawler.wire.request import HeaderList
 from frontier import NotAUrl, canonical
 
@@ -39,7 +42,14 @@ HOPS = 5
 """Redirects of one part."""
 PATIENCE_S = 5.0
 """How long one part waits for the turns of its addresses."""
+LAST = 0.2
+"""Of the time of a page; nothing is asked within it, for the page has to make something of what comes."""
+ROBOTS = "other"
+"""What a robots.txt is to the page: there is no resource type for it."""
 
+T = TypeVar("T")
+_Ask = Callable[[bool], Awaitable[T | Wait]]
+"""Asks for something; is told whether the turn of the address was waited for."""
 Hosts = WeakValueDictionary[str, asyncio.Lock]
 """Who asks a host something holds its lock."""
 
@@ -59,29 +69,43 @@ class Wanted:
     """Whether one of them left the site of the page."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OnBehalf:
+    """A client that asks for robots.txt files on behalf of a page."""
+
+    client: Client
+    asker: str
+
+    async def get(
+        self, url: Url, enter: Enter = at_once, *, headers: HeaderList = (), max_body: int | None = None
+    ) -> Capture | Failure | Wait:
+        return await self.client.get(
+            url, enter, headers=headers, max_body=max_body, credentials=False, asker=self.asker
+        )
+
+
 class Parts:
-    """The parts of one page. `enter` and `allowed` are asked before each exchange."""
+    """The parts of one page."""
 
     def __init__(
         self,
         client: Client,
         *,
         page: Capture,
-        enter: Callable[[bool], Enter],
-        allowed: Callable[[Url], Awaitable[bool]],
+        lease: PageLease,
         hosts: Hosts,
         kept: Kept,
         until: float,
     ) -> None:
-        """`enter` is told whether its turn was waited for already; `until` is a time of the event loop's clock."""
+        """`until` is the page's deadline, by the event loop's clock."""
         self._client, self._origin, self._site, self._address = (
             client,
             page.url.origin,
             site(page.url),
             page.peer,
         )
-        self._enter, self._allowed = enter, allowed
-        self._hosts, self._kept, self._until = hosts, kept, until
+        self._lease, self._hosts, self._kept, self._until = lease, hosts, kept, until
+        self._last = until - LAST * self._left_s()
         self._exchanges = self._bytes = 0
         self._wanted: Counter[str] = Counter()
         self.fetched: list[Part] = []
@@ -131,37 +155,68 @@ class Parts:
     async def _exchange(
         self, url: Url, wanted: Wanted, headers: HeaderList, *, credentials: bool
     ) -> Capture | str:
-        if url.origin == self._origin and not await self._allowed(url):
-            return "robots"
+        async def ask(waited: bool) -> Capture | Failure | Wait:
+            return await self._client.get(
+                url,
+                self._lease.enter(waited=waited),
+                headers=headers,
+                method=wanted.method,
+                max_body=MOST_BYTES - self._bytes,
+                timeout_s=self._left_s(),
+                credentials=credentials,
+                asker=self._address,
+            )
+
         async with self._hosts.setdefault(url.host, asyncio.Lock()):
+            permission = await self._lease.permission(url, self._rules)
+            if permission.refusal:
+                return permission.refusal
             if self._exchanges >= MOST_PARTS:
                 return "too_many"
             if self._bytes >= MOST_BYTES:
                 return "too_large"
             self._exchanges += 1
-            return await self._in_turn(url, wanted, headers, credentials=credentials)
+            found: Capture | Failure | str = await self._in_turn(url.host, permission.delay_ms, ask)
+        if isinstance(found, Failure):
+            return "address_blocked" if found.reason == "address_blocked" else "unreachable"
+        if isinstance(found, Capture):
+            self._note(found, _kind(wanted))
+        return found
 
-    async def _in_turn(
-        self, url: Url, wanted: Wanted, headers: HeaderList, *, credentials: bool
-    ) -> Capture | str:
+    async def _rules(self, url: Url) -> Event | str:
+        """Fetch the robots.txt of another origin."""
+        client = _OnBehalf(client=self._client, asker=self._address)
+
+        async def ask(waited: bool) -> Event | Wait:
+            return await self._lease.robots(url, client, waited=waited)
+
+        found = await self._in_turn(url.host, 0, ask)
+        if isinstance(found, Event):
+            for capture in found.captures:
+                self._note(capture, ROBOTS)
+            if isinstance(found.answer, Ruling) and found.answer.delay_ms:
+                await self._lease.left(url.host, delay_ms=found.answer.delay_ms)  # as is known only now
+        return found
+
+    async def _in_turn(self, host: str, delay_ms: int, ask: _Ask[T]) -> T | str:
+        """Ask a host when it is its turn, and each address when it is that one's."""
+        most_ms = round(1000 * (self._last - asyncio.get_running_loop().time()))
+        if most_ms < 0:
+            return "late"
+        wait_ms = await self._lease.turn(host, delay_ms=delay_ms, most_ms=most_ms)
+        if wait_ms > most_ms:
+            return "not_its_turn"
+        await asyncio.sleep(wait_ms / 1000)
+        found = await self._patiently(ask)
+        await self._lease.left(host, delay_ms=delay_ms)
+        return found
+
+    async def _patiently(self, ask: _Ask[T]) -> T | str:
         patience_s, waited = PATIENCE_S, False
-        while (left_s := self._left_s()) > 0:
-            found = await self._client.get(
-                url,
-                self._enter(waited),
-                headers=headers,
-                method=wanted.method,
-                max_body=MOST_BYTES - self._bytes,
-                timeout_s=left_s,
-                credentials=credentials,
-                asker=self._address,
-            )
-            if isinstance(found, Capture):
-                self._bytes += len(found.response)
-                self.fetched.append(Part(capture=found, kind=_kind(wanted)))
-                return found
+        while self._left_s() > 0:
+            found = await ask(waited)
             if not isinstance(found, Wait):
-                return "address_blocked" if found.reason == "address_blocked" else "unreachable"
+                return found
             wait_s = found.ms / 1000
             if wait_s > min(patience_s, self._left_s()):
                 return "not_its_turn"
@@ -169,6 +224,10 @@ class Parts:
             await asyncio.sleep(wait_s)
             waited = True
         return "late"
+
+    def _note(self, capture: Capture, kind: str) -> None:
+        self._bytes += len(capture.response)
+        self.fetched.append(Part(capture=capture, kind=kind))
 
     def _left_s(self) -> float:
         return self._until - asyncio.get_running_loop().time()

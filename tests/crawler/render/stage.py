@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from crawler.render.browser import start
 from crawler.render.kept import Kept
+from crawler.render.partrules import Permission
 from crawler.render.parts import Hosts, Parts
 from crawler.render.program import program
 from crawler.render.tab import render
@@ -15,6 +16,25 @@ from frontier import canonical
 from tests.crawler.server import Server
 
 AGENT = "thresher/test (+mailto:test@example.org)"
+
+
+class Unhurried:
+    """A lease of a page whose hosts are asked at once, but for what robots.txt forbids."""
+
+    def __init__(self, *, forbidden=(), enter=at_once):
+        self._forbidden, self._enter = forbidden, enter
+
+    def enter(self, *, waited):
+        return self._enter
+
+    async def permission(self, url, fetch):
+        return Permission(refusal="robots" if url.text.endswith(self._forbidden) else "")
+
+    async def turn(self, host, *, delay_ms, most_ms):
+        return 0
+
+    async def left(self, host, *, delay_ms):
+        pass
 
 
 class Stage:
@@ -54,9 +74,6 @@ class Stage:
         """`peer` is where the page is said to come from."""
         url = canonical(url)
 
-        async def allowed(part):
-            return not part.text.endswith(tuple(robots))
-
         capture = await asking.get(url)
         if peer is not None:
             capture = replace(capture, peer=peer)
@@ -64,8 +81,7 @@ class Stage:
         parts = Parts(
             asking,
             page=capture,
-            enter=lambda _: at_once,
-            allowed=allowed,
+            lease=Unhurried(forbidden=tuple(robots)),
             hosts=Hosts(),
             kept=Kept(utc_ms) if self._kept is None else self._kept,
             until=until,

@@ -8,9 +8,11 @@ import pytest
 from core import Capture
 from crawler.render import parts as module
 from crawler.render.kept import MOST_ONE, Kept
+from crawler.render.partrules import Permission
 from crawler.render.parts import HOPS, Hosts, Parts, Wanted
-from crawler.wire import Client, at_once, networks
+from crawler.wire import Client, networks
 from frontier import canonical
+from tests.crawler.render.stage import Unhurried
 from tests.crawler.server import Server, page, redirect
 
 FOREVER = 3_600.0
@@ -33,22 +35,18 @@ class Asked:
     """The parts of one page of a server."""
 
     def __init__(
-        self, server, client, *, enter=None, kept=None, seconds=FOREVER, hosts=None, peer="127.0.0.1"
+        self, server, client, *, lease=None, kept=None, seconds=FOREVER, hosts=None, peer="127.0.0.1"
     ):
         self.server = server
         url = canonical(server.url + "/")
         self.parts = Parts(
             client,
             page=replace(PAGE, url=url, peer=peer),
-            enter=enter or (lambda _: at_once),
-            allowed=self.allowed,
+            lease=lease or Unhurried(forbidden=("private",)),
             hosts=hosts if hosts is not None else Hosts(),
             kept=Kept(lambda: 0) if kept is None else kept,
             until=asyncio.get_running_loop().time() + seconds,
         )
-
-    async def allowed(self, url):
-        return "private" not in url.text
 
     async def get(self, path, *, kind="xhr", headers=None, method="GET", hops=0, left_site=False):
         url = path if "://" in path else self.server.url + path
@@ -150,19 +148,47 @@ async def test_a_host_is_asked_one_thing_at_a_time_by_all_pages(client):
 async def test_the_turn_of_an_address_is_waited_for_if_it_is_near(client):
     told = []
 
-    def enter(waited):
-        async def ask(_):
-            told.append(waited)
-            return 0 if waited else wait_ms
+    class Hurried(Unhurried):
+        def enter(self, *, waited):
+            async def ask(_):
+                told.append(waited)
+                return 0 if waited else wait_ms
 
-        return ask
+            return ask
 
     async with Server({"/a": page("a")}).serve() as server:
         wait_ms = 20
-        assert await Asked(server, client, enter=enter).get("/a") == b"a"
+        assert await Asked(server, client, lease=Hurried()).get("/a") == b"a"
         wait_ms = 60_000
-        assert await Asked(server, client, enter=enter).get("/a") == "not_its_turn"
+        assert await Asked(server, client, lease=Hurried()).get("/a") == "not_its_turn"
     assert told == [False, True, False]
+
+
+async def test_the_turn_of_a_host_is_waited_for_if_it_comes_in_time(client):
+    class Line(Unhurried):
+        def __init__(self, wait_ms):
+            super().__init__()
+            self.wait_ms, self.told = wait_ms, []
+
+        async def permission(self, url, fetch):
+            return Permission(delay_ms=7)
+
+        async def turn(self, host, *, delay_ms, most_ms):
+            self.told.append((host, delay_ms, most_ms))
+            return self.wait_ms
+
+        async def left(self, host, *, delay_ms):
+            self.told.append((host, delay_ms))
+
+    near, far = Line(20), Line(100_000)
+    async with Server({"/a": page("a")}).serve() as server:
+        assert await Asked(server, client, lease=near, seconds=100).get("/a") == b"a"
+        assert await Asked(server, client, lease=far, seconds=100).get("/a") == "not_its_turn"
+        assert server.paths == {"/a": 1}
+    (turn, left), (refused,) = near.told, far.told
+    assert (turn[:2], left) == (("127.0.0.1", 7), ("127.0.0.1", 7))
+    assert turn[2] == pytest.approx(80_000, abs=2_000)  # the last fifth is for what the page makes of it
+    assert refused[:2] == ("127.0.0.1", 7)
 
 
 async def test_a_page_has_so_many_parts_and_bytes_and_asks_for_one_thing_so_often(client, monkeypatch):
