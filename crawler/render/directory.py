@@ -25,7 +25,7 @@ class Directory:
             self.path = Path(mkdtemp(prefix=PREFIX))
             self._lock = os.open(self.path, _FLAGS)
             # Somebody may take it for a stale one until it is locked.
-            if _is_locked(self._lock) and self.path.exists():
+            if _lock(self._lock) is not False and self.path.exists():
                 break
             os.close(self._lock)
         self.path.chmod(0o755)
@@ -45,7 +45,9 @@ class Directory:
 
     def remove(self) -> None:
         """Remove it, with all that it holds."""
-        _remove(self.path, self._lock)
+        # What a browser that ends just now writes meanwhile is left for the next one.
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self._lock)
 
     def __repr__(self) -> str:
         return f"<directory {self.path}>"
@@ -56,22 +58,19 @@ def remove_stale() -> None:
     for path in Path(gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError):
             lock = os.open(path, _FLAGS)
-            if os.fstat(lock).st_uid == os.geteuid() and _is_locked(lock):
-                _remove(path, lock)
-            else:
+            try:
+                if os.fstat(lock).st_uid == os.geteuid() and _lock(lock):
+                    shutil.rmtree(path, ignore_errors=True)
+            finally:
                 os.close(lock)
 
 
-def _is_locked(lock: int) -> bool:
-    """Lock a directory, if nobody else holds it."""
+def _lock(directory: int) -> bool | None:
+    """Lock a directory, if nobody else holds it; None where its file system has no locks for directories, as NFS."""
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError:
+        return None
     return True
-
-
-def _remove(path: Path, lock: int) -> None:
-    # What a browser that ends just now writes meanwhile is left for the next one.
-    shutil.rmtree(path, ignore_errors=True)
-    os.close(lock)

@@ -1,6 +1,7 @@
 """The browser is begun with nothing to take: never as root, without a secret, in its own sandbox unless the user says otherwise."""
 
 import asyncio
+import errno
 import os
 import re
 import shutil
@@ -143,6 +144,17 @@ def test_what_a_killed_one_left_is_removed_by_the_next_and_no_others(chromium, s
     living.remove()
     other.remove()
     assert [path.name for path in temporary.iterdir()] == ["thresher-browser-link"]
+
+
+def test_where_directories_have_no_locks_none_is_taken_for_stale(temporary, monkeypatch):
+    def lockless(*_):
+        raise OSError(errno.EBADF, "Bad file descriptor")
+
+    monkeypatch.setattr("crawler.render.directory.fcntl.flock", lockless)
+    living = Directory()
+    Directory().remove()
+    assert list(temporary.iterdir()) == [living.path]
+    living.remove()
 
 
 @pytest.fixture
