@@ -9,12 +9,12 @@ comes between entering and asking. So the frontier is told where that took longe
 """
 
 import asyncio
-import time
 from collections.abc import Coroutine
 from contextlib import suppress
 from functools import partial
 
 from core import ThresherError
+from crawler.clock import boot_s
 from crawler.wire import Enter, at_once
 from frontier import Frontier, Lease
 
@@ -55,7 +55,7 @@ class Entrance:
         if not self._delay_ms:
             return
         entered = self._entered.pop(address, None)
-        if entered is not None and time.monotonic() - entered <= LATE_S:
+        if entered is not None and boot_s() - entered <= LATE_S:
             return
         self._late.add(address)
         if len(self._late) == 1:
@@ -97,7 +97,7 @@ class Entrance:
         await asyncio.sleep(GATHER_S)
         asked, self._asked = self._asked, []
         answers, self._answers = self._answers, []
-        begun = time.monotonic()
+        begun = boot_s()
         try:
             waits = await self._frontier.enter_all(asked)
         except Exception as error:  # noqa: BLE001 - whatever it is, those who wait raise it

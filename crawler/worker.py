@@ -4,7 +4,8 @@
    imports it.
 2. SIGTERM and the first SIGINT drain: lease no more, finish what is in flight, settle it, seal the archive. The
    second stops at once; then nothing is lost but open leases, and `crawler.replay` takes up what was archived.
-3. A worker that was not heard of for too long stops (`crawler.pulse`): `GivenUp`. Another takes up what it left.
+3. A worker that was not heard of for too long, or whose name was taken over, stops (`crawler.pulse`): `GivenUp`. Another takes
+   up what it left.
 4. What goes wrong on our side (the server of the frontier, the disk) is raised when all has come to a stop.
 5. Contact, delays, budgets and policy are the crawl's (`Frontier.settings`). When somebody updates them, this worker has
    delays, budgets and policy with its next lease, and the contact within a heartbeat.
@@ -18,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from crawler.decoded import DecodedBytes
 from crawler.entrance import Entrance
 from crawler.gate import Gate
 from crawler.guest import Guest
@@ -159,7 +161,8 @@ async def _run(config: WorkerConfig) -> bool:
             auth=config.auth,
             asked=entrance.asked,
         )
-        renderer = _renderer(config, frontier, client, entrance)
+        decoded = DecodedBytes()
+        renderer = _renderer(config, frontier, client, entrance, decoded)
         named += [client, *([renderer] if renderer else [])]
 
         async def report() -> None:
@@ -181,7 +184,7 @@ async def _run(config: WorkerConfig) -> bool:
         try:
             if renderer is not None:
                 await renderer.begin()
-            enough = await _crawl(config, frontier, archive, log, uplink, entrance, pulse, renderer)
+            enough = await _crawl(config, frontier, archive, log, uplink, entrance, pulse, renderer, decoded)
         finally:
             beating.cancel()
             await uplink.close()
@@ -205,6 +208,7 @@ async def _crawl(
     entrance: Entrance,
     pulse: Pulse,
     renderer: "Renderer | None",
+    decoded: DecodedBytes,
 ) -> bool:
     gate = Gate(frontier.flow)
     lease_ms = (
@@ -250,6 +254,7 @@ async def _crawl(
         settler=settler,
         screen=config.screen,
         renderer=renderer,
+        decoded=decoded,
         options=lambda: _page_options(config, frontier),
     )
     enough = False
@@ -287,7 +292,7 @@ def _renderings(config: WorkerConfig) -> int:
 
 
 def _renderer(
-    config: WorkerConfig, frontier: Frontier, client: Client, entrance: Entrance
+    config: WorkerConfig, frontier: Frontier, client: Client, entrance: Entrance, decoded: DecodedBytes
 ) -> "Renderer | None":
     if config.render == "never":
         return None
@@ -304,6 +309,7 @@ def _renderer(
         user_agent=_user_agent(config, frontier),
         timeout_s=config.timeout_s,
         most_bytes=config.max_body,
+        decoded=decoded,
     )
 
 

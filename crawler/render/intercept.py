@@ -19,8 +19,6 @@ from core import Capture
 from crawler.outcome import REDIRECTS
 from crawler.render import dom, rules
 from crawler.render.parts import Parts, Wanted
-from storage.payload import content_decoded
-from storage.records import PAYLOAD_LIMIT
 
 MOST_WENT = 100
 """Places to which the scripts of a page would go that are remembered."""
@@ -127,22 +125,21 @@ class Interceptor:
         if not 200 <= capture.status <= 599:
             await self._fail(key, "Failed")
             return
-        encodings = ",".join(value for name, value in capture.headers if name.lower() == "content-encoding")
-        body, _ = content_decoded(capture.payload, encodings, PAYLOAD_LIMIT)
-        if capture is self._capture:
-            self.declares_closed = dom.declares_closed(body)
         headers = rules.given(capture.headers, without=without)
         if not any(name.lower() == "content-type" for name, _ in headers):
             headers.append(("content-type", "text/html" if capture is self._capture else "text/plain"))
-        await self._session.send(
-            "Fetch.fulfillRequest",
-            {
-                "requestId": key,
-                "responseCode": capture.status,
-                "responseHeaders": [{"name": name, "value": value} for name, value in headers],
-                "body": b64encode(body).decode(),
-            },
-        )
+        async with self._parts.decoded.decoded(capture) as body:
+            if capture is self._capture:
+                self.declares_closed = dom.declares_closed(body)
+            await self._session.send(
+                "Fetch.fulfillRequest",
+                {
+                    "requestId": key,
+                    "responseCode": capture.status,
+                    "responseHeaders": [{"name": name, "value": value} for name, value in headers],
+                    "body": b64encode(body).decode(),
+                },
+            )
 
     async def _fail(self, key: str, reason: str) -> None:
         await self._session.send("Fetch.failRequest", {"requestId": key, "errorReason": reason})

@@ -86,8 +86,11 @@ class PartRules:
             found = await fetch(canonical("/robots.txt", url.origin))
             if isinstance(found, str):
                 return Permission(refusal=found)
-            if isinstance(found.answer, Ruling) and found.answer.body == BLOCKED:
-                return Permission(refusal="address_blocked")  # for this page
+            if (
+                isinstance(found.answer, Ruling)
+                and (reason := found.answer.body.decode(errors="replace")) in BLOCKED
+            ):
+                return Permission(refusal=reason)  # for this page
             entry = self._entry(found)
         self._keep(url.origin, entry)
         return entry.permission(url)

@@ -20,6 +20,7 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from core import Capture, Url
+from crawler.decoded import DecodedBytes
 from crawler.render import rules
 from crawler.render.kept import SAME_FOR_ALL, Kept
 from crawler.render.pagelease import PageLease
@@ -95,6 +96,7 @@ class Parts:
         lease: PageLease,
         hosts: Hosts,
         kept: Kept,
+        decoded: DecodedBytes,
         until: float,
     ) -> None:
         """`until` is the page's deadline, by the event loop's clock."""
@@ -109,6 +111,8 @@ class Parts:
         self._exchanges = self._bytes = 0
         self._wanted: Counter[str] = Counter()
         self.fetched: list[Part] = []
+        self.decoded = decoded
+        """What the bodies that the browser is given are taken from."""
 
     def leaves_site(self, wanted: Wanted) -> bool:
         """Whether a request goes to another site than that of the page, or was led over one."""
@@ -178,7 +182,7 @@ class Parts:
             self._exchanges += 1
             found: Capture | Failure | str = await self._in_turn(url.host, permission.delay_ms, ask)
         if isinstance(found, Failure):
-            return "address_blocked" if found.reason == "address_blocked" else "unreachable"
+            return found.reason if found.reason.endswith("_blocked") else "unreachable"
         if isinstance(found, Capture):
             self._note(found, _kind(wanted))
         return found

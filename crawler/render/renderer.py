@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from core import Capture
+from crawler.decoded import DecodedBytes
 from crawler.entrance import Entrance
 from crawler.render.browser import Browser, start
 from crawler.render.kept import Kept
@@ -51,6 +52,7 @@ class Renderer:
         user_agent: str,
         timeout_s: float,
         most_bytes: int,
+        decoded: DecodedBytes,
     ) -> None:
         """`read` gives the newest robots.txt of an origin (`Frontier.robots`). `browser` is the path of the program, or empty; `sandbox` whether its own sandbox is on. `timeout_s` and `most_bytes`
         bound one page and its DOM.
@@ -61,6 +63,7 @@ class Renderer:
         self._rulebook, self._rules = Rulebook(read), PartRules(read, utc_ms)
         self._mode, self._program, self.user_agent = mode, program(browser), user_agent
         self._sandbox, self._timeout_s, self._most_bytes = sandbox, timeout_s, most_bytes
+        self._decoded = decoded
         self._tabs = asyncio.Semaphore(TABS)
         self._starting = asyncio.Lock()
         self._browser: Browser | None = None
@@ -115,6 +118,7 @@ class Renderer:
             ),
             hosts=self._hosts,
             kept=self._kept,
+            decoded=self._decoded,
             until=until,
         )
         try:

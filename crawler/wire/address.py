@@ -75,11 +75,17 @@ def _judged(text: str, allowed: tuple[Network, ...], asker: str | None) -> bool:
     if address is None:
         return True
     meant = _stands_for(address)
-    exempt = [network for network in allowed if address in network or meant in network]
+    exempt = _holding(address, allowed)
     if exempt and (asker is None or _may_ask(asker, meant, exempt)):
         return False
     tunnelled = meant.sixtofour if isinstance(meant, IPv6Address) else None
     return not (_is_public(meant) and (tunnelled is None or _is_public(tunnelled)))
+
+
+def is_allowed(text: str, allowed: Sequence[Network]) -> bool:
+    """Whether the user allows the address by a network of its own."""
+    address = _address(text)
+    return address is not None and bool(_holding(address, allowed))
 
 
 def _may_ask(asker: str, wanted: IPv4Address | IPv6Address, exempt: Sequence[Network]) -> bool:
@@ -87,10 +93,14 @@ def _may_ask(asker: str, wanted: IPv4Address | IPv6Address, exempt: Sequence[Net
     address = _address(asker)
     if address is None or not _judged(asker, (), None):
         return False
-    meant = _stands_for(address)
-    if wanted.is_loopback and not meant.is_loopback:
+    if wanted.is_loopback and not _stands_for(address).is_loopback:
         return False
-    return any(one in network for network in exempt for one in (address, meant))
+    return bool(_holding(address, exempt))
+
+
+def _holding(address: IPv4Address | IPv6Address, networks: Iterable[Network]) -> list[Network]:
+    """Those of some networks that hold an address, or the one that it stands for."""
+    return [one for one in networks if address in one or _stands_for(address) in one]
 
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:

@@ -1,7 +1,8 @@
--- args: address, slot: until when the host was held, 0 for not at all.
+-- args: address, slot: until when the host was held, 0 for not at all; who asks, if it has a lease.
 -- Returns 0, or how long to wait.
 verb('enter', function(keys, args)
   local c = open(keys)
+  if args[3] and is_taken(c, args[3]) then return refusal(args[3]) end
   local slot = tonumber(args[2])
   local delay = tonumber(call('HGET', c.count, 'ip_delay') or 250)
   local text = call('HGET', c.prefix .. 'ips', args[1])

@@ -15,6 +15,7 @@ others of the same prefix, which all carry the same hash tag, are made from it:
   deadlines  zset  token -> deadline
   robots     hash  origin -> state of its robots.txt (see ROBOTS)
   bodies     hash  origin -> robots.txt as last fetched, as the client packs it
+  kept       zset  origin that has rules -> when it is looked at whether they are still needed, by TIME
   seen       hash  bucket -> fingerprints (see The seen-set); host \0 bucket -> fingerprints of one host
   domains    hash  registered domain -> URLs, host names, rank of hosts to come, standing
   rings      hash  registered domain -> what its last pages said (see Novelty)
@@ -32,6 +33,7 @@ others of the same prefix, which all carry the same hash tag, are made from it:
   closed:<n>, closedruns:<n>  list  its queue and its runs, until they are in the log
   ips        hash  address -> when it was entered last, and the end of the line of those who wait;
                    'host ' and its name -> when it was asked last without a lease of it, or will be
+  taken      set   names of workers that were taken over (see takeover.lua)
   flow, stalls, outages, beats, meta, rebuilt   of the home only
 
 Rules:
@@ -44,6 +46,7 @@ Rules:
   5. A token that is not in `leases` changes nothing.
   6. What is settled without a worker goes through `settle_here` or `bury`, so that the log has it.
   7. Every function may be carried out twice: the second time it finds its work done.
+  8. A name that was taken over is dead for ever: what its worker asks for is refused before anything is changed.
 ]]
 
 -- Nothing but `redis.register_function` is there while the library is loaded: set by the first call.

@@ -1,7 +1,9 @@
--- args: token, rule, body, ttl_ms, delay_ms, fault ('': an answer), hold_ms, reason: the kind of the fault
+-- args: token, rule, body, ttl_ms, delay_ms, fault ('': an answer), hold_ms, reason: the kind of the fault, 1 where the
+-- worker died
 verb('settle_robots', function(keys, args)
   local c = open(keys)
-  local l = read_lease(c, args[1])
+  local l, denied = read_lease(c, args[1]), refused(c, {args[1]}, args[9])
+  if denied then return denied end
   if not l or l.kind ~= ROBOTS_TXT then return end
   local delay = min(tonumber(args[5]), LONGEST_DELAY)
   store_robots(c, l.subject, args[2], args[3], tonumber(args[4]))
@@ -16,10 +18,11 @@ verb('settle_robots', function(keys, args)
   close(c)
 end, FREES)
 
--- args: token, after_ms (negative: doubling), fault ('': the answer was of no use), reason: its kind
+-- args: token, after_ms (negative: doubling), fault ('': the answer was of no use), reason: its kind, 1 where the worker died
 verb('retry_robots', function(keys, args)
   local c = open(keys)
-  local l = read_lease(c, args[1])
+  local l, denied = read_lease(c, args[1]), refused(c, {args[1]}, args[5])
+  if denied then return denied end
   if not l or l.kind ~= ROBOTS_TXT then return end
   local r = read_robots(c, l.subject)
   local h = finish(c, args[1], l, c.soon)
@@ -42,8 +45,7 @@ verb('responsive', function(keys, args)
   local c, found, resting = look(keys), {}, {}
   local picked = call('HRANDFIELD', c.robots, args[1], 'WITHVALUES')
   for i = 1, #picked, 2 do
-    local r, place = parse_robots(picked[i + 1]), string.match(picked[i], '^%a+://(.*)$')
-    local h = read_host(c, place) or read_host(c, (string.gsub(place, ':%d+$', '')))
+    local r, h = parse_robots(picked[i + 1]), host_of(c, picked[i])
     if r.version > 0 and not given_up(r) and h and not has(h.flags, DEAD) then
       local list = h.trips > 0 and resting or found
       list[#list + 1] = picked[i]

@@ -5,6 +5,7 @@ import threading
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 
+from crawler.decoded import DecodedBytes
 from crawler.render.browser import start
 from crawler.render.kept import Kept
 from crawler.render.partrules import Permission
@@ -84,6 +85,7 @@ class Stage:
             lease=Unhurried(forbidden=tuple(robots)),
             hosts=Hosts(),
             kept=Kept(utc_ms) if self._kept is None else self._kept,
+            decoded=DecodedBytes(),
             until=until,
         )
         self.browser.open += 1

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from core import Capture
+from crawler.decoded import DecodedBytes
 from crawler.render import parts as module
 from crawler.render.kept import MOST_ONE, Kept
 from crawler.render.partrules import Permission
@@ -45,6 +46,7 @@ class Asked:
             lease=lease or Unhurried(forbidden=("private",)),
             hosts=hosts if hosts is not None else Hosts(),
             kept=Kept(lambda: 0) if kept is None else kept,
+            decoded=DecodedBytes(),
             until=asyncio.get_running_loop().time() + seconds,
         )
 
