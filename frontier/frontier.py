@@ -165,8 +165,8 @@ class Frontier(Inspection):
         )
 
     async def turn(self, host: str, *, most_ms: int, delay_ms: int = 0, leased: bool = False) -> int:
-        """Return in how many milliseconds it is one's turn to ask a host that is asked without a lease for it, or `leased` for something
-        else. Turns and leases of a host are as far apart as leases, turns by `delay_ms` at least. A turn beyond `most_ms` is not taken.
+        """Return in how many ms it is one's turn at a host of which one has no lease, or has it (`leased`) for something else: as far from
+        other turns and leases as leases are, or `delay_ms`. A turn beyond `most_ms` is not taken.
         """
         return cast("int", await self._one(self._at(host, "turn", delay_ms, most_ms, int(leased))))
 
