@@ -107,7 +107,7 @@ UNREADABLE = Ruling(rule="disallow", body=READING.encode(), ttl_ms=UNREACHABLE_M
 async def ask(client: Getter, lease: Lease, entrance: Entrance) -> Event | Wait:
     """Fetch the robots.txt of a lease, redirects included; `Wait` if no answer came and the lease goes back."""
     captures: list[Capture] = []
-    # A turn elsewhere takes two delays where nobody else waits for it: those are never too many.
+    # Two delays of a turn elsewhere are never too many: of who asks there, and of who has asked.
     url, patience_ms = lease.url, PATIENCE_MS + 2 * HOPS * entrance.host_delay_ms
     while True:
         found = await client.get(url, entrance.of(lease), max_body=LONGEST)
@@ -134,7 +134,7 @@ async def ask(client: Getter, lease: Lease, entrance: Entrance) -> Event | Wait:
             # The lease holds the host, and lasts for this as well.
             await asyncio.sleep(entrance.host_delay_ms / 1000)
             continue
-        wait = await entrance.elsewhere(url.host)
+        wait = await entrance.turn(url.host, most_ms=patience_ms)
         if wait > patience_ms:
             return Event(captures=tuple(captures), answer=AskAgain(after_ms=wait, failed=False))
         patience_ms -= wait
@@ -234,6 +234,11 @@ class Rulebook:
         """Why the page of a lease may not be fetched; None where it may."""
         page = await self._page(lease)
         return None if page.allow(lease.url) else page.refusal()
+
+    async def delay_ms(self, lease: Lease) -> int:
+        """Milliseconds between two requests that the rules for a page ask for; 0 where they do not."""
+        page = await self._page(lease)
+        return 0 if page.rules is None else delay_ms(page.rules) or 0
 
     async def sitemaps(self, lease: Lease) -> tuple[str, ...]:
         """The sitemaps that the rules for a page name, as written there; once for each origin."""

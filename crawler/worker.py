@@ -31,7 +31,7 @@ from crawler.loop import Loop
 from crawler.options import USUAL, PageOptions
 from crawler.pulse import Pulse
 from crawler.render.program import TABS, program
-from crawler.robots import PATIENCE_MS, Rulebook
+from crawler.robots import PATIENCE_MS
 from crawler.rotation import Rotation
 from crawler.screen import Screen
 from crawler.settle import Settler
@@ -309,7 +309,7 @@ def _renderer(
     return Renderer(
         client,
         entrance,
-        Rulebook(frontier.robots),
+        frontier.robots,
         mode=config.render,
         browser=config.browser,
         sandbox=config.browser_sandbox,

@@ -31,6 +31,7 @@ from frontier.memory.line import asked, enter
 from frontier.memory.living import Living
 from frontier.memory.settling import settle
 from frontier.memory.telling import told
+from frontier.memory.turn import end_turn, turn
 from frontier.outage import Outage
 from frontier.robots import LARGE_KEPT_MS, RobotsRecord, Rule
 from frontier.scope import Scope
@@ -177,9 +178,13 @@ class MemoryFrontier:
         """As `Frontier.enter_all`."""
         return [await self.enter(lease, address) for lease, address in asked]
 
-    async def enter_host(self, host: str) -> int:
-        """As `Frontier.enter_host`."""
-        return enter(self._crawl.addresses, f"host {host}", self._crawl.delay, 0, self._clock())
+    async def turn(self, host: str, *, most_ms: int, delay_ms: int = 0, leased: bool = False) -> int:
+        """As `Frontier.turn`."""
+        return turn(self._crawl, host, delay_ms, most_ms, leased=leased, now=self._clock())
+
+    async def end_turn(self, host: str, *, delay_ms: int = 0, leased: bool = False) -> None:
+        """As `Frontier.end_turn`."""
+        end_turn(self._crawl, host, delay_ms, leased=leased, now=self._clock())
 
     async def asked(self, addresses: Collection[str]) -> None:
         """As `Frontier.asked`."""

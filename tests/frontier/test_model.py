@@ -144,6 +144,8 @@ actions = st.one_of(
     action("take_over", st.sampled_from([["v"], ["u"], ["v", "u"]])),
     action("hold", hosts, spans),
     action("resume", hosts),
+    action("turn", hosts, most_ms=spans, delay_ms=st.sampled_from([0, 2 * SECOND]), leased=st.booleans()),
+    action("end_turn", hosts, delay_ms=st.sampled_from([0, 2 * SECOND]), leased=st.booleans()),
     action("prefer", st.dictionaries(st.sampled_from(DOMAINS), st.sampled_from(Rank), max_size=2)),
     action("drop", st.sampled_from(SCOPES).map(Scope.parse)),
     action(
