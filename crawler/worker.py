@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from crawler.activity import Activity
 from crawler.decoded import DecodedBytes
 from crawler.entrance import Entrance
 from crawler.gate import Gate
@@ -30,7 +31,7 @@ from crawler.loop import Loop
 from crawler.options import USUAL, PageOptions
 from crawler.pulse import Pulse
 from crawler.render.program import TABS, program
-from crawler.robots import PATIENCE_MS, Rulebook
+from crawler.robots import PATIENCE_MS
 from crawler.rotation import Rotation
 from crawler.screen import Screen
 from crawler.settle import Settler
@@ -117,17 +118,17 @@ class Named(Protocol):
     user_agent: str
 
 
-def run_worker(config: WorkerConfig) -> bool:
-    """Crawl; returns when the crawl is at an end or was drained: whether it is to end for all its workers, because a
+def run_worker(config: WorkerConfig, activity: Activity | None = None) -> bool:
+    """Crawl, seen by a supervisor in `activity`, if there is one; returns when the crawl is at an end or was drained: whether it is to end for all its workers, because a
     user's spider has had enough. To be called in a process's main thread.
 
     Raises `InputError`, `Unavailable` and its `GivenUp`, and what the disk says where storage has no word for it (`OSError`);
     never for anything that a server on the web does.
     """
-    return asyncio.run(_run(config))
+    return asyncio.run(_run(config, activity or Activity.make()))
 
 
-async def _run(config: WorkerConfig) -> bool:
+async def _run(config: WorkerConfig, activity: Activity) -> bool:
     allow = networks(config.allow_networks)
     log = CrawlLog(config.store, config.crawl, writer=config.worker)
     link = await connect(config.redis)
@@ -180,13 +181,16 @@ async def _run(config: WorkerConfig) -> bool:
 
         pulse = Pulse(beat, worker=config.worker, ttl_s=ttl_s, period_s=config.ttl_s / 3)
         await pulse.begin()
-        beating = asyncio.create_task(pulse.run())
+        beside = [asyncio.create_task(work) for work in (pulse.run(), activity.run())]
         try:
             if renderer is not None:
                 await renderer.begin()
-            enough = await _crawl(config, frontier, archive, log, uplink, entrance, pulse, renderer, decoded)
+            enough = await _crawl(
+                config, frontier, archive, log, uplink, entrance, pulse, activity, renderer, decoded
+            )
         finally:
-            beating.cancel()
+            for task in beside:
+                task.cancel()
             await uplink.close()
             if renderer is not None:
                 await renderer.close()
@@ -207,6 +211,7 @@ async def _crawl(
     uplink: Uplink,
     entrance: Entrance,
     pulse: Pulse,
+    activity: Activity,
     renderer: "Renderer | None",
     decoded: DecodedBytes,
 ) -> bool:
@@ -254,6 +259,7 @@ async def _crawl(
         settler=settler,
         screen=config.screen,
         renderer=renderer,
+        activity=activity,
         decoded=decoded,
         options=lambda: _page_options(config, frontier),
     )
@@ -261,6 +267,7 @@ async def _crawl(
     if config.guest is None:
         await steward.run()
     else:
+        activity.entertain()
         from crawler.guest.engine import entertain  # noqa: PLC0415 - Scrapy, for guests alone
 
         enough = await entertain(config.guest, steward, feeds, concurrency=config.concurrency)
@@ -302,7 +309,7 @@ def _renderer(
     return Renderer(
         client,
         entrance,
-        Rulebook(frontier.robots, lambda: frontier.restarts),
+        frontier.robots,
         mode=config.render,
         browser=config.browser,
         sandbox=config.browser_sandbox,
@@ -310,6 +317,7 @@ def _renderer(
         timeout_s=config.timeout_s,
         most_bytes=config.max_body,
         decoded=decoded,
+        restarts=lambda: frontier.restarts,
     )
 
 

@@ -13,6 +13,13 @@ from frontier.scope import Scope, registered_domain
 class Steering(Inspection):
     """One crawl. `open` comes before anything else."""
 
+    async def responsive(self, n: int) -> list[str]:
+        """Return some origins, any of them and about `n` at most, that have answered and are not given up. Those whose hosts
+        do not rest come first.
+        """
+        rows = await self._link.call(self._partitions.calls("responsive", -(-n // self._partitions.number)))
+        return [origin.decode() for kind in (0, 1) for row in rows for origin in row[kind]]
+
     async def hold(self, host: str, ms: int) -> bool:
         """Ask a host nothing for so long, or longer if it was held already; False where the host is unknown."""
         return bool(
