@@ -10,7 +10,7 @@ comes between entering and asking. So the frontier is told where that took longe
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 
@@ -28,9 +28,9 @@ REMEMBERED = 10_000
 class Entrance:
     """The way to every address, for one worker."""
 
-    def __init__(self, frontier: Frontier) -> None:
+    def __init__(self, frontier: Frontier, clock: Callable[[], float] = time.monotonic) -> None:
         """With a delay of 0 addresses have no line, and nothing is asked; so it is with hosts that are asked without a lease."""
-        self._frontier = frontier
+        self._frontier, self._clock = frontier, clock
         self._asked: list[tuple[Lease, str]] = []
         self._answers: list[asyncio.Future[int]] = []
         self._asking: set[asyncio.Task[None]] = set()
@@ -55,7 +55,7 @@ class Entrance:
         if not self._delay_ms:
             return
         entered = self._entered.pop(address, None)
-        if entered is not None and time.monotonic() - entered <= LATE_S:
+        if entered is not None and self._clock() - entered <= LATE_S:
             return
         self._late.add(address)
         if len(self._late) == 1:
@@ -101,7 +101,7 @@ class Entrance:
         await asyncio.sleep(GATHER_S)
         asked, self._asked = self._asked, []
         answers, self._answers = self._answers, []
-        begun = time.monotonic()
+        begun = self._clock()
         try:
             waits = await self._frontier.enter_all(asked)
         except Exception as error:  # noqa: BLE001 - whatever it is, those who wait raise it

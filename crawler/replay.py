@@ -21,7 +21,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import cast
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from core.capture import Truncation
 from crawler.answer import Answer, seen
@@ -37,6 +37,7 @@ from crawler.rendered import decode as read_note
 from crawler.rendered import dom_id, note_id
 from crawler.robots import HOPS, redirect, ruling
 from crawler.settle import BATCH, Finished, end
+from crawler.system import REAL, System
 from frontier import Frontier, Kind, Lease, Settlement
 from storage import logwriter
 from storage.archive import recover as seal_unfinished
@@ -57,7 +58,13 @@ ANSWERS = frozenset({"response", REVISIT, DROPPED, *RENDERED})
 
 
 async def recover(
-    store: Store, frontier: Frontier, dead: Dead, *, crawl: str, options: PageOptions = USUAL
+    store: Store,
+    frontier: Frontier,
+    dead: Dead,
+    *,
+    crawl: str,
+    options: PageOptions = USUAL,
+    system: System = REAL,
 ) -> int:
     """Take up what the dead workers of a crawl left; returns how many leases were settled from the archive.
 
@@ -72,7 +79,7 @@ async def recover(
     sealed = await asyncio.to_thread(_sealed, store, crawl) if gone & holders else {}
     settled = 0
     for writer in sorted(gone & holders):
-        settled += await _replay(store, frontier, crawl, writer, sealed, options)
+        settled += await _replay(store, frontier, crawl, writer, sealed, options, system)
         await frontier.reclaim(writer, died=True)
     return settled
 
@@ -92,6 +99,7 @@ async def _replay(
     writer: str,
     sealed: Mapping[str, list[str]],
     options: PageOptions,
+    system: System,
 ) -> int:
     leases = await frontier.leases(writer)
     wanted = {
@@ -107,17 +115,17 @@ async def _replay(
     batch: list[Finished] = []
     lines: list[Line] = []
     settled = 0
-    aside = Aside()
+    aside = system.aside()
     try:
         for lease in leases:
             finished = await _finished(crawl, lease, records, options, aside)
             if finished is not None:
                 batch.append(finished)
                 lines.append(of_record(lease, finished.answer, _last(crawl, lease, records)))
-        stem = f"{crawl}-recovery-{uuid4().hex}-00000"
+        stem = f"{crawl}-recovery-{system.unique()}-00000"
         await asyncio.to_thread(logwriter.put, store, crawl, stem, lines)
         for first in range(0, len(batch), BATCH):
-            await end(frontier, batch[first : first + BATCH], Recent(0))
+            await end(frontier, batch[first : first + BATCH], Recent(0), clock_ms=system.clock_ms)
             settled += len(batch[first : first + BATCH])
     finally:
         aside.close()

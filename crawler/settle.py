@@ -131,7 +131,13 @@ class Settler:
         before = self._archive.appended
         kept = await self._in_thread(lambda: self._store(batch))
         self._pulse.check()
-        await end(self._frontier, kept, self.known, archived=self._archive.appended - before)
+        await end(
+            self._frontier,
+            kept,
+            self.known,
+            archived=self._archive.appended - before,
+            clock_ms=self._clock_ms,
+        )
         self._settled([finished.lease for finished in batch])
 
     async def _seal(self, written: Archive | CrawlLog) -> None:
@@ -182,7 +188,14 @@ class Settler:
         return f"<settler: {len(self._waiting)} waiting>"
 
 
-async def end(frontier: Frontier, batch: Sequence[Finished], known: Recent, *, archived: int = 0) -> None:
+async def end(
+    frontier: Frontier,
+    batch: Sequence[Finished],
+    known: Recent,
+    *,
+    archived: int = 0,
+    clock_ms: Callable[[], int] = utc_ms,
+) -> None:
     """End leases whose records are durable; what the frontier was told of is `known` from then on.
 
     `archived` are the bytes of the records, for who follows the crawl. What a dead worker left is not counted
@@ -190,7 +203,7 @@ async def end(frontier: Frontier, batch: Sequence[Finished], known: Recent, *, a
     """
     pages = [finished.answer for finished in batch if isinstance(finished.answer, Settlement)]
     for finished in batch:
-        await _end_robots(frontier, finished)
+        await _end_robots(frontier, finished, clock_ms())
     # A stale lease adds nothing; which one it was is not said, so nothing of such a batch counts as known.
     if await frontier.settle(pages, archived=archived) == len(pages):
         for page in pages:
@@ -198,11 +211,11 @@ async def end(frontier: Frontier, batch: Sequence[Finished], known: Recent, *, a
                 known.add(found.url.text)
 
 
-async def _end_robots(frontier: Frontier, finished: Finished) -> None:
+async def _end_robots(frontier: Frontier, finished: Finished, now_ms: int) -> None:
     lease, answer = finished.lease, finished.answer
     if isinstance(answer, AskAgain):
         record = await frontier.robots(lease.url.origin) if lease.robots_version else None
-        answer = as_before(answer, record, utc_ms())
+        answer = as_before(answer, record, now_ms)
     match answer:
         case Ruling():
             await frontier.settle_robots(

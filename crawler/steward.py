@@ -62,13 +62,14 @@ class Steward:
         screen: Screen | None,
         renderer: "Renderer | None",
         options: Callable[[], PageOptions] = lambda: USUAL,
+        aside: Aside | None = None,
     ) -> None:
         self.crawl, self.worker = crawl, worker
         self.loop, self.settler, self.screen = loop, settler, screen
         self.error: BaseException | None = None
         """The first that was raised."""
         self._client, self._entrance, self._renderer = client, entrance, renderer
-        self._options, self._aside = options, Aside()
+        self._options, self._aside = options, aside or Aside()
 
     @property
     def options(self) -> PageOptions:
