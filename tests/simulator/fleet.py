@@ -78,7 +78,7 @@ class Fleet:
         return [process for process in self.workers.values() if not process.ended]
 
     def _is_done(self, process: Process) -> bool:
-        if process.is_dead or process.main is None or not process.main.done():
+        if process.main is None or not process.main.done():
             return False
         return process.main.exception() is None and process.main.result()
 
@@ -123,7 +123,7 @@ class Fleet:
                 if not worker.ended:
                     continue
                 ended.add(worker.name)
-                if not worker.is_dead:
+                if worker.main.done():
                     try:
                         worker.main.result()
                         break

@@ -53,6 +53,7 @@ class Process(asyncio.AbstractEventLoop):
         self.frozen_until = 0.0
         self.signals: dict[int, Callable[..., Any]] = {}
         self.main: asyncio.Task[Any] | None = None
+        self.ended_at = FOREVER
         self._free_at = 0.0
         self._ready: deque[asyncio.Handle] = deque()
         self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
@@ -67,24 +68,29 @@ class Process(asyncio.AbstractEventLoop):
     def start(self, main: Coroutine[Any, Any, Any]) -> None:
         """Begin."""
         self.main = self.create_task(main)
+        self.main.add_done_callback(lambda _: self.kill())  # what it left running ends with it
 
     @property
     def ended(self) -> bool:
         """Whether there is no such process any more."""
-        return self.is_dead or (self.main is not None and self.main.done())
+        return self.is_dead
 
     def kill(self) -> None:
         """SIGKILL."""
-        self.is_dead = True
+        if not self.is_dead:
+            self.is_dead, self.ended_at = True, self.world.now
 
     def freeze(self, seconds: float) -> None:
         """Stand still for so long, from now."""
         self.frozen_until = max(self.frozen_until, self.world.now + seconds)
 
     def signal(self, number: int) -> None:
-        """Send a signal that it handles."""
-        if number in self.signals and not self.ended:
-            self.call_soon(self.signals[number])
+        """Send a signal. The second one that it handles is its end (`os._exit`), as any is that it does not handle yet."""
+        handler = self.signals.pop(number, None)
+        if handler is None:
+            self.kill()
+        else:
+            self.call_soon(handler)
 
     def due(self) -> float:
         """When it does something next."""

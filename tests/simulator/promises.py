@@ -118,11 +118,12 @@ def polite(ended: Ended) -> Iterator[str]:
     for host in fleet.web.hosts:
         requests = sorted((each for each in fleet.web.requests if each.host == host), key=lambda each: each.begun)
         for before, after in zip(requests, requests[1:], strict=False):
-            gap_s = after.begun - before.ended
+            # Who dies breaks off what it was doing.
+            gap_s = after.begun - min(before.ended, before.by.ended_at)
             if gap_s < delay_s - ROUNDED_S:
                 yield (
-                    f"{host} was asked for {after.path} by {after.by} at {after.begun:.3f} s, {gap_s:.3f} s after the end of"
-                    f" {before.path} of {before.by}"
+                    f"{host} was asked for {after.path} by {after.by.name} at {after.begun:.3f} s, {gap_s:.3f} s after the end of"
+                    f" {before.path} of {before.by.name}"
                 )
 
 
@@ -155,14 +156,14 @@ def one_funnel(ended: Ended) -> Iterator[str]:
     said = {name: n for name, n in server.stats.outcomes.items() if n}
     last = {}
     for line in sorted((each for each in ended.lines if each.is_final), key=lambda each: each.time_ms):
-        last[line.url] = line.outcome
-    logged = Counter(last.values())
+        last[line.url] = line
+    logged = Counter(line.outcome for line in last.values())
     if said != dict(logged):
         yield f"the frontier counts {said}, the log {dict(logged)}"
     stats = server.stats
     if stats.waiting or stats.leased or stats.later:
         yield f"{stats.waiting} wait, {stats.leased} are leased, {stats.later} are tried later, and nobody works"
-    for line in ended.lines:
+    for line in last.values():
         if line.record and line.record not in ended.record:
             yield f"the log says that {line.url} is archived as {line.record}, which is nowhere"
 

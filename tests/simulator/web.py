@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from core import Url
+from tests.simulator.process import Process
 from tests.simulator.world import World
 
 ADDRESSES = ("192.0.2.1", "192.0.2.2")
@@ -35,7 +36,7 @@ class Request:
     path: str
     begun: float
     ended: float
-    by: str
+    by: Process
 
 
 class Web:

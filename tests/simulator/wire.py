@@ -66,7 +66,7 @@ class Wire:
                 path=path,
                 begun=world.now,
                 ended=world.now + took,
-                by=self._process.name,
+                by=self._process,
             )
         )
         if not self._is_calm() and world.random.random() < SILENT:
