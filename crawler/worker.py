@@ -25,7 +25,7 @@ from crawler.guest.feeds import Feeds
 from crawler.identity import user_agent
 from crawler.loop import Loop
 from crawler.options import USUAL, PageOptions
-from crawler.pulse import Pulse
+from crawler.pulse import GivenUp, Pulse
 from crawler.render.program import TABS, program
 from crawler.robots import PATIENCE_MS, Rulebook
 from crawler.rotation import Rotation
@@ -153,6 +153,11 @@ async def crawl(config: WorkerConfig, frontier: Frontier, system: System) -> boo
 
     ttl_s = config.ttl_s + _blocked_s(config)
     entrance = Entrance(frontier, system.clock)
+
+    def asked(address: str) -> None:
+        pulse.check()  # a worker that has slept may have been given up, and others ask in its place
+        entrance.asked(address)
+
     client = system.client(
         user_agent=name,
         max_body=config.max_body,
@@ -163,7 +168,7 @@ async def crawl(config: WorkerConfig, frontier: Frontier, system: System) -> boo
         proxy=config.proxy,
         cookies=config.cookies,
         auth=config.auth,
-        asked=entrance.asked,
+        asked=asked,
     )
     renderer = _renderer(config, frontier, client, entrance)
     named += [client, *([renderer] if renderer else [])]
@@ -261,18 +266,31 @@ async def _crawl(
         aside=system.aside(),
     )
     enough = False
-    if config.guest is None:
-        await steward.run()
-    else:
-        from crawler.guest.engine import entertain  # noqa: PLC0415 - Scrapy, for guests alone
+    watching = asyncio.create_task(_give_up(steward, pulse))
+    try:
+        if config.guest is None:
+            await steward.run()
+        else:
+            from crawler.guest.engine import entertain  # noqa: PLC0415 - Scrapy, for guests alone
 
-        enough = await entertain(config.guest, steward, feeds, concurrency=config.concurrency)
+            enough = await entertain(config.guest, steward, feeds, concurrency=config.concurrency)
+    finally:
+        watching.cancel()
     settler.close()
     await settling
     steward.close()
     if steward.error is not None:
         raise steward.error
     return enough
+
+
+async def _give_up(steward: Steward, pulse: Pulse) -> None:
+    """See to it that nothing is under way when the worker may have been given up."""
+    await pulse.expire()
+    try:
+        pulse.check()
+    except GivenUp as error:
+        steward.give_up(error)
 
 
 def _blocked_s(config: WorkerConfig) -> float:

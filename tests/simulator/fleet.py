@@ -46,8 +46,10 @@ class Fleet:
         self.commands: dict[str, Process] = {}
         self.workers: dict[str, Process] = {}
         """By name, all that ever were."""
-        self.given_up: set[str] = set()
-        """Workers that were taken for dead, and were not."""
+        self.given_up: dict[str, float] = {}
+        """Workers that were taken for dead and were not, and when."""
+        self.helpless: dict[str, float] = {}
+        """Those of them that stood still."""
         self.is_calm = False
         self.errors: list[str] = []
         """What processes ended with that they should never end with."""
@@ -148,6 +150,7 @@ class Fleet:
             crawl=CRAWL,
             worker=name,
             redis="",
+            user_agent="thresher/0 (+mailto:crawl@example.org)",
             store=store,
             concurrency=8,
             timeout_s=2.0,
@@ -176,7 +179,11 @@ class Fleet:
             home = {name for name in workers if name.startswith(f"{process.machine.name}-")}
             gone = {name for name in home if name in ended or self.workers[name].ended}
             found = gone | (workers - home) - await frontier.alive(workers - home)
-            self.given_up |= {name for name in found if not self.workers[name].ended}
+            for worker in (self.workers[name] for name in sorted(found)):
+                if not worker.ended:
+                    self.given_up.setdefault(worker.name, self.world.now)
+                    if worker.frozen_until > self.world.now:
+                        self.helpless.setdefault(worker.name, self.world.now)
             return found
 
         store = Bucket(self.objects, process)

@@ -62,6 +62,7 @@ class Process(asyncio.AbstractEventLoop):
         self._tasks: list[asyncio.Task[Any]] = []
         self._threads: set[greenlet.greenlet] = set()
         world.processes.append(self)
+        world.living.append(self)
 
     # What the world does
 
@@ -79,6 +80,7 @@ class Process(asyncio.AbstractEventLoop):
         """SIGKILL."""
         if not self.is_dead:
             self.is_dead, self.ended_at = True, self.world.now
+            self.world.living.remove(self)
 
     def freeze(self, seconds: float) -> None:
         """Stand still for so long, from now."""
@@ -94,8 +96,6 @@ class Process(asyncio.AbstractEventLoop):
 
     def due(self) -> float:
         """When it does something next."""
-        if self.is_dead:
-            return FOREVER
         now = self.world.now
         if self._ready:
             at = now

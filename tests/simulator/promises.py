@@ -5,7 +5,7 @@
 | settled is readable | a page that a worker settled by an answer has its record in a sealed file, and so has what that refers to |
 | sealed | nothing is left open, and every archive file is listed by its Manifest, byte for byte |
 | archived once | a page that is archived is not fetched again, unless its worker was taken for dead and was not, or the frontier forgot |
-| polite | no host is asked within its delay of the end of an exchange, as its server saw it |
+| polite | no host is asked within its delay of the end of an exchange, as its server saw it, or of the life of who asked |
 | nothing forgotten | every page that a fetched page, or a sitemap, leads to has come to an end |
 | one funnel | the frontier, the log and the archive count the same |
 """
@@ -118,8 +118,9 @@ def polite(ended: Ended) -> Iterator[str]:
     for host in fleet.web.hosts:
         requests = sorted((each for each in fleet.web.requests if each.host == host), key=lambda each: each.begun)
         for before, after in zip(requests, requests[1:], strict=False):
-            # Who dies breaks off what it was doing.
-            gap_s = after.begun - min(before.ended, before.by.ended_at)
+            # Who dies breaks off what it was doing; of who stands still nobody else can tell.
+            stopped = min(before.by.ended_at, fleet.helpless.get(before.by.name, before.ended))
+            gap_s = after.begun - min(before.ended, stopped)
             if gap_s < delay_s - ROUNDED_S:
                 yield (
                     f"{host} was asked for {after.path} by {after.by.name} at {after.begun:.3f} s, {gap_s:.3f} s after the end of"

@@ -1,6 +1,7 @@
 """`simulate`: one run of one seed, from the first seed URL to the judgement."""
 
 import gc
+import logging
 import shutil
 import tempfile
 from collections.abc import Iterable
@@ -28,6 +29,8 @@ class Run:
     """What a seed came to."""
 
     seed: int
+    kinds: tuple[str, ...]
+    """Of faults that it was allowed."""
     broken: tuple[str, ...]
     """Promises that did not hold, and by what."""
     hash: str
@@ -38,21 +41,31 @@ class Run:
     """Virtual."""
     events: int
 
+    def __str__(self) -> str:
+        """What broke, how to see it again, and what happened before."""
+        said = "\n".join(f"  {each}" for each in self.broken)
+        again = f"python bench/simulate.py --seed {self.seed} --kinds {','.join(self.kinds)} --trace"
+        return f"seed {self.seed} breaks a promise:\n{said}\nsee it again: {again}"
+
 
 def simulate(seed: int, kinds: Iterable[str] = HELD) -> Run:
     """Run a seed with faults of these kinds."""
+    kinds = tuple(kinds)
     staging = Path(tempfile.mkdtemp(prefix="simulator-", dir=SHM if SHM.is_dir() else None))
     gc.disable()  # what it finds it finds at moments that no seed decides
+    logging.disable()
     world = World(seed)
     try:
-        broken = _run(world, Plan(kinds=tuple(kinds)), staging)
+        broken = _run(world, Plan(kinds=kinds), staging)
     finally:
         for process in world.processes:
             process.bury()
         gc.enable()
+        logging.disable(logging.NOTSET)
         shutil.rmtree(staging)
     return Run(
         seed=seed,
+        kinds=kinds,
         broken=tuple(broken),
         hash=world.hash,
         trace=tuple(world.trace),

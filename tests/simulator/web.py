@@ -27,7 +27,7 @@ class Page:
     """How often it breaks the connection off before that."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Request:
     """What a server saw."""
 

@@ -12,6 +12,8 @@ from tests.simulator.web import Request, Web
 
 SILENT = 0.01
 """How likely a server does not answer at all, while faults last."""
+LONGEST = 4
+"""The most an exchange may take, in time-outs (`crawler.wire.limits`)."""
 
 
 class Probes:
@@ -56,24 +58,28 @@ class Wire:
         await asyncio.sleep(world.latency())  # a connection is made
         self._asked(address)
         started_ms, begun = self._process.wall_ms(), self._process.time()
-        took = 0.005 + world.latency() * (1 + 20 * world.random.random())
+        took = min(0.005 + world.latency() * (1 + 20 * world.random.random()), LONGEST * self._timeout_s)
+        is_silent = not self._is_calm() and world.random.random() < SILENT
+        if is_silent:
+            took = self._timeout_s
         path = url.text.partition(url.host)[2]
         world.note(self._process.name, f"asks for {url.text}")
-        web.requests.append(
-            Request(
-                host=url.host,
-                address=address,
-                path=path,
-                begun=world.now,
-                ended=world.now + took,
-                by=self._process,
-            )
+        request = Request(
+            host=url.host,
+            address=address,
+            path=path,
+            begun=world.now,
+            ended=world.now + took,
+            by=self._process,
         )
-        if not self._is_calm() and world.random.random() < SILENT:
-            await asyncio.sleep(self._timeout_s)
+        web.requests.append(request)
+        answer = None if is_silent else web.answer(url)
+        try:
+            await asyncio.sleep(took)
+        finally:  # who breaks off closes the connection
+            request.ended = min(request.ended, world.now)
+        if is_silent:
             return Failure(reason="timeout_first_byte", detail="nobody answers", sign="silent")
-        answer = web.answer(url)
-        await asyncio.sleep(took)
         if answer is None:
             return Failure(reason="reset", detail="the connection was broken off", sign="answered")
         status, fields, body = answer

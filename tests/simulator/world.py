@@ -35,6 +35,8 @@ class World:
         """Seconds since the beginning."""
         self.events = 0
         self.processes: list[Process] = []
+        """All that ever were."""
+        self.living: list[Process] = []
         self.trace: deque[str] = deque(maxlen=4_000)
         self._hash = hashlib.blake2b(digest_size=16)
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
@@ -68,7 +70,7 @@ class World:
         """Let things happen until something is so. Raises `Stuck` where it is not after so long."""
         while not until():
             at, process = self._heap[0][0] if self._heap else FOREVER, None
-            for each in self.processes:
+            for each in self.living:
                 due = each.due()
                 if due < at or (due == at < FOREVER and self.random.random() < 0.5):
                     at, process = due, each

@@ -1,0 +1,102 @@
+"""What is broken on purpose is found: each promise of the simulator can fail, and by the part that keeps it."""
+
+import pytest
+
+from crawler import page, replay, settle
+from frontier.memory.state import Host
+from storage import archive, logwriter, segments
+from tests.simulator.faults import ALL
+from tests.simulator.simulation import simulate
+
+SEEDS = 60
+
+
+def found(kinds, seeds=SEEDS, promise=""):
+    """The first thing that seeds break of a promise."""
+    for seed in range(seeds):
+        for broken in simulate(seed, kinds).broken:
+            if broken.startswith(promise):
+                return broken
+    return None
+
+
+def test_a_page_settled_before_its_record_is_durable_is_found(monkeypatch):
+    sound = settle.Settler._store
+
+    def hasty(self, batch):
+        commit, self._archive.commit = self._archive.commit, lambda: None
+        try:
+            return sound(self, batch)
+        finally:
+            self._archive.commit = commit
+
+    class Hasty(archive.Archive):
+        __slots__ = ("commit",)
+
+    monkeypatch.setattr(settle.Settler, "_store", hasty)
+    monkeypatch.setattr("crawler.worker.Archive", _with_commit(archive.Archive))
+    assert found(["kill"], promise="settled is readable")
+
+
+def _with_commit(kind):
+    """Of an archive, a kind whose `commit` can be taken away from one of them."""
+
+    class Open(kind):
+        pass
+
+    return Open
+
+
+def test_a_host_that_is_asked_within_its_delay_is_found(monkeypatch):
+    monkeypatch.setattr(Host, "after_last", lambda self, pace: 0)
+    assert found([], promise="polite")
+
+
+def test_a_link_that_is_not_followed_is_found(monkeypatch):
+    sound = page.targets
+    monkeypatch.setattr(page, "targets", lambda *args: sound(*args)[:1])
+    assert found([], promise="nothing forgotten")
+
+
+def test_an_archive_that_is_not_replayed_is_found(monkeypatch):
+    monkeypatch.setattr(replay, "_find", lambda *_: {})
+    assert found(["kill"], promise="archived once")
+
+
+def test_a_recovery_that_stops_too_soon_is_found(monkeypatch):
+    """It takes the first segment of an open file for all of it."""
+    sound = segments._together
+    monkeypatch.setattr(segments, "_together", lambda store, names, path: sound(store, names[:1], path))
+    assert found(["kill"], promise="settled is readable")
+
+
+def test_a_log_that_leaves_lines_out_is_found(monkeypatch):
+    sound = logwriter.CrawlLog.append
+    monkeypatch.setattr(
+        logwriter.CrawlLog, "append", lambda self, line: None if line.url.endswith("/2") else sound(self, line)
+    )
+    assert found([], promise="one funnel")
+
+
+def test_open_files_that_nobody_recovers_are_found(monkeypatch):
+    monkeypatch.setattr(replay, "seal_unfinished", lambda *_: [])
+    assert found(["kill"], promise="sealed")
+
+
+def test_pages_that_are_leased_and_never_settled_are_found(monkeypatch):
+    """Who dies keeps its leases until their deadline, and then for ever."""
+    from tests.simulator.server import Server
+
+    sound = Server.carry_out
+
+    def deaf(self, verb, args, named):
+        return sound(self, verb, args, named) if verb != "reclaim" else 0
+
+    monkeypatch.setattr(Server, "carry_out", deaf)
+    monkeypatch.setattr("frontier.memory.crawl.Crawl.catch_up", lambda self, now: None)
+    assert found(["kill"])
+
+
+@pytest.mark.parametrize("kind", sorted(ALL))
+def test_every_fault_comes_to_pass(kind):
+    assert any(f"fault: " in line for seed in range(6) for line in simulate(seed, [kind]).trace)
