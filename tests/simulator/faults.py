@@ -19,8 +19,19 @@ SHORT_S = 2.0
 def kill(fleet: "Fleet") -> None:
     """A worker is killed."""
     if worker := _one(fleet, fleet.running()):
-        _note(fleet, worker.name, "killed")
-        worker.kill()
+        _kill(fleet, worker)
+
+
+def kill_at_write(fleet: "Fleet") -> None:
+    """Whoever writes to storage is killed, a few writes from now, between the write and hearing of it."""
+    _at_write(fleet, _kill)
+
+
+def pause_at_write(fleet: "Fleet") -> None:
+    """Whoever writes to storage stands still there, a few writes from now, for as long as others need to give it up, and longer."""
+    _at_write(
+        fleet, lambda fleet, process: _freeze(fleet, process, fleet.world.random.uniform(SHORT_S, 15.0))
+    )
 
 
 def burn(fleet: "Fleet") -> None:
@@ -43,6 +54,16 @@ def long_pause(fleet: "Fleet") -> None:
         _freeze(fleet, worker, fleet.world.random.uniform(SHORT_S, 15.0))
 
 
+def pause_at_request(fleet: "Fleet") -> None:
+    """A worker stands still when all it has still to do is to send, a few requests from now, until others have given it up."""
+    random = fleet.world.random
+
+    def stand(process: "Process") -> None:
+        _freeze(fleet, process, random.uniform(SHORT_S, 15.0))
+
+    fleet.web.traps.append([random.randint(1, 8), stand])
+
+
 def suspend(fleet: "Fleet") -> None:
     """A machine sleeps: its processes stand still, and so does the clock that they measure by."""
     machine, seconds = fleet.world.random.choice(fleet.machines), fleet.world.random.uniform(SHORT_S, 15.0)
@@ -56,12 +77,14 @@ def step_clock(fleet: "Fleet") -> None:
     """Somebody sets a machine's clock."""
     machine = fleet.world.random.choice(fleet.machines)
     machine.skew_ms += fleet.world.random.choice([-86_400_000, -5_000, 5_000, 3_600_000])
+    fleet.clocks_differ = True
     _note(fleet, machine.name, f"clock is off by {machine.skew_ms} ms")
 
 
 def repeat(fleet: "Fleet") -> None:
     """For a while replies of the frontier's server are lost, and calls made twice."""
     fleet.server.repeats = 0.2
+    _note(fleet, "server", "loses replies")
     fleet.world.after(fleet.world.random.uniform(0.2, 3.0), lambda: setattr(fleet.server, "repeats", 0.0))
 
 
@@ -102,9 +125,12 @@ ALL: dict[str, Fault] = {
     each.__name__: each
     for each in (
         kill,
+        kill_at_write,
         burn,
         pause,
         long_pause,
+        pause_at_write,
+        pause_at_request,
         suspend,
         step_clock,
         repeat,
@@ -116,6 +142,8 @@ ALL: dict[str, Fault] = {
 }
 KNOWN: dict[str, str] = {
     "suspend": "a worker that slept goes on writing and settling under a name that was taken over",
+    "long_pause": "the same, where its heart beats once more before it looks at the clock",
+    "pause_at_write": "a segment that is put behind a recovery that was killed makes every later recovery fail",
     "lose_tail": "what a worker has told a server that then forgot it is not told again",
 }
 """Kinds that break a promise today, and why."""
@@ -135,7 +163,7 @@ class Plan:
         random = fleet.world.random
         for _ in range(random.randint(0, self.most) if self.kinds else 0):
             kind = random.choice(self.kinds)
-            fleet.world.at(random.uniform(0.0, self.within_s) , lambda kind=kind: ALL[kind](fleet))
+            fleet.world.at(random.uniform(0.0, self.within_s), lambda kind=kind: ALL[kind](fleet))
 
 
 def _one(fleet: "Fleet", found: "list[Process]") -> "Process | None":
@@ -144,6 +172,15 @@ def _one(fleet: "Fleet", found: "list[Process]") -> "Process | None":
 
 def _on(fleet: "Fleet", machine: "Machine") -> "list[Process]":
     return [each for each in fleet.world.processes if each.machine is machine and not each.ended]
+
+
+def _kill(fleet: "Fleet", process: "Process") -> None:
+    _note(fleet, process.name, "killed")
+    process.kill()
+
+
+def _at_write(fleet: "Fleet", what: "Callable[[Fleet, Process], None]") -> None:
+    fleet.objects.traps.append([fleet.world.random.randint(1, 12), lambda process: what(fleet, process)])
 
 
 def _freeze(fleet: "Fleet", process: "Process", seconds: float) -> None:

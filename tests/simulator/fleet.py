@@ -50,6 +50,8 @@ class Fleet:
         """Workers that were taken for dead and were not, and when."""
         self.helpless: dict[str, float] = {}
         """Those of them that stood still."""
+        self.clocks_differ = False
+        """Whether somebody has set one."""
         self.is_calm = False
         self.errors: list[str] = []
         """What processes ended with that they should never end with."""
@@ -74,6 +76,12 @@ class Fleet:
         if process.ended and not self._is_done(process):
             self.start(machine)
         self.world.after(AGAIN_S, lambda: self.look_after(machine))
+
+    def calm_down(self) -> None:
+        """No fault comes any more."""
+        self.is_calm = True
+        self.objects.traps.clear()
+        self.web.traps.clear()
 
     def running(self) -> list[Process]:
         """Workers."""

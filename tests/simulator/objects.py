@@ -14,7 +14,7 @@ from zlib import crc32
 
 from core import CorruptData, Unavailable
 from storage.store import Staged
-from tests.simulator.process import Process
+from tests.simulator.process import Process, Trap, spring
 from tests.simulator.world import World
 
 
@@ -26,10 +26,16 @@ class Objects:
         self.objects: dict[str, tuple[bytes, float]] = {}
         self.away_until = 0.0
         self.staged = 0
+        self.traps: list[Trap] = []
+        """What befalls who writes."""
 
     @property
     def is_away(self) -> bool:
         return self.world.now < self.away_until
+
+    def written(self, process: Process) -> None:
+        """Spring the traps that are due."""
+        spring(self.traps, process)
 
     def names(self, prefix: str = "") -> list[str]:
         return sorted(name for name in self.objects if name.startswith(prefix))
@@ -121,7 +127,10 @@ class Bucket:
             raise Unavailable("the storage answers 503")
         done = change(self._within + name)
         if self._process is not None:
-            self._of.world.note(self._process.name, f"{name} changed: {done is not None and done is not False}")
+            self._of.world.note(
+                self._process.name, f"{name} changed: {done is not None and done is not False}"
+            )
+            self._of.written(self._process)
         self._stop()
         if self._of.is_away:
             raise Unavailable("the storage answers 503")

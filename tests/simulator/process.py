@@ -16,7 +16,7 @@ from asyncio import events
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -110,11 +110,10 @@ class Process(asyncio.AbstractEventLoop):
     def step(self) -> None:
         """Run what is due first."""
         world = self.world
-        if self._resumed and (not self._ready or world.random.random() < 0.5):
-            if self._resumed[0][0] <= world.now:
-                thread = heapq.heappop(self._resumed)[2]
-                self._switch(thread)
-                return
+        is_due = self._resumed and self._resumed[0][0] <= world.now
+        if is_due and (not self._ready or world.random.random() < 0.5):
+            self._switch(heapq.heappop(self._resumed)[2])
+            return
         now = self.time()
         while self._timers and self._timers[0][0] <= now:
             timer = heapq.heappop(self._timers)[2]
@@ -171,7 +170,7 @@ class Process(asyncio.AbstractEventLoop):
         def run() -> None:
             try:
                 result = func(*args)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - who waits for the thread raises it
                 self.call_soon(_fail, answer, error)
             else:
                 self.call_soon(_succeed, answer, result)
@@ -182,15 +181,14 @@ class Process(asyncio.AbstractEventLoop):
         return answer
 
     def stop(self) -> None:
-        """In a thread: let others go on for a moment. Raises `Killed` in what was left of a process."""
-        if self.is_dead:
-            raise Killed
+        """In a thread: let others go on for a moment, or for ever where the process is dead. Elsewhere nothing may be waited for."""
         thread = greenlet.getcurrent()
         if thread in self._threads:
-            self._resume(thread, self.world.latency() / 2)
+            if not self.is_dead:
+                self._resume(thread, self.world.latency() / 2)
             thread.parent.switch()
-            if self.is_dead:
-                raise Killed
+        if self.is_dead:
+            raise Killed
 
     def _resume(self, thread: greenlet.greenlet, seconds: float) -> None:
         heapq.heappush(self._resumed, (self.world.now + seconds, next(self._number), thread))
@@ -254,6 +252,19 @@ class Process(asyncio.AbstractEventLoop):
 
     def __repr__(self) -> str:
         return f"<process {self.name}>"
+
+
+Trap = list[Any]
+"""After how many times something befalls a process, and what: `[times, what(process)]`."""
+
+
+def spring(traps: list[Trap], process: Process) -> None:
+    """It happens once more: spring the traps that are due."""
+    for trap in list(traps):
+        trap[0] -= 1
+        if not trap[0]:
+            traps.remove(trap)
+            trap[1](process)
 
 
 def _succeed(future: asyncio.Future[Any], result: Any) -> None:

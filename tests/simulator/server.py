@@ -15,6 +15,7 @@ import asyncio
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from core import Unavailable
@@ -128,7 +129,7 @@ class Remote:
         while True:
             answer = process.create_future()
             is_lost = world.random.random() < server.repeats
-            server.world.after(world.latency(), lambda: self._arrive(verb, args, named, answer, is_lost))
+            server.world.after(world.latency(), partial(self._arrive, verb, args, named, answer, is_lost))
             try:
                 async with asyncio.timeout(1.0 if is_lost else None):
                     kind, value = await answer
@@ -149,9 +150,10 @@ class Remote:
             return
         try:
             told = "reply", server.carry_out(verb, args, named)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the caller raises it
             told = "raise", error
-        world.note(self._process.name, f"{verb}{'' if told[0] == 'reply' else ' ' + repr(told[1])} {_shown(verb, args, told[1])}")
+        said = repr(told[1]) if told[0] == "raise" else _shown(verb, args, told[1])
+        world.note(self._process.name, f"{verb} {said}".rstrip())
         if not is_lost:
             world.after(world.latency(), lambda: self._hear(answer, told))
 

@@ -90,7 +90,7 @@ def _run(world: World, plan: Plan, staging: Path) -> list[str]:
         fleet.start(machine)
         world.after(1.0, lambda machine=machine: fleet.look_after(machine))
     plan.lay(fleet)
-    world.at(plan.within_s + 2.0, lambda: setattr(fleet, "is_calm", True))
+    world.at(plan.within_s + 2.0, fleet.calm_down)
     try:
         world.run(lambda: fleet.is_calm and fleet.is_over, LIMIT_S)
         # What a machine left that nobody looked after again is taken up by the next command.

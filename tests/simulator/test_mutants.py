@@ -5,8 +5,10 @@ import pytest
 from crawler import page, replay, settle
 from frontier.memory.state import Host
 from storage import archive, logwriter, segments
-from tests.simulator.faults import ALL
+from tests.simulator import promises
+from tests.simulator.faults import ALL, KNOWN
 from tests.simulator.simulation import simulate
+from tests.simulator.wire import Wire
 
 SEEDS = 60
 
@@ -29,9 +31,6 @@ def test_a_page_settled_before_its_record_is_durable_is_found(monkeypatch):
             return sound(self, batch)
         finally:
             self._archive.commit = commit
-
-    class Hasty(archive.Archive):
-        __slots__ = ("commit",)
 
     monkeypatch.setattr(settle.Settler, "_store", hasty)
     monkeypatch.setattr("crawler.worker.Archive", _with_commit(archive.Archive))
@@ -60,7 +59,7 @@ def test_a_link_that_is_not_followed_is_found(monkeypatch):
 
 def test_an_archive_that_is_not_replayed_is_found(monkeypatch):
     monkeypatch.setattr(replay, "_find", lambda *_: {})
-    assert found(["kill"], promise="archived once")
+    assert found(["kill_at_write"], promise="archived once")
 
 
 def test_a_recovery_that_stops_too_soon_is_found(monkeypatch):
@@ -73,7 +72,9 @@ def test_a_recovery_that_stops_too_soon_is_found(monkeypatch):
 def test_a_log_that_leaves_lines_out_is_found(monkeypatch):
     sound = logwriter.CrawlLog.append
     monkeypatch.setattr(
-        logwriter.CrawlLog, "append", lambda self, line: None if line.url.endswith("/2") else sound(self, line)
+        logwriter.CrawlLog,
+        "append",
+        lambda self, line: None if line.url.endswith("/2") else sound(self, line),
     )
     assert found([], promise="one funnel")
 
@@ -97,6 +98,29 @@ def test_pages_that_are_leased_and_never_settled_are_found(monkeypatch):
     assert found(["kill"])
 
 
+def test_a_worker_that_wakes_and_sends_what_it_was_about_to_send_is_found(monkeypatch):
+    """Its heart is not looked at when a request is about to be sent."""
+    sound = Wire.__init__
+
+    def heartless(self, *args, **told):
+        sound(self, *args, **told)
+        self._asked = lambda _: None
+
+    monkeypatch.setattr(Wire, "__init__", heartless)
+    assert found(["pause_at_request"], promise="polite")
+
+
+@pytest.mark.parametrize("kind", sorted(KNOWN.keys() & {"suspend", "lose_tail"}))
+def test_what_is_known_to_break_a_promise_is_found(kind):
+    """When its mend is in, the kind leaves `KNOWN`, and what is left of this is a mutant without the mend."""
+    assert found([kind])
+
+
+def test_a_clock_that_is_set_may_let_the_wrong_line_count(monkeypatch):
+    monkeypatch.setattr(promises, "STRICT", True)
+    assert found(["kill_at_write", "step_clock"], seeds=150, promise="one funnel")
+
+
 @pytest.mark.parametrize("kind", sorted(ALL))
 def test_every_fault_comes_to_pass(kind):
-    assert any(f"fault: " in line for seed in range(6) for line in simulate(seed, [kind]).trace)
+    assert any("fault: " in line for seed in range(6) for line in simulate(seed, [kind]).trace)

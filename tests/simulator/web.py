@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from core import Url
-from tests.simulator.process import Process
+from tests.simulator.process import Process, Trap
 from tests.simulator.world import World
 
 ADDRESSES = ("192.0.2.1", "192.0.2.2")
@@ -48,6 +48,8 @@ class Web:
         self.robots: dict[str, Page] = {}
         self.addresses: dict[str, str] = {}
         self.requests: list[Request] = []
+        self.traps: list[Trap] = []
+        """What befalls who is about to ask."""
         self.hosts = [f"h{number}.test" for number in range(random.randint(1, 4))]
         for host in self.hosts:
             self._host(host, random)
@@ -62,19 +64,7 @@ class Web:
         self.addresses[host] = random.choice(ADDRESSES)
         for number in range(random.randint(1, 12)):
             url = f"http://{host}/{number or ''}"
-            page = Page(text=f"The text of {url} says this and no more. " * random.randint(1, 4))
-            match random.randint(1, 20) if number else 20:
-                case 1:
-                    page.status = 404
-                case 2 | 3:
-                    page.status, page.location = 302, f"http://{host}/{random.randint(0, number)}"
-                case 4:
-                    page.fails = random.randint(1, 2)
-                case 5:
-                    page.resets = 1
-                case 6:
-                    page.text = "Many pages say just this."
-            self.pages[url] = page
+            self.pages[url] = _page(url, number, random)
         rules = Page(text="User-agent: *\nDisallow: /private\n")
         match random.randint(1, 6):
             case 1:
@@ -105,7 +95,9 @@ class Web:
                 leads.append(url)
         for url in leads:
             if random.random() < 0.1:
-                self.pages[url].links.append(f"http://{random.choice(self.hosts)}/private/{random.randint(0, 3)}")
+                self.pages[url].links.append(
+                    f"http://{random.choice(self.hosts)}/private/{random.randint(0, 3)}"
+                )
 
     def answer(self, url: Url) -> tuple[int, list[tuple[str, str]], bytes] | None:
         """What the server of a URL answers now; None where it breaks the connection off."""
@@ -130,3 +122,20 @@ class Web:
         anchors = "".join(f'<a href="{each}">on</a> ' for each in page.links)
         body = f"<html><head><title>{url.text if page.links else 'a page'}</title></head><body><p>{page.text}</p>{anchors}</body></html>"
         return 200, [("Content-Type", "text/html")], body.encode()
+
+
+def _page(url: str, number: int, random: Random) -> Page:
+    """The first one of a host is well."""
+    page = Page(text=f"The text of {url} says this and no more. " * random.randint(1, 4))
+    match random.randint(1, 20) if number else 20:
+        case 1:
+            page.status = 404
+        case 2 | 3:
+            page.status, page.location = 302, f"{url.rpartition('/')[0]}/{random.randint(0, number)}"
+        case 4:
+            page.fails = random.randint(1, 2)
+        case 5:
+            page.resets = 1
+        case 6:
+            page.text = "Many pages say just this."
+    return page

@@ -7,7 +7,7 @@ from typing import Any
 from core import Capture
 from crawler.wire import Failure, Wait, at_once
 from crawler.wire.probes import Knock
-from tests.simulator.process import Process
+from tests.simulator.process import Process, spring
 from tests.simulator.web import Request, Web
 
 SILENT = 0.01
@@ -55,6 +55,7 @@ class Wire:
         wait = await enter(address)
         if wait:
             return Wait(ms=wait)
+        spring(web.traps, self._process)
         await asyncio.sleep(world.latency())  # a connection is made
         self._asked(address)
         started_ms, begun = self._process.wall_ms(), self._process.time()
@@ -84,7 +85,9 @@ class Wire:
             return Failure(reason="reset", detail="the connection was broken off", sign="answered")
         status, fields, body = answer
         fields = [*fields, ("Content-Length", str(len(body)))]
-        head = f"HTTP/1.1 {status} Said\r\n" + "".join(f"{name}: {value}\r\n" for name, value in fields) + "\r\n"
+        head = (
+            f"HTTP/1.1 {status} Said\r\n" + "".join(f"{name}: {value}\r\n" for name, value in fields) + "\r\n"
+        )
         return Capture(
             url=url,
             request=f"GET {path} HTTP/1.1\r\nHost: {url.host}\r\nUser-Agent: {self.user_agent}\r\n\r\n".encode(),
