@@ -93,12 +93,12 @@ def isolation_line(found: Mapping[str, Any]) -> str:
 def hosts(frontier: Mapping[str, Any]) -> str:
     """What else there is to be said of a frontier, in one line; empty where there is nothing."""
     numbers = (
-        (frontier["held"], "hosts held"),
-        (frontier["dead"], "hosts dead"),
-        (frontier["tail"], "URLs waiting in storage"),
-        (frontier["scheduled"], "pages to be visited again"),
+        (frontier["held"], "host held", "hosts held"),
+        (frontier["dead"], "host dead", "hosts dead"),
+        (frontier["tail"], "URL waiting in storage", "URLs waiting in storage"),
+        (frontier["scheduled"], "page to be visited again", "pages to be visited again"),
     )
-    said = [f"{number:,} {what}" for number, what in numbers if number]
+    said = [f"{number:,} {one if number == 1 else many}" for number, one, many in numbers if number]
     if frontier["discarded"]:
         said.append(f"not let in: {counted(frontier['discarded'])}")
     return "; ".join(said)

@@ -30,7 +30,7 @@ def play(
     min_ip_delay: float = 0,
     timeout: float = 3.0,
     hurry: bool = True,
-    limit_s: float = 300,
+    limit_s: float = 900,
     spider: Sequence[str] = (),
 ) -> Played:
     """Crawl a web until its frontier is drained. With the words that name a `spider` to the command, that one says what is

@@ -98,7 +98,7 @@ class Project:
     def command(self, *words: str) -> list[str]:
         return [sys.executable, "-m", "tests.hostile.command", *words]
 
-    def run(self, *words: str, limit_s: float = 300) -> dict:
+    def run(self, *words: str, limit_s: float = 900) -> dict:
         """What a command answers in JSON. Raises `AssertionError` where it fails, or takes too long. A crawl in which pages
         failed has not failed.
         """

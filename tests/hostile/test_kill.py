@@ -6,7 +6,7 @@ from tests.hostile.failing import FAILING_POLITE
 from tests.hostile.kills import kill, rows
 from tests.hostile.web import Web
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1000)]
 TIMES = 6
 
 

@@ -9,7 +9,7 @@ from tests.hostile.polite import MIN_DELAY, MIN_IP_DELAY, rows
 from tests.hostile.rows.row import There
 from tests.hostile.web import Web
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1000)]
 NAMES = [row.name for row in rows(There())]
 
 

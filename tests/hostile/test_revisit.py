@@ -17,7 +17,7 @@ from tests.hostile.rows.row import Row
 from tests.hostile.seen import Played, Seen
 from tests.hostile.web import Web
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1000)]
 TOML = """
 [project]
 contact = "mailto:hostile@example.org"

@@ -12,7 +12,7 @@ from tests.hostile.play import play
 from tests.hostile.rows import rows
 from tests.hostile.web import Web
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1000)]
 SPIDER = """
 import scrapy
 

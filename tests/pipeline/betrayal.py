@@ -24,7 +24,7 @@ class Bomb:
 
 def pipe():
     """The number of the pipe to the parent: the one socket that is open."""
-    return next(number for number in range(3, 64) if is_socket(number))
+    return next(number for number in range(3, 4096) if is_socket(number))
 
 
 def is_socket(number):

@@ -81,5 +81,5 @@ def test_a_crawl_that_is_kept_from_the_web_says_by_what():
 def test_what_is_unusual_of_a_frontier_is_one_line():
     usual = {"held": 0, "dead": 0, "tail": 0, "scheduled": 0, "discarded": {}}
     assert hosts(usual) == ""
-    assert hosts(usual | {"held": 2, "dead": 1}) == "2 hosts held; 1 hosts dead"
+    assert hosts(usual | {"held": 2, "dead": 1}) == "2 hosts held; 1 host dead"
     assert hosts(usual | {"discarded": {"trap": 5, "host_budget": 9}}) == "not let in: 9 host_budget, 5 trap"
