@@ -94,6 +94,7 @@ def test_pages_that_are_leased_and_never_settled_are_found(monkeypatch):
         return sound(self, verb, args, named) if verb != "reclaim" else 0
 
     monkeypatch.setattr(Server, "carry_out", deaf)
+    monkeypatch.setattr("tests.simulator.simulation.LIMIT_S", 300.0)
     monkeypatch.setattr("frontier.memory.crawl.Crawl.catch_up", lambda self, now: None)
     assert found(["kill"])
 
