@@ -26,7 +26,7 @@ from crawler.guest.feeds import Feeds
 from crawler.identity import user_agent
 from crawler.loop import Loop
 from crawler.options import USUAL, PageOptions
-from crawler.pulse import GivenUp, Pulse
+from crawler.pulse import Pulse
 from crawler.render.program import TABS, program
 from crawler.robots import PATIENCE_MS, Rulebook
 from crawler.rotation import Rotation
@@ -37,7 +37,7 @@ from crawler.system import REAL, System
 from crawler.uplink import Uplink
 from crawler.wire import Client, networks
 from crawler.wire.limits import TOTAL
-from frontier import Frontier
+from frontier import Frontier, GivenUp
 from frontier.connect import connect
 from storage.archive import Archive
 from storage.compression import Compression
