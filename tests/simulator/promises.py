@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from core import InputError
 from crawler.identity import record_id
 from storage import crawllog
 from storage.compression import compression_of
@@ -49,10 +50,20 @@ class Ended:
 
     @cached_property
     def records(self) -> list[ArchivedRecord]:
-        found = []
+        return [record for found in self.files.values() for record in found or ()]
+
+    @cached_property
+    def files(self) -> dict[str, list[ArchivedRecord] | None]:
+        """The answers in each archive file; None of one that is none."""
+        found: dict[str, list[ArchivedRecord] | None] = {}
         for name in self.sealed:
             with self.store.open(name) as file:
-                found += [each for each in read(file, name=name) if each.type in {"response", "revisit"}]
+                try:
+                    found[name] = [
+                        each for each in read(file, name=name) if each.type in {"response", "revisit"}
+                    ]
+                except InputError:
+                    found[name] = None
         return found
 
     @cached_property
@@ -96,6 +107,7 @@ def settled_is_readable(ended: Ended) -> Iterator[str]:
 
 
 def all_is_sealed(ended: Ended) -> Iterator[str]:
+    yield from (f"{name} is no archive" for name, found in ended.files.items() if found is None)
     yield from (f"{name} is left open" for name in ended.store.list("open/"))
     listed = {
         out.name: out
