@@ -9,12 +9,12 @@ comes between entering and asking. So the frontier is told where that took longe
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 
 from core import ThresherError
+from crawler.clock import boot_s
 from crawler.wire import Enter, at_once
 from frontier import Frontier, Lease
 
@@ -28,7 +28,7 @@ REMEMBERED = 10_000
 class Entrance:
     """The way to every address, for one worker."""
 
-    def __init__(self, frontier: Frontier, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, frontier: Frontier, clock: Callable[[], float] = boot_s) -> None:
         """With a delay of 0 addresses have no line, and nothing is asked; so it is with hosts that are asked without a lease."""
         self._frontier, self._clock = frontier, clock
         self._asked: list[tuple[Lease, str]] = []

@@ -3,18 +3,16 @@
 1. It beats before it leases anything, and then at least three times in the time for which a beat counts.
 2. A worker that was not heard of for that long (its machine slept, its network was gone) may have been given up:
    its leases taken back, its archive file taken up. From then on `check` raises, and it stays so, whatever is heard
-   of it later. What it might still settle is fenced by its tokens.
+   of it later. The same holds when the frontier says so: it refuses a name that was taken over (`frontier.takeover`), whatever
+   the worker's clock has seen.
 """
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 
 from core import Unavailable
-
-
-class GivenUp(Unavailable):
-    """The worker may have been taken for dead."""
+from crawler.clock import boot_s
+from frontier import GivenUp
 
 
 class Pulse:
@@ -27,7 +25,7 @@ class Pulse:
         worker: str,
         ttl_s: float,
         period_s: float | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = boot_s,
     ) -> None:
         """`beat` says that the worker lives, for `ttl_s` from now (`Frontier.beat`). It is called every `period_s`: a third of
         that, where not said.
@@ -37,9 +35,13 @@ class Pulse:
         self._heard: float | None = None
 
     async def begin(self) -> None:
-        """The first beat. Raises `Unavailable` where it cannot be told."""
+        """The first beat. Raises `Unavailable` where it cannot be told, and `GivenUp` where the frontier refuses it."""
         begun = self._clock()
-        await self._beat()
+        try:
+            await self._beat()
+        except GivenUp:
+            self._heard = None
+            raise
         self._heard = begun
 
     async def run(self) -> None:
@@ -50,6 +52,8 @@ class Pulse:
                 return
             try:
                 await self.begin()
+            except GivenUp:
+                return
             except Unavailable:
                 continue
 

@@ -1,13 +1,15 @@
 """`recover`: what dead workers archived is settled, so that nothing archived is fetched again.
 
-1. Their open archive files, and their open files of the crawl's log, are sealed first (`storage.archive.recover`,
+1. Their names are taken over (`Frontier.take_over`): should one live after all, nothing that it asks for is granted or settled
+   from then on. Whatever it settled before was durable before, so it is in the files that are read now.
+2. Their open archive files, and their open files of the crawl's log, are sealed first (`storage.archive.recover`,
    `storage.logwriter.recover`).
-2. A lease that a dead worker still holds names the record it would have made (`identity.record_id`). Where that
+3. A lease that a dead worker still holds names the record it would have made (`identity.record_id`). Where that
    record is in the archive, it is read, understood by the same rules as a fresh answer, and settled. A revisit record
    has the payload of the record that it refers to; where that is not to be had, the page is fetched again.
    It is read aside (`crawler.aside`), for it may be what its worker died of. Its line is in the log before it is settled:
    perhaps once more, for its worker may have written it.
-3. The leases that are left were never archived: they go back to the frontier at once, as orphans: whoever gets them reads
+4. The leases that are left were never archived: they go back to the frontier at once, as orphans: whoever gets them reads
    their pages aside. So a page that kills what reads it kills one worker, and has failed.
 
 May be killed at any moment and run again, also by several at a time: a record is there or not, and settling twice
@@ -74,6 +76,7 @@ async def recover(
     left = await asyncio.to_thread(_writers, store, crawl)
     holders = await frontier.holders()
     gone = await dead(left | holders)
+    await frontier.take_over(gone)
     await asyncio.to_thread(seal_unfinished, store, crawl, gone.__contains__)
     await asyncio.to_thread(logwriter.recover, store, crawl, gone.__contains__)
     sealed = await asyncio.to_thread(_sealed, store, crawl) if gone & holders else {}
@@ -125,7 +128,8 @@ async def _replay(
         stem = f"{crawl}-recovery-{system.unique()}-00000"
         await asyncio.to_thread(logwriter.put, store, crawl, stem, lines)
         for first in range(0, len(batch), BATCH):
-            await end(frontier, batch[first : first + BATCH], Recent(0), clock_ms=system.clock_ms)
+            some = batch[first : first + BATCH]
+            await end(frontier, some, Recent(0), died=True, clock_ms=system.clock_ms)
             settled += len(batch[first : first + BATCH])
     finally:
         aside.close()

@@ -6,8 +6,8 @@
    no later than its record: what is archived is in the log.
 3. Batches: every tenth of a second, or at once when many wait. Appending, compressing and fsync happen in a
    thread of their own, one batch at a time; the event loop goes on.
-4. A worker that may have been given up settles nothing (`crawler.pulse`): another has sealed its file, perhaps
-   without what was appended last.
+4. A worker that may have been given up appends and settles nothing (`crawler.pulse`): another has sealed its file, perhaps
+   without what was appended last. The frontier refuses it too.
 5. What would be no WARC (`storage.validator`) costs its page: it has failed, and is logged. Whatever else fails
    here ends the worker: what was not settled stays leased, and what was archived of it is found
    again by `crawler.replay`.
@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 from uuid import UUID
 
-from core import Capture, CorruptData, RecordRef
+from core import Capture, Conflict, CorruptData, RecordRef
 from crawler.gate import Gate
 from crawler.logline import of_exchange
 from crawler.outcome import UNFIT
@@ -34,7 +34,7 @@ from crawler.rendered import Rendered
 from crawler.robots import AskAgain, Ruling, as_before
 from crawler.rotation import Rotation
 from crawler.wire import utc_ms
-from frontier import Frontier, Lease, Settlement
+from frontier import Frontier, GivenUp, Lease, Settlement
 from storage.archive import Archive
 from storage.dropped import Dropped
 from storage.logwriter import CrawlLog
@@ -128,6 +128,7 @@ class Settler:
         batch, self._waiting = self._waiting, []
         if not batch:
             return
+        self._pulse.check()
         before = self._archive.appended
         kept = await self._in_thread(lambda: self._store(batch))
         self._pulse.check()
@@ -182,7 +183,10 @@ class Settler:
         return self._archive.append(capture, record_id, notes=notes, revisit=revisit, whole=whole)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        except Conflict as error:  # another has recovered a file of this worker's
+            raise GivenUp(f"{error}; its writer was given up, and stops") from error
 
     def __repr__(self) -> str:
         return f"<settler: {len(self._waiting)} waiting>"
@@ -194,24 +198,25 @@ async def end(
     known: Recent,
     *,
     archived: int = 0,
+    died: bool = False,
     clock_ms: Callable[[], int] = utc_ms,
 ) -> None:
     """End leases whose records are durable; what the frontier was told of is `known` from then on.
 
     `archived` are the bytes of the records, for who follows the crawl. What a dead worker left is not counted
-    again: a follower finds it sealed.
+    again: a follower finds it sealed. `died` says that they are those of a dead worker (`Frontier.settle`).
     """
     pages = [finished.answer for finished in batch if isinstance(finished.answer, Settlement)]
     for finished in batch:
-        await _end_robots(frontier, finished, clock_ms())
+        await _end_robots(frontier, finished, clock_ms(), died=died)
     # A stale lease adds nothing; which one it was is not said, so nothing of such a batch counts as known.
-    if await frontier.settle(pages, archived=archived) == len(pages):
+    if await frontier.settle(pages, archived=archived, died=died) == len(pages):
         for page in pages:
             for found in page.discoveries:
                 known.add(found.url.text)
 
 
-async def _end_robots(frontier: Frontier, finished: Finished, now_ms: int) -> None:
+async def _end_robots(frontier: Frontier, finished: Finished, now_ms: int, *, died: bool) -> None:
     lease, answer = finished.lease, finished.answer
     if isinstance(answer, AskAgain):
         record = await frontier.robots(lease.url.origin) if lease.robots_version else None
@@ -227,8 +232,9 @@ async def _end_robots(frontier: Frontier, finished: Finished, now_ms: int) -> No
                 fault=answer.fault,
                 reason=answer.reason,
                 hold_ms=answer.hold_ms,
+                died=died,
             )
         case AskAgain(failed=False, after_ms=after_ms):
-            await frontier.postpone(lease, after_ms or 0, asked=True)
+            await frontier.postpone(lease, after_ms or 0, asked=True, died=died)
         case AskAgain(after_ms=after_ms, fault=fault, reason=reason):
-            await frontier.retry_robots(lease, after_ms=after_ms, fault=fault, reason=reason)
+            await frontier.retry_robots(lease, after_ms=after_ms, fault=fault, reason=reason, died=died)

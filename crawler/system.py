@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from crawler.aside import Aside
+from crawler.clock import boot_s
 from crawler.wire import Client, utc_ms
 
 
@@ -18,6 +19,8 @@ class System:
 
     clock: Callable[[], float] = time.monotonic
     """Seconds of the event loop's clock, from any beginning."""
+    boot_clock: Callable[[], float] = boot_s
+    """Seconds since the machine was started, those in which it slept included."""
     clock_ms: Callable[[], int] = utc_ms
     """Milliseconds since the epoch, which dates what is archived and logged; an administrator may set it."""
     client: Callable[..., Client] = Client

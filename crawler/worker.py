@@ -4,7 +4,8 @@
    imports it.
 2. SIGTERM and the first SIGINT drain: lease no more, finish what is in flight, settle it, seal the archive. The
    second stops at once; then nothing is lost but open leases, and `crawler.replay` takes up what was archived.
-3. A worker that was not heard of for too long stops (`crawler.pulse`): `GivenUp`. Another takes up what it left.
+3. A worker that was not heard of for too long, or whose name was taken over, stops (`crawler.pulse`): `GivenUp`. Another takes
+   up what it left.
 4. What goes wrong on our side (the server of the frontier, the disk) is raised when all has come to a stop.
 5. Contact, delays, budgets and policy are the crawl's (`Frontier.settings`). When somebody updates them, this worker has
    delays, budgets and policy with its next lease, and the contact within a heartbeat.
@@ -25,7 +26,7 @@ from crawler.guest.feeds import Feeds
 from crawler.identity import user_agent
 from crawler.loop import Loop
 from crawler.options import USUAL, PageOptions
-from crawler.pulse import GivenUp, Pulse
+from crawler.pulse import Pulse
 from crawler.render.program import TABS, program
 from crawler.robots import PATIENCE_MS, Rulebook
 from crawler.rotation import Rotation
@@ -36,7 +37,7 @@ from crawler.system import REAL, System
 from crawler.uplink import Uplink
 from crawler.wire import Client, networks
 from crawler.wire.limits import TOTAL
-from frontier import Frontier
+from frontier import Frontier, GivenUp
 from frontier.connect import connect
 from storage.archive import Archive
 from storage.compression import Compression
@@ -152,7 +153,7 @@ async def crawl(config: WorkerConfig, frontier: Frontier, system: System) -> boo
     named: list[Named] = [archive]
 
     ttl_s = config.ttl_s + _blocked_s(config)
-    entrance = Entrance(frontier, system.clock)
+    entrance = Entrance(frontier, system.boot_clock)
 
     def asked(address: str) -> None:
         pulse.check()  # a worker that has slept may have been given up, and others ask in its place
@@ -186,7 +187,7 @@ async def crawl(config: WorkerConfig, frontier: Frontier, system: System) -> boo
         ttl_ms = round(ttl_s * 1000)
         await frontier.beat(config.worker, ttl_ms, stalled_ms=stalled_ms, outage=uplink.outage)
 
-    pulse = Pulse(beat, worker=config.worker, ttl_s=ttl_s, period_s=config.ttl_s / 3, clock=system.clock)
+    pulse = Pulse(beat, worker=config.worker, ttl_s=ttl_s, period_s=config.ttl_s / 3, clock=system.boot_clock)
     await pulse.begin()
     beating = asyncio.create_task(pulse.run())
     try:

@@ -31,8 +31,8 @@ follower's limit the gate is shut, and `lease` grants nothing to anybody, until 
 again (`Flow`).
 
 **The life of a worker.** It says that it lives (`beat`) before its first lease and several times as often as it must;
-who was not heard of for a time is not `alive`, and another may take up what it left. Should it live after all, its
-tokens are worth nothing any more. One that is kept from the web by a fault on its own side says so with its heartbeat
+who was not heard of for a time is not `alive`, and another may take up what it left, once it has taken over its name
+(`take_over`). Should the worker live after all, whatever it asks for under that name is refused (`GivenUp`). One that is kept from the web by a fault on its own side says so with its heartbeat
 (`Outage`): it leases nothing and gives back what it has, and the others go on.
 
 **The life of a crawl.** It is made by whoever opens it first, with the settings and the storage that hold for all who come later
@@ -71,6 +71,7 @@ from frontier.policy import Policy, Switch
 from frontier.robots import RobotsRecord
 from frontier.scope import Scope
 from frontier.settings import Settings, StorageId
+from frontier.takeover import GivenUp
 
 __all__ = [
     "Added",
@@ -81,6 +82,7 @@ __all__ = [
     "Fault",
     "Flow",
     "Frontier",
+    "GivenUp",
     "HostState",
     "Kind",
     "Lease",

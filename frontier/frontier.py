@@ -117,11 +117,12 @@ class Frontier(Inspection):
         deadline has passed go back before any is granted.
 
         The crawl's delay also says how long what failed rests: a delay of less than a second shortens all rests that nobody
-        asked for in the same proportion, down to a thirtieth. Raises `CorruptData` where the crawl is no longer there.
+        asked for in the same proportion, down to a thirtieth. Raises `CorruptData` where the crawl is no longer there, `GivenUp`
+        where the worker's name was taken over.
         """
         if len(worker.encode()) > _LONGEST_NAME:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
-        if not await self._admitted():
+        if not await self._admitted(worker):
             return Leases(soonest_ms=None)
         number = self._partitions.number
         most = [-1 if each is None or number > 1 else each for each in (limit, most_requests)]
@@ -158,7 +159,7 @@ class Frontier(Inspection):
         parts = self._partitions
         return await self._link.call(
             [
-                parts.call(parts.of_address(address), "enter", address, lease.slot_ms, 0)
+                parts.call(parts.of_address(address), "enter", address, lease.slot_ms, 0, lease.worker)
                 for lease, address in asked
             ]
         )
@@ -178,17 +179,17 @@ class Frontier(Inspection):
             [parts.call(parts.of_address(address), "asked", address) for address in addresses]
         )
 
-    async def postpone(self, lease: Lease, wait_ms: int, *, asked: bool = False) -> bool:
+    async def postpone(self, lease: Lease, wait_ms: int, *, asked: bool = False, died: bool = False) -> bool:
         """Give a lease back: its page goes first in the queue again, and the host waits. With `asked` a request may have come to
-        the host: it counts, and the host's delay begins now.
+        the host: it counts, and the host's delay begins now. `died` as for `settle`.
         """
-        (done,) = await self.postpone_all([(Exchange(lease=lease, asked=asked), wait_ms)])
+        (done,) = await self.postpone_all([(Exchange(lease=lease, asked=asked), wait_ms)], died=died)
         return done
 
-    async def postpone_all(self, waits: Sequence[tuple[Exchange, int]]) -> list[bool]:
+    async def postpone_all(self, waits: Sequence[tuple[Exchange, int]], *, died: bool = False) -> list[bool]:
         """`postpone` for several, each for its own time."""
         calls = [
-            self._of(back.lease, "postpone", back.lease.token, wait_ms, int(back.asked))
+            self._of(back.lease, "postpone", back.lease.token, wait_ms, int(back.asked), int(died))
             for back, wait_ms in waits
         ]
         return [bool(done) for done in await self._link.call(calls)]
@@ -210,12 +211,15 @@ class Frontier(Inspection):
             calls.append(self._partitions.call(p, "release", *chain.from_iterable(map(released, ended))))
         return soonest_ms(await self._link.call(calls))
 
-    async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0) -> int:
+    async def settle(
+        self, settlements: Sequence[Settlement], *, archived: int = 0, died: bool = False
+    ) -> int:
         """End page leases; what they found is added before. Returns how many were accepted.
 
         A token that is not held (settled before, or expired and given out again) changes nothing, so settling twice is
         harmless. `archived` are the bytes by which the crawl's archive has grown, these pages' and others': what follows
-        the crawl has so much more to do.
+        the crawl has so much more to do. Raises `GivenUp` where the leases' worker was taken over (`take_over`), unless the
+        caller says that it `died`, and settles what it left.
         """
         if archived:
             await self._home("archived", archived)
@@ -233,6 +237,7 @@ class Frontier(Inspection):
                         p,
                         "settle",
                         told.get((self._partitions.key(p),), b""),
+                        int(died),
                         *chain.from_iterable(settled(each, self.settings.policy) for each in ended),
                     )
                     for p, ended in parts
@@ -257,21 +262,28 @@ class Frontier(Inspection):
         fault: Fault | None = None,
         reason: str = "",
         hold_ms: int = 0,
+        died: bool = False,
     ) -> None:
         """Store what an origin's robots.txt said for `ttl_ms`; its host goes on.
 
         With a `fault` it said nothing, and these are its rules of before: the fault counts like that of a page, and `reason`
-        may name its kind (`FINER`). The host is asked nothing for `hold_ms`.
+        may name its kind (`FINER`). The host is asked nothing for `hold_ms`. `died` as for `settle`, here and below.
 
         `delay_ms` is the rules' crawl-delay. Where several origins share a host the slowest wins, until that one asks for
         less: then what it asks for counts, until another is read that asks for more.
         """
         packed = zlib.compress(body) if body else b""
-        args = (rule, packed, ttl_ms, delay_ms or 0, fault or "", hold_ms, reason)
+        args = (rule, packed, ttl_ms, delay_ms or 0, fault or "", hold_ms, reason, int(died))
         await self._one(self._of(lease, "settle_robots", lease.token, *args))
 
     async def retry_robots(
-        self, lease: Lease, *, after_ms: int | None, fault: Fault | None = None, reason: str = ""
+        self,
+        lease: Lease,
+        *,
+        after_ms: int | None,
+        fault: Fault | None = None,
+        reason: str = "",
+        died: bool = False,
     ) -> None:
         """Give a robots.txt back that could not be had; its host is asked nothing for `after_ms`, or for as long as the
         fault says. None doubles from 30 s, or less where hosts are asked sooner. `reason` may name the kind of the fault.
@@ -281,7 +293,7 @@ class Frontier(Inspection):
         record is what it died of, as its pages' reason would be that of a host given up (`dead_tls_expired`).
         """
         wait = -1 if after_ms is None else max(after_ms, 0)
-        await self._one(self._of(lease, "retry_robots", lease.token, wait, fault or "", reason))
+        await self._one(self._of(lease, "retry_robots", lease.token, wait, fault or "", reason, int(died)))
 
     async def robots(self, origin: str) -> RobotsRecord | None:
         """Return the newest robots record of an origin, stale or not; None where there never was one."""
@@ -363,7 +375,7 @@ class Frontier(Inspection):
     async def reclaim(self, worker: str, *, died: bool = False) -> int:
         """Take back every lease of a worker that is at its end; returns how many. Its hosts wait their delay.
 
-        Where it `died`, the pages are known for its orphans from then on (`Lease.orphan`).
+        Where it `died`, the pages are known for its orphans from then on (`Lease.orphan`). `GivenUp` as for `settle`.
         """
         return sum(await self._link.call(self._partitions.calls("reclaim", worker, int(died))))
 

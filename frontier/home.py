@@ -1,7 +1,7 @@
 """`Home`: the verbs that concern a crawl as a whole, wherever its hosts are: what holds for it, who works on it, who follows it."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Self
 
 from core import InputError
@@ -136,7 +136,8 @@ class Home:
         outage: Outage | None = None,
     ) -> None:
         """Say that a worker lives: it is taken for living for `ttl_ms` from now. `stalled_ms` says for how long it
-        has waited for its storage to answer, `outage` what keeps it from the web, if anything does.
+        has waited for its storage to answer, `outage` what keeps it from the web, if anything does. Raises `GivenUp` where its
+        name was taken over.
         """
         stalled = -1 if stalled_ms is None else stalled_ms
         kept = (-1, "") if outage is None else (outage.ms, outage.why)
@@ -151,6 +152,14 @@ class Home:
         rows = await self._home("outages")
         return {worker.decode(): Outage(why=why.decode(), ms=int(ms)) for worker, ms, why in rows}
 
+    async def take_over(self, workers: Collection[str]) -> None:
+        """Declare workers dead for ever. When this returns, nothing that they lease, beat or settle under these names is accepted any
+        more: their calls raise `GivenUp`. Whoever takes over settles what they left by saying that they `died`.
+        """
+        if workers:
+            calls = self._partitions.calls("take_over", *workers)
+            await self._link.call([home(self._crawl, "take_over", *workers), *calls])
+
     async def leave(self, worker: str) -> None:
         """Say that a worker has come to its end, all of its leases over."""
         await self._home("leave", worker)
@@ -159,10 +168,10 @@ class Home:
         """Return those of some workers that were heard of in time."""
         return {worker.decode() for worker in await self._home("alive", *workers)}
 
-    async def _admitted(self) -> bool:
+    async def _admitted(self, worker: str) -> bool:
         """Whether the gate lets anything be leased. What has changed of the settings is known afterwards."""
         before = self._agreement
-        news = await self._home("gate", before.revision)
+        news = await self._home("gate", before.revision, worker)
         self._agreement, admitted = after_gate(self._crawl, news, before)
         if self._agreement is not before:  # who changed them may have died before it told the partitions
             await self._link.call(copies(self._agreement))

@@ -24,6 +24,7 @@ NOUNS = (
     "novelty",
     "bars",
     "leases",
+    "takeover",
 )
 VERBS = (
     "seen+add+inspect",

@@ -12,6 +12,7 @@ import time
 from redis.exceptions import AuthenticationError, AuthorizationError, RedisError
 
 from core import Unavailable
+from frontier.takeover import REFUSAL, given_up
 
 PATIENCE_S = 30.0
 """A cluster with the usual node timeout of 15 s has promoted a replica after 16 to 24 s."""
@@ -51,6 +52,8 @@ class Patience:
 
 def refused(where: str, refusal: Exception) -> Unavailable:
     """What to raise where a server will not do it, however often it is asked."""
+    if str(refusal).startswith(REFUSAL):
+        return given_up(str(refusal).removeprefix(REFUSAL))
     return Unavailable(f"{where} failed: {one_line(refusal)}; see to it and run again")
 
 

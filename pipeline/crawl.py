@@ -33,11 +33,10 @@ from uuid import uuid4
 from core import ThresherError
 from crawler.guest import Guest
 from crawler.outbox import OutboxRelay
-from crawler.pulse import GivenUp
 from crawler.render.program import program
 from crawler.replay import recover
 from crawler.worker import WorkerConfig, run_worker
-from frontier import Frontier, Stats
+from frontier import Frontier, GivenUp, Stats
 from frontier.connect import connect
 from pipeline import crawls, lives
 from pipeline.berth import Berth, Left, Place, told
@@ -211,7 +210,8 @@ async def _watch(
                 died = left.said is None and left.exitcode not in {0, ENOUGH}
                 if died and (interrupts.count or error is not None):
                     continue
-                replaced += died
+                # One that slept, and was given up, is no sign that something is wrong with the crawl.
+                replaced += died and left.exitcode != GIVEN_UP
                 error = error or _fault(name, left, replaced)
                 if error is not None or left.exitcode == ENOUGH:
                     _signal(running, signal.SIGTERM)

@@ -1,12 +1,13 @@
 """What the verify command does and says: a line a finding on stderr, and what came of it at the end."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import typer
 
-from core import InputError
-from pipeline import catalog, exportaudit, verify
+from core import InputError, Unavailable
+from pipeline import catalog, exportaudit, reconcile, verify
 from pipeline.progress import Progress, stderr_progress
 from pipeline.project import Project
 from pipeline.terminal import echo, say
@@ -50,7 +51,12 @@ def _dataset(uri: str, options: Options, progress: Progress) -> Verified:
 
 
 def _storage(project: Project, options: Options, progress: Progress) -> tuple[Verified, list[str]]:
-    found = verify.verify_storage(project.store, progress, is_deep=options.deep)
+    settled: Mapping[str, int] = {}
+    try:
+        settled = reconcile.settled(project)
+    except Unavailable as error:
+        echo(f"not checked: whether all that is settled can be read ({error})", err=True)
+    found = verify.verify_storage(project.store, progress, is_deep=options.deep, settled=settled)
     in_catalog = list(catalog.faults(project))
     if options.repair:
         verify.repair(project.store, found)

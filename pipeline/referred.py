@@ -1,10 +1,11 @@
-"""`Referred`: whether the records that revisits refer to are there, asked of an archive of any size.
+"""`Referred`: whether the records that revisits and lines of the crawl log refer to are there, asked of an archive of any size.
 
 Ids go to temporary files, by their hashes, and are compared a file at a time: memory holds a sixty-fourth of them.
 """
 
 import struct
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Container, Iterator
 from contextlib import ExitStack
 from hashlib import blake2b
 from tempfile import TemporaryFile
@@ -12,7 +13,9 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 BUCKETS = 64
-ENTRY = struct.Struct("<?16sIQ")
+ENTRY = struct.Struct("<B16sIQ")
+THERE, REVISIT, LINE = range(3)
+"""Kinds of entries."""
 
 
 class Missing(NamedTuple):
@@ -30,7 +33,7 @@ class Referred:
     def __init__(self) -> None:
         self._life = ExitStack()
         self._buckets = [self._life.enter_context(TemporaryFile()) for _ in range(BUCKETS)]  # noqa: SIM115 - closed with the stack
-        self._files: list[str] = []
+        self._files: dict[str, int] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -42,27 +45,48 @@ class Referred:
 
     def there(self, record_id: str) -> None:
         """A record of this id is in the archive."""
-        self._note(False, record_id, 0, 0)
+        self._note(THERE, record_id, "", 0)
 
     def refer(self, record_id: str, file: str, offset: int) -> None:
         """The revisit record that lies there refers to this id."""
-        if not self._files or self._files[-1] != file:
-            self._files.append(file)
-        self._note(True, record_id, len(self._files) - 1, offset)
+        self._note(REVISIT, record_id, file, offset)
+
+    def logged(self, record_id: str, file: str) -> None:
+        """A line of a crawl's log says that a page was answered by this record, in that archive file."""
+        self._note(LINE, record_id, file, 0)
 
     def missing(self) -> Iterator[Missing]:
         """The revisit records that refer to what is not there."""
+        files = list(self._files)
+        for entries, there in self._read():
+            for kind, key, file, offset in entries:
+                if kind == REVISIT and key not in there:
+                    yield Missing(files[file], offset)
+
+    def answers(self, accepted: Container[str]) -> Counter[str]:
+        """Return how many records that lines refer to are there, by the folder of the archive file that the line names. Those in
+        `accepted` files, whose damage was accepted, count as if they were.
+        """
+        found: Counter[str] = Counter()
+        files = list(self._files)
+        for entries, there in self._read():
+            lines = {key: files[file] for kind, key, file, _ in entries if kind == LINE}
+            found.update(
+                file.rpartition("/")[0] for key, file in lines.items() if key in there or file in accepted
+            )
+        return found
+
+    def _read(self) -> Iterator[tuple[list[tuple[int, bytes, int, int]], set[bytes]]]:
+        """The entries of each bucket, and the ids among them that are there."""
         for bucket in self._buckets:
             bucket.seek(0)
             entries = list(ENTRY.iter_unpack(bucket.read()))
-            there = {key for refers, key, _, _ in entries if not refers}
-            for refers, key, file, offset in entries:
-                if refers and key not in there:
-                    yield Missing(self._files[file], offset)
+            yield entries, {key for kind, key, _, _ in entries if kind == THERE}
 
-    def _note(self, refers: bool, record_id: str, file: int, offset: int) -> None:
+    def _note(self, kind: int, record_id: str, file: str, offset: int) -> None:
         key = blake2b(record_id.encode(errors="replace"), digest_size=16).digest()
-        self._buckets[key[0] % BUCKETS].write(ENTRY.pack(refers, key, file, offset))
+        number = self._files.setdefault(file, len(self._files))
+        self._buckets[key[0] % BUCKETS].write(ENTRY.pack(kind, key, number, offset))
 
     def __repr__(self) -> str:
         return f"<ids, and revisits in {len(self._files)} files>"

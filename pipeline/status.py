@@ -14,6 +14,7 @@ from isolation import probe
 from pipeline.outages import line as outage_line
 from pipeline.project import Project
 from pipeline.quarantine import DIRECTORY
+from pipeline.reconcile import unlogged
 from pipeline.said import counted
 from storage.identity import identity
 from storage.records import page_records
@@ -71,6 +72,9 @@ def render(found: dict[str, Any], console: Console) -> None:
         console.print(isolation_line(found["isolation"]), highlight=False, soft_wrap=True)
     for source in found["sources"]:
         if source["frontier"] and (line := hosts(source["frontier"])):
+            console.print(f"{source['name']}: {line}", highlight=False, soft_wrap=True)
+        if source["unlogged"]:
+            line = f"{source['unlogged']:,} pages are settled that the log of the crawl does not have; run `thresher verify`"
             console.print(f"{source['name']}: {line}", highlight=False, soft_wrap=True)
     for name, uri in found["elsewhere"].items():
         line = f"{name}: a crawl of this server whose archive is in another storage, {uri}"
@@ -165,6 +169,7 @@ def _source(project: Project, name: str, frontiers: dict[str, _Standing]) -> dic
         "kept": processed.get("keep.documents", 0),
         "quarantined": sum(1 for _ in project.store.list(f"{DIRECTORY}/process/{name}/")),
         "frontier": None if stats is None else {**asdict(stats), "drained": stats.drained},
+        "unlogged": 0 if stats is None else unlogged(project, name, stats),
         "flow": None if flow is None else asdict(flow),
         "outages": {worker: asdict(outage) for worker, outage in outages.items()},
         "waits": "" if stats is None else waits(stats, flow, stalls, outage_line(outages)),

@@ -9,17 +9,19 @@
 3. The bytes of an archive file are never touched. A damaged one is read no more, until it is copied back or the user accepts
    the loss: then it is sealed anew as it is, and what was made of it is made again. A damaged file of a crawl log is deleted then.
 4. What dead workers left unsealed is named, and is no damage: the next run of the crawl takes it up.
+5. Pages that a frontier has settled are as many as can be read, at most (`pipeline.reconcile`). More are a loss, and named.
 """
 
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from core import CorruptData, InputError
-from pipeline import audit, crosscheck
+from pipeline import audit, crosscheck, reconcile
 from pipeline.crosscheck import CrossCheck
 from pipeline.garbage import collect, unsealed
 from pipeline.process import archive_outputs
@@ -67,17 +69,29 @@ class Verified:
     """Outputs of attempts that were never sealed."""
 
 
-def verify_storage(store: Store, progress: Progress, *, is_deep: bool = False) -> Verified:
-    """Check every output of every Manifest. Raises `InputError` where there is nothing to be checked."""
-    names = list(store.list("manifests/"))
-    progress.start("verify", total=len(names))
+def verify_storage(
+    store: Store,
+    progress: Progress,
+    *,
+    is_deep: bool = False,
+    settled: Mapping[str, int] = MappingProxyType({}),
+) -> Verified:
+    """Check every output of every Manifest, and that the pages that are `settled` can be read, by crawl (`reconcile.settled`). Raises
+    `InputError` where there is nothing to be checked.
+    """
     checked = size = 0
     damage: list[str] = []
     redo: list[str] = []
     unreadable: list[str] = []
     lost: defaultdict[str, list[Manifest]] = defaultdict(list)
     cross = CrossCheck()
+    accepted: set[str] = set()
     with Referred() as referred:
+        # In this order: a file that is sealed meanwhile is read twice, and none is passed over.
+        without = reconcile.note_lines(store, [*settled], referred)
+        reconcile.note_open(store, [*settled], referred)
+        names = list(store.list("manifests/"))
+        progress.start("verify", total=len(names))
         for name in names:
             progress.advance(name)
             step = name.split("/")[1]
@@ -91,6 +105,8 @@ def verify_storage(store: Store, progress: Progress, *, is_deep: bool = False) -
             size += sum(output.bytes for output in manifest.outputs)
             changed = [output for output in manifest.outputs if _is_changed(store, output)]
             faults = list(_faults(store, manifest, changed, referred))
+            if step == STEP_NAME and reconcile.accepted(manifest):
+                accepted.add(archive_outputs(manifest.outputs)[0].name)
             if step == STEP_NAME and is_deep and not changed:
                 cross = cross.plus(crosscheck.archive(store, manifest))
             damage.extend(f"{name}: {fault}" for fault in faults)
@@ -102,6 +118,7 @@ def verify_storage(store: Store, progress: Progress, *, is_deep: bool = False) -
             f"{file} at {offset}: a revisit of a record that is not archived"
             for file, offset in referred.missing()
         )
+        damage.extend(reconcile.differences(settled, without, referred, frozenset(accepted)))
     progress.done()
     damage.extend(cross.damage)
     damage.extend(f"{name} is archived, and no Manifest names it" for name in reseal.unsealed(store))
@@ -160,9 +177,10 @@ def accept_loss(store: Store, found: Verified) -> list[str]:
 
 def give_up_logs(store: Store, found: Verified) -> list[str]:
     """Delete the damaged files of crawl logs and their Manifests; returns the names of the files. Nothing in a damaged file can
-    be told from what was written, so none of its lines is kept.
+    be told from what was written, so none of its lines is kept; how many they were is (`logwriter.seal_as_lost`).
     """
     for manifest in found.logs:
+        log.seal_as_lost(store, manifest)
         store.delete(manifest_name(log.STEP_NAME, manifest.part))
         for output in manifest.outputs:
             store.delete(output.name)

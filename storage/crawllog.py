@@ -143,13 +143,20 @@ def lines(store: Store, crawl: str) -> Iterator[Line]:
 
 def whole_lines(path: Path) -> Iterator[Line]:
     """Yield what is whole of an open file; what a crash has left between its lines is passed over."""
+    return (line for _, line in placed_lines(path))
+
+
+def placed_lines(path: Path) -> Iterator[tuple[int, Line]]:
+    """`whole_lines`, each with the byte at which it begins."""
+    place = 0
     with path.open("rb") as file:
         for text in file:
+            begins, place = place, place + len(text)
             try:
                 line = decode(text)
             except (ValueError, KeyError, TypeError):
                 continue
-            yield line
+            yield begins, line
 
 
 def pieces(path: Path) -> Iterator[bytes]:

@@ -3,36 +3,40 @@
 1. What was appended before `commit` is durable, whatever happens to the writer or the machine.
 2. An open file is plain text, `log/<crawl>/.open/<crawl>-<writer>-<serial>.jsonl` where the store is a directory: it can be
    followed while it grows. Sealed, it is compressed.
-3. What a dead writer left is sealed by `recover`; a file that is being written is locked.
+3. What a dead writer left is sealed by `recover`; a file that is being written is locked. What a writer put when its file was sealed
+   already is sealed as a file of its own, as that of an archive is (`storage.recovery`).
 """
 
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 
 import zstandard
 
-from core import InputError
+from core import Conflict, InputError
 from storage.archive import NAME
-from storage.crawllog import FOLDER, SEALED, SUFFIX, Line, encode, files, pieces, read, whole_lines
+from storage.crawllog import FOLDER, SEALED, SUFFIX, Line, encode, files, pieces, placed_lines, read
 from storage.manifest import (
     JSON,
     Manifest,
     Output,
+    digest,
     fingerprint,
     manifest_name,
-    put_output,
     seal,
     stored_digest,
 )
 from storage.store import Store
-from storage.unfinished import Unfinished, begin, open_files, take, writer_and_serial
+from storage.unfinished import Left, Unfinished, begin, is_of, open_files, tail_of, take, writer_and_serial
 
 STEP_NAME = "log"
 STEP = f"{STEP_NAME}@1"
+LOST = "lost"
+"""The step of files of the log that were given up: only their counts are left."""
 ARCHIVES, VISITS = "archives", "visits"
 """Fields of the recipe: the archive files that lines refer to, and whether a page is to be visited again."""
 LEVEL = 3
@@ -115,7 +119,9 @@ class CrawlLog:
         )
 
     def seal(self) -> Manifest | None:
-        """Close and publish the open file; None where there is none. Where it raises, it may be called again."""
+        """Close and publish the open file; None where there is none. Where it raises, it may be called again. Raises `Conflict` where
+        another has sealed it: the writer was given up.
+        """
         self.commit()
         if self._open is None:
             return None
@@ -134,7 +140,9 @@ class CrawlLog:
 
 
 def put(store: Store, crawl: str, stem: str, lines: Iterable[Line]) -> Manifest | None:
-    """Publish and seal a file of the log that has these lines; None where there are none."""
+    """Publish and seal a file of the log that has these lines; None where there are none. Raise `Conflict` where one of that name has
+    others.
+    """
     rest = iter(lines)
     first = next(rest, None)
     if first is None:
@@ -154,7 +162,13 @@ def _publish(store: Store, crawl: str, stem: str, texts: Iterable[bytes], tally:
                 packed.write(text)
 
     part = f"{crawl}/{stem}"
-    return _seal(store, part, put_output(store, f"{FOLDER}/{part}{SEALED}", 0, write), tally)
+    name = f"{FOLDER}/{part}{SEALED}"
+    with store.stage(name) as staged:
+        write(staged.path)
+        output = Output(name=name, bytes=staged.path.stat().st_size, sha256=digest(staged.path), rows=0)
+        if not staged.publish() and stored_digest(store, name) != output.sha256:
+            raise Conflict(f"{name} was published by another, with other lines")
+    return _seal(store, part, output, tally)
 
 
 def seal_lost(store: Store, crawl: str) -> int:
@@ -163,16 +177,27 @@ def seal_lost(store: Store, crawl: str) -> int:
     """
     lost = 0
     for name in files(store, crawl):
-        part = name.removeprefix(f"{FOLDER}/").removesuffix(SEALED)
-        if store.exists(manifest_name(STEP_NAME, part)):
-            continue
-        tally = Tally()
-        for line in read(store, name):
-            tally.counted(line)
-        output = Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=0)
-        _seal(store, part, output, tally)
-        lost += 1
+        lost += _seal_lost(store, name)
     return lost
+
+
+def _seal_lost(store: Store, name: str) -> bool:
+    part = name.removeprefix(f"{FOLDER}/").removesuffix(SEALED)
+    if store.exists(manifest_name(STEP_NAME, part)):
+        return False
+    tally = Tally()
+    for line in read(store, name):
+        tally.counted(line)
+    output = Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=0)
+    _seal(store, part, output, tally)
+    return True
+
+
+def seal_as_lost(store: Store, manifest: Manifest) -> None:
+    """Keep what a Manifest says that a file of the log held, for who counts pages: the file is given up."""
+    step = f"{LOST}@1"
+    nothing = replace(manifest, step=step, recipe={}, fingerprint=fingerprint(step, {}, ()), outputs=())
+    seal(store, nothing)
 
 
 def _seal(store: Store, part: str, output: Output, tally: Tally) -> Manifest:
@@ -211,8 +236,39 @@ def recover(store: Store, crawl: str, writer_is_dead: Callable[[str], bool]) -> 
         with take(store, folder, name) as left:
             if left is None:
                 continue
-            # Sealed already: another recovery is removing what is left, and it may be no longer whole.
-            if not store.exists(manifest_name(STEP_NAME, f"{crawl}/{stem}")):
-                sealed += put(store, crawl, stem, whole_lines(left.path)) is not None
+            sealed += _recovered(store, crawl, stem, left)
             left.end()
     return sealed
+
+
+def _recovered(store: Store, crawl: str, stem: str, left: Left) -> bool:
+    """Seal the lines of an open file that no published file has; False where there are none."""
+    while True:
+        listed = store.list(f"{FOLDER}/{crawl}/{stem}")
+        published = [name for name in listed if name.endswith(SEALED) and is_of(stem, _stem(name))]
+        held: set[bytes] = set()
+        for name in published:
+            _seal_lost(store, name)
+            held.update(_print(line) for line in read(store, name))
+        rest = ((at, line) for at, line in placed_lines(left.path) if not held or _print(line) not in held)
+        first = next(rest, None)
+        if first is None:
+            return False
+        lines = chain((first[1],), (line for _, line in rest))
+        name = tail_of(stem, left.at(first[0])) if published else stem
+        try:
+            put(store, crawl, name, lines)
+        except Conflict:  # another was quicker: what that did not have is left
+            if f"{FOLDER}/{crawl}/{name}{SEALED}" in published:
+                raise
+            continue
+        return True
+
+
+def _print(line: Line) -> bytes:
+    """What two lines have in common only if they are the same."""
+    return blake2b(encode(line), digest_size=16).digest()
+
+
+def _stem(name: str) -> str:
+    return name.rpartition("/")[2].removesuffix(SEALED)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from core import Conflict
 from storage.files import Files, make_directory, sync, writing
 
 OPEN = ".open"
@@ -21,7 +22,7 @@ class OpenFile:
     __slots__ = ("_file", "_root", "path")
 
     def __init__(self, store: Files, folder: str, name: str) -> None:
-        """Begin it, durably. Raises `FileExistsError` where there is one of that name."""
+        """Begin it, durably. Raises `FileExistsError` where there is one of that name, `Conflict` where recovery was quicker."""
         self._root = store.root
         self.path = _directory(store, folder) / name
         with writing(self._root):
@@ -34,6 +35,9 @@ class OpenFile:
                 self._file.close()
                 self.path.unlink(missing_ok=True)
                 raise
+            if not self.path.exists():
+                self._file.close()
+                raise Conflict(f"{name} was taken for a dead writer's before it was locked")
 
     def write(self, data: bytes, at: int) -> None:
         """Write at its place and not at the end: what a failed attempt left there is written over."""
@@ -68,6 +72,10 @@ class LeftFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+
+    def at(self, place: int) -> int:
+        """Return the place itself: it is the open file."""
+        return place
 
     def end(self) -> None:
         """Remove it."""

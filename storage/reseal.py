@@ -110,9 +110,12 @@ def reseal(
     name: str,
     recipe: Mapping[str, JSON] | None = None,
     passed_over: Mapping[str, int] = MappingProxyType({}),
+    *,
+    anew: bool = True,
 ) -> Manifest:
     """Seal the archive file of that name as it is now. `recipe` is that of its last seal, where that can be read, and
-    `passed_over` its counts of what was left out of the file. Raises `InputError` where it is no WARC.
+    `passed_over` its counts of what was left out of the file. Raises `InputError` where it is no WARC. Not `anew`, a seal that it
+    has stays.
     """
     part = _part(name)
     source, _, own = part.partition("/")
@@ -122,7 +125,8 @@ def reseal(
     warc = Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=0)
     if recipe is None:
         recipe = RECIPE if own.startswith(f"{source}-") else {"ingested": name.rpartition("/")[2]}
-    store.delete(manifest_name(STEP_NAME, part))
+    if anew:
+        store.delete(manifest_name(STEP_NAME, part))
     return seal_contents(store, part, warc, found, recipe, passed_over)
 
 

@@ -3,12 +3,15 @@
 Segments lie under `open/<folder>/<file name>/<offset>`; put one after another they are the file, so any machine can
 recover it when the writer's has burnt. The writer keeps a local copy, which is published in one piece at the end.
 
-1. A segment is put whole before the next is begun: what is there has no gap.
+1. A segment is put whole before the next is begun, and holds whole records or lines: what is there can be read, wherever it begins.
 2. Whether a writer lives is not known here. One that was given up while it lived finds its file published by
-   another, and stops: its leases were taken from it before.
+   another, and stops (`Conflict`): its name was taken from it before (`Frontier.take_over`).
+3. Recovery removes the segments that it has read, and no others: what a writer puts behind them stays, and is recovered as a file
+   of its own (`storage.recovery`).
 """
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -59,7 +62,7 @@ class Segments:
 
     def end(self) -> None:
         """Remove the segments and the local copy."""
-        _remove(self._store, self._under)
+        _remove(self._store, list(self._store.list(f"{self._under}/")))
         self._life.close()
 
     def __repr__(self) -> str:
@@ -67,16 +70,22 @@ class Segments:
 
 
 class LeftSegments:
-    """Segments that nobody adds to any more, put together in a local file."""
+    """Segments of a writer that was given up, put together in a local file."""
 
-    __slots__ = ("_store", "_under", "path")
+    __slots__ = ("_begins", "_names", "_store", "path")
 
-    def __init__(self, store: Store, under: str, path: Path) -> None:
-        self._store, self._under, self.path = store, under, path
+    def __init__(self, store: Store, names: Sequence[str], begins: Sequence[int], path: Path) -> None:
+        """`begins` says where each of the segments begins in the local file."""
+        self._store, self._names, self._begins, self.path = store, names, begins, path
+
+    def at(self, place: int) -> int:
+        """Return where a byte of the local file lies in the open file."""
+        segment = bisect_right(self._begins, place) - 1
+        return _offset(self._names[segment]) + place - self._begins[segment]
 
     def end(self) -> None:
-        """Remove the segments."""
-        _remove(self._store, self._under)
+        """Remove the segments that are in the local file."""
+        _remove(self._store, self._names)
 
 
 def folders(store: Store, above: str) -> list[str]:
@@ -91,13 +100,9 @@ def left(store: Store, folder: str) -> list[str]:
 
 @contextmanager
 def look(store: Store, folder: str, name: str) -> Iterator[Path | None]:
-    """The segments put together, as far as they follow one another; None where there are none any more."""
-    names = list(store.list(f"{OPEN}/{folder}/{name}/"))
-    if not names:
-        yield None
-        return
-    with store.stage(f"{folder}/{name}") as staged:
-        yield staged.path if _together(store, names, staged.path) else None
+    """The segments put together; None where there are none any more."""
+    with take(store, folder, name) as found:
+        yield None if found is None else found.path
 
 
 def read_on(store: Store, folder: str, name: str, at: int) -> bytes | None:
@@ -107,7 +112,7 @@ def read_on(store: Store, folder: str, name: str, at: int) -> bytes | None:
         return None
     found = bytearray()
     for segment in names:
-        if int(segment.rpartition("/")[2]) != at + len(found):
+        if _offset(segment) != at + len(found):
             continue
         try:
             found += store.read(segment)
@@ -121,26 +126,35 @@ def read_on(store: Store, folder: str, name: str, at: int) -> bytes | None:
 @contextmanager
 def take(store: Store, folder: str, name: str) -> Iterator[LeftSegments | None]:
     """The segments put together; None where there are none any more. Whether their writer lives is not known here."""
-    with look(store, folder, name) as path:
-        yield None if path is None else LeftSegments(store, f"{OPEN}/{folder}/{name}", path)
+    names = list(store.list(f"{OPEN}/{folder}/{name}/"))
+    if not names:
+        yield None
+        return
+    with store.stage(f"{folder}/{name}") as staged:
+        begins = _together(store, names, staged.path)
+        yield None if begins is None else LeftSegments(store, names, begins, staged.path)
 
 
-def _together(store: Store, names: list[str], path: Path) -> bool:
-    """Put segments together; False where one of them is gone: another has published the file."""
+def _together(store: Store, names: Sequence[str], path: Path) -> list[int] | None:
+    """Put segments together; return where each begins. None where one of them is gone: another has published the file."""
+    begins = []
     with path.open("wb") as whole:
         for segment in names:
-            if int(segment.rpartition("/")[2]) != whole.tell():
-                break
+            begins.append(whole.tell())
             try:
                 whole.write(store.read(segment))
             except CorruptData:
                 if store.exists(segment):
                     raise
-                return False
-    return True
+                return None
+    return begins
 
 
-def _remove(store: Store, under: str) -> None:
+def _offset(segment: str) -> int:
+    return int(segment.rpartition("/")[2])
+
+
+def _remove(store: Store, names: Sequence[str]) -> None:
     # From the end: what is left of a removal that was killed is still a beginning without a gap.
-    for name in reversed(list(store.list(f"{under}/"))):
+    for name in reversed(names):
         store.delete(name)

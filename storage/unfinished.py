@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from core import CorruptData
+from core import Conflict
 from storage import cdxj, openfile, segments
 from storage.compression import compression_of, stem
 from storage.files import Files
@@ -40,6 +40,9 @@ STEP = f"{STEP_NAME}@1"
 RECIPE: dict[str, JSON] = {"format": "WARC/1.1"}
 INDEX_SUFFIX = ".cdxj.gz"
 WRITER_AND_SERIAL = re.compile(r"(.+)-(\d{5,})")
+OFFSET_DIGITS = segments.DIGITS
+OFFSET = re.compile(rf"\d{{{OFFSET_DIGITS}}}")
+"""In the name of a tail, behind the serial."""
 
 
 class Unfinished(Protocol):
@@ -75,8 +78,12 @@ class Left(Protocol):
         """A local file of its bytes, which may be cut."""
         ...
 
+    def at(self, place: int) -> int:
+        """Return where a byte of the local file lies in the open file."""
+        ...
+
     def end(self) -> None:
-        """It is published, or not worth it: remove it."""
+        """What is in the local file is published, or not worth it: remove it, and nothing that was added since."""
         ...
 
 
@@ -130,6 +137,21 @@ def writer_and_serial(crawl: str, name: str) -> tuple[str, int]:
     return (found[1], int(found[2])) if found else ("", 0)
 
 
+def tail_of(file: str, offset: int) -> str:
+    """Return the name, or its stem, of what lies in an open file from that byte on, and was put when the file was sealed already.
+
+    It has the same writer, and comes between the file and its next in byte order.
+    """
+    name = stem(file)
+    return f"{name}{offset:0{OFFSET_DIGITS}d}{file.removeprefix(name)}"
+
+
+def is_of(file: str, name: str) -> bool:
+    """Return whether a published file is an open file's, or a tail of it; both names or both stems."""
+    more = stem(name).removeprefix(stem(file))
+    return stem(name).startswith(stem(file)) and (not more or bool(OFFSET.fullmatch(more)))
+
+
 def publish(
     store: Store,
     crawl: str,
@@ -142,7 +164,8 @@ def publish(
 ) -> Manifest:
     """Publish the bytes of `whole` as the archive file of that name, with its index and its Manifest.
 
-    Where it raises, it may be called again. Raises `CorruptData` where other bytes are published already.
+    Where it raises, it may be called again. Raises `Conflict` where other bytes are published already: another has recovered the
+    file, and its writer was given up.
     """
     part = f"{crawl}/{stem(file_name)}"
     sealed = manifest_name(STEP_NAME, part)
@@ -150,7 +173,7 @@ def publish(
         return load(store, sealed)
     name, index = f"warc/{crawl}/{file_name}", f"warc/{part}{INDEX_SUFFIX}"
     if not store.adopt(whole, name) and stored_digest(store, name) != sha256:
-        raise CorruptData(f"{name} is published with other bytes than its writer had; compare and remove one")
+        raise Conflict(f"{name} was published by another, with other bytes")
     warc = Output(name=name, bytes=whole.stat().st_size, sha256=sha256, rows=counts.total())
     manifest = Manifest(
         step=STEP,

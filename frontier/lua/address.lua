@@ -1,7 +1,9 @@
--- args: address, slot: until when the host was held, 0 for not at all; 1 where it is a host that stands for its address.
+-- args: address, slot: until when the host was held, 0 for not at all; 1 where it is a host that stands for its address; who asks,
+-- if it has a lease.
 -- Returns 0, or how long to wait.
 verb('enter', function(keys, args)
   local c = open(keys)
+  if args[4] and is_taken(c, args[4]) then return refusal(args[4]) end
   local slot = tonumber(args[2])
   local delay = args[3] == '1' and c.delay or tonumber(call('HGET', c.count, 'ip_delay') or 250)
   local text = call('HGET', c.prefix .. 'ips', args[1])

@@ -27,7 +27,7 @@ end
 local function open(keys)
   local key = keys[1]
   local wall = wall_ms()
-  local f = call('HMGET', key, 'steady', 'wall', 'born', 'since', 'starved', 'delay', 'traps')
+  local f = call('HMGET', key, 'steady', 'wall', 'born', 'since', 'starved', 'delay', 'traps', 'taken')
   local now, since = tonumber(f[1]) or wall, tonumber(f[4]) or 0
   local elapsed = wall - (tonumber(f[2]) or wall)
   if elapsed > 0 and elapsed <= LEAP_MS then now = now + elapsed end
@@ -41,17 +41,20 @@ local function open(keys)
   c.starved = tonumber(f[5] or 0) -- domains
   c.delay = tonumber(f[6] or 1000) -- between two exchanges with a host (Settings)
   c.traps = f[7] or '1' -- where traps are looked for (Switch)
+  c.taken = tonumber(f[8] or 0) -- workers
   return c
 end
 
 -- What a function that only reads begins with.
 local function look(keys)
   local wall = wall_ms()
-  local f = call('HMGET', keys[1], 'steady', 'wall', 'since')
+  local f = call('HMGET', keys[1], 'steady', 'wall', 'since', 'taken')
   local now = tonumber(f[1]) or wall
   local elapsed = wall - (tonumber(f[2]) or wall)
   if elapsed > 0 and elapsed <= LEAP_MS then now = now + elapsed end
-  return at(sub(keys[1], 1, -6), now, wall, tonumber(f[3]) or 0)
+  local c = at(sub(keys[1], 1, -6), now, wall, tonumber(f[3]) or 0)
+  c.taken = tonumber(f[4] or 0)
+  return c
 end
 
 local function integer(number) return string.format('%.0f', number) end

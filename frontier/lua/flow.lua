@@ -53,10 +53,11 @@ verb('flow', function(keys)
   return f and tell_flow(f) or {}
 end, READS)
 
--- args: the revision of the settings that is known ; the version, whether the gate is shut, the revision, and the settings where
+-- args: the revision of the settings that is known, who asks ; the version, whether the gate is shut, the revision, and the settings where
 -- they are others
 verb('gate', function(keys, args)
   local c = look(keys)
+  if is_taken(c, args[2]) then return refusal(args[2]) end
   local f = call('HMGET', c.prefix .. 'meta', 'version', 'revision', 'settings', 'rebuilding')
   local revision, flow = tonumber(f[2] or 0), read_flow(c)
   return {f[1], (f[4] or flow and flow.shut) and 1 or 0, revision, revision ~= tonumber(args[1]) and f[3] or ''}

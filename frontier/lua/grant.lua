@@ -137,6 +137,7 @@ verb('due', function(keys) return soonest(open(keys)) end, FREES)
 -- the leases, and when there may be more (see `soonest`)
 verb('lease', function(keys, args)
   local c = open(keys)
+  if is_taken(c, args[2]) then return refusal(args[2]) end
   local n, limit, most_requests = tonumber(args[1]), tonumber(args[4]), tonumber(args[5])
   local partitions, partition = tonumber(args[6]), tonumber(args[7])
   expire(c)

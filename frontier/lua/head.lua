@@ -31,6 +31,7 @@ others of the same prefix, which all carry the same hash tag, are made from it:
   closed     hash  number -> host of which everything that waited was settled at once, when, and as what
   closed:<n>, closedruns:<n>  list  its queue and its runs, until they are in the log
   ips        hash  address -> when it was entered last, and the end of the line of those who wait
+  taken      set   names of workers that were taken over (see takeover.lua)
   flow, stalls, outages, beats, meta, rebuilt   of the home only
 
 Rules:
@@ -43,6 +44,7 @@ Rules:
   5. A token that is not in `leases` changes nothing.
   6. What is settled without a worker goes through `settle_here` or `bury`, so that the log has it.
   7. Every function may be carried out twice: the second time it finds its work done.
+  8. A name that was taken over is dead for ever: what its worker asks for is refused before anything is changed.
 ]]
 
 -- Nothing but `redis.register_function` is there while the library is loaded: set by the first call.

@@ -12,7 +12,10 @@ end, FREES)
 -- be something to lease (see `soonest`)
 verb('release', function(keys, args)
   local c = open(keys)
-  read_leases(c, every(args, 1, 2))
+  local tokens = every(args, 1, 2)
+  read_leases(c, tokens)
+  local denied = refused(c, tokens)
+  if denied then return denied end
   for i = 1, #args, 2 do
     local l = read_lease(c, args[i])
     if l and not l.released then
@@ -32,16 +35,19 @@ verb('release', function(keys, args)
   return soonest(c)
 end, FREES)
 
--- args: the nonce of the library when it was told what the pages led to ('': nothing, or another partition was); then for
--- each lease: token, outcome, reason, retry_after_ms (negative: doubling), hold_ms, fault, 0 where the host was not asked, what it
--- said ('': unknown; see hear), entry of the next visit ('': none), and in how many ms that is due. Returns for each 1 if it was accepted;
+-- args: the nonce of the library when it was told what the pages led to ('': nothing, or another partition was); 1 where the
+-- worker died, and another settles what it left; then for each lease: token, outcome, reason, retry_after_ms (negative: doubling),
+-- hold_ms, fault, 0 where the host was not asked, what it said ('': unknown; see hear), entry of the next visit ('': none), and in how many ms that is due. Returns for each 1 if it was accepted;
 -- nothing where the server has restarted since it was told, and may have forgotten.
 verb('settle', function(keys, args)
   local c = open(keys)
   local accepted = {}
   if args[1] ~= '' and args[1] ~= nonce then return accepted end
-  read_leases(c, every(args, 2, 10))
-  for i = 2, #args, 10 do
+  local tokens = every(args, 3, 10)
+  read_leases(c, tokens)
+  local denied = refused(c, tokens, args[2])
+  if denied then return denied end
+  for i = 3, #args, 10 do
     local token, outcome, reason, wait = args[i], args[i + 1], args[i + 2], tonumber(args[i + 3])
     local l = read_lease(c, token)
     if not l or l.kind ~= PAGE then
@@ -89,10 +95,12 @@ verb('settle', function(keys, args)
   return accepted
 end, FREES)
 
--- args: token, wait_ms, 1 where a request may have come to the host: no exchange is to count, and the host waits so long
+-- args: token, wait_ms, 1 where a request may have come to the host, 1 where the worker died: no exchange is to count, and the
+-- host waits so long
 verb('postpone', function(keys, args)
   local c = open(keys)
-  local l = read_lease(c, args[1])
+  local l, denied = read_lease(c, args[1]), refused(c, {args[1]}, args[4])
+  if denied then return denied end
   if not l or l.released then return 0 end
   local asked = args[3] == '1'
   if not asked then spare(c, l) end
@@ -113,6 +121,7 @@ end, FREES)
 -- args: worker, 1 where it died ; returns how many leases went back
 verb('reclaim', function(keys, args)
   local c = open(keys)
+  if args[2] ~= '1' and is_taken(c, args[1]) then return refusal(args[1]) end
   local all, held = call('HGETALL', c.leases), {}
   for i = 1, #all, 2 do
     local l = parse_lease(all[i + 1])

@@ -1,7 +1,9 @@
--- args: token, rule, body, ttl_ms, delay_ms, fault ('': an answer), hold_ms, reason: the kind of the fault
+-- args: token, rule, body, ttl_ms, delay_ms, fault ('': an answer), hold_ms, reason: the kind of the fault, 1 where the
+-- worker died
 verb('settle_robots', function(keys, args)
   local c = open(keys)
-  local l = read_lease(c, args[1])
+  local l, denied = read_lease(c, args[1]), refused(c, {args[1]}, args[9])
+  if denied then return denied end
   if not l or l.kind ~= ROBOTS_TXT then return end
   local delay = min(tonumber(args[5]), LONGEST_DELAY)
   store_robots(c, l.subject, args[2], args[3], tonumber(args[4]))
@@ -16,10 +18,11 @@ verb('settle_robots', function(keys, args)
   close(c)
 end, FREES)
 
--- args: token, after_ms (negative: doubling), fault ('': the answer was of no use), reason: its kind
+-- args: token, after_ms (negative: doubling), fault ('': the answer was of no use), reason: its kind, 1 where the worker died
 verb('retry_robots', function(keys, args)
   local c = open(keys)
-  local l = read_lease(c, args[1])
+  local l, denied = read_lease(c, args[1]), refused(c, {args[1]}, args[5])
+  if denied then return denied end
   if not l or l.kind ~= ROBOTS_TXT then return end
   local r = read_robots(c, l.subject)
   local h = finish(c, args[1], l, c.soon)

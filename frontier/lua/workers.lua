@@ -7,6 +7,7 @@ end
 -- web (-1: nothing does), and what
 verb('beat', function(keys, args)
   local c = open(keys)
+  if is_taken(c, args[1]) then return refusal(args[1]) end
   local beats, stalls = c.prefix .. 'beats', c.prefix .. 'stalls'
   for _, worker in ipairs(call('ZRANGE', beats, '-inf', c.now, 'BYSCORE')) do forget_worker(c, worker) end
   call('ZADD', beats, c.now + args[2], args[1])
@@ -26,6 +27,14 @@ end)
 verb('leave', function(keys, args)
   forget_worker(open(keys), args[1])
 end)
+
+-- args: worker, ... ; whatever these ask for is refused from now on
+verb('take_over', function(keys, args)
+  local c = open(keys)
+  in_chunks('SADD', c.prefix .. 'taken', args)
+  call('HSET', keys[1], 'taken', call('SCARD', c.prefix .. 'taken'))
+  for _, worker in ipairs(args) do forget_worker(c, worker) end
+end, FREES)
 
 -- For how long each living worker that waits for its storage has done so, in milliseconds.
 verb('stalls', function(keys)

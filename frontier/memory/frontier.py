@@ -29,6 +29,7 @@ from frontier.memory.inspection import find, hosts
 from frontier.memory.line import asked, enter
 from frontier.memory.living import Living
 from frontier.memory.settling import settle
+from frontier.memory.telling import told
 from frontier.outage import Outage
 from frontier.robots import RobotsRecord, Rule
 from frontier.scope import Scope
@@ -147,6 +148,7 @@ class MemoryFrontier:
         """As `Frontier.lease`."""
         if len(worker.encode()) > _LONGEST_NAME:
             raise InputError(f"worker {worker[:40]!r}: a name has at most {_LONGEST_NAME} bytes")
+        self._living.refuse(worker)
         crawl, now = self._crawl, self._clock()
         granted: list[Lease] = []
         if self.rebuilding or ((flow := self._gate.flow(now)) and flow.shut):
@@ -161,11 +163,12 @@ class MemoryFrontier:
                 slot = host.held if host.held > host.last else 0
                 token = crawl.grant(host, worker, lease_ms, now)
                 if token is not None:
-                    granted.append(self._told(token, slot))
+                    granted.append(told(self._crawl, token, slot))
         return Leases(granted, soonest_ms=crawl.soonest(now) if len(granted) < n else 0)
 
     async def enter(self, lease: Lease, address: str) -> int:
         """As `Frontier.enter`."""
+        self._living.refuse(lease.worker)
         delay = self._crawl.settings.min_ip_delay_ms
         return enter(self._crawl.addresses, address, delay, lease.slot_ms, self._clock())
 
@@ -182,8 +185,9 @@ class MemoryFrontier:
         for address in addresses:
             asked(self._crawl.addresses, address, self._clock())
 
-    async def postpone(self, lease: Lease, wait_ms: int, *, asked: bool = False) -> bool:
+    async def postpone(self, lease: Lease, wait_ms: int, *, asked: bool = False, died: bool = False) -> bool:
         """As `Frontier.postpone`."""
+        self._refuse([lease], died=died)
         now = self._clock()
         promise = self._crawl.promises.get(lease.token)
         if promise is None or promise.released:
@@ -197,9 +201,11 @@ class MemoryFrontier:
         host.place(now)
         return True
 
-    async def postpone_all(self, waits: Sequence[tuple[Exchange, int]]) -> list[bool]:
+    async def postpone_all(self, waits: Sequence[tuple[Exchange, int]], *, died: bool = False) -> list[bool]:
         """As `Frontier.postpone_all`."""
-        return [await self.postpone(back.lease, wait_ms, asked=back.asked) for back, wait_ms in waits]
+        return [
+            await self.postpone(back.lease, wait_ms, asked=back.asked, died=died) for back, wait_ms in waits
+        ]
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """As `Frontier.renew`."""
@@ -209,6 +215,7 @@ class MemoryFrontier:
 
     async def release(self, exchanges: Sequence[Exchange]) -> int | None:
         """As `Frontier.release`."""
+        self._refuse([exchange.lease for exchange in exchanges])
         now = self._clock()
         for exchange in exchanges:
             promise = self._crawl.promises.get(exchange.lease.token)
@@ -223,11 +230,14 @@ class MemoryFrontier:
                 host.place(now)
         return self._crawl.soonest(now) if exchanges else None
 
-    async def settle(self, settlements: Sequence[Settlement], *, archived: int = 0) -> int:
+    async def settle(
+        self, settlements: Sequence[Settlement], *, archived: int = 0, died: bool = False
+    ) -> int:
         """As `Frontier.settle`."""
         now = self._clock()
         self._crawl.admit((found for ended in settlements for found in ended.discoveries), now)
         self._gate.archived(archived)
+        self._refuse([settlement.lease for settlement in settlements], died=died)
         return sum(settle(self._crawl, settlement, now) for settlement in settlements)
 
     async def settle_robots(
@@ -241,8 +251,10 @@ class MemoryFrontier:
         fault: Fault | None = None,
         reason: str = "",
         hold_ms: int = 0,
+        died: bool = False,
     ) -> None:
         """As `Frontier.settle_robots`."""
+        self._refuse([lease], died=died)
         now, delay = self._clock(), delay_ms or 0
         promise = self._crawl.promises.get(lease.token)
         if promise is None or promise.kind is not Kind.ROBOTS:
@@ -258,9 +270,16 @@ class MemoryFrontier:
         host.place(now)
 
     async def retry_robots(
-        self, lease: Lease, *, after_ms: int | None, fault: Fault | None = None, reason: str = ""
+        self,
+        lease: Lease,
+        *,
+        after_ms: int | None,
+        fault: Fault | None = None,
+        reason: str = "",
+        died: bool = False,
     ) -> None:
         """As `Frontier.retry_robots`."""
+        self._refuse([lease], died=died)
         now = self._clock()
         promise = self._crawl.promises.get(lease.token)
         if promise is None or promise.kind is not Kind.ROBOTS:
@@ -375,6 +394,10 @@ class MemoryFrontier:
         """As `Frontier.outages`."""
         return self._living.outages(self._clock())
 
+    async def take_over(self, workers: Collection[str]) -> None:
+        """As `Frontier.take_over`."""
+        self._living.take_over(workers)
+
     async def leave(self, worker: str) -> None:
         """As `Frontier.leave`."""
         self._living.leave(worker)
@@ -389,6 +412,8 @@ class MemoryFrontier:
 
     async def reclaim(self, worker: str, *, died: bool = False) -> int:
         """As `Frontier.reclaim`."""
+        if not died:
+            self._living.refuse(worker)
         now = self._clock()
         held = [token for token, held in self._crawl.promises.items() if held.worker == worker]
         for token in sorted(held, reverse=True):  # each goes before those that are there
@@ -402,7 +427,9 @@ class MemoryFrontier:
 
     async def leases(self, worker: str) -> list[Lease]:
         """As `Frontier.leases`."""
-        return [self._told(token) for token, held in self._crawl.promises.items() if held.worker == worker]
+        return [
+            told(self._crawl, token) for token, held in self._crawl.promises.items() if held.worker == worker
+        ]
 
     async def stats(self) -> Stats:
         """As `Frontier.stats`."""
@@ -431,38 +458,10 @@ class MemoryFrontier:
         """As `Frontier.forget`."""
         self._begin()
 
+    def _refuse(self, leases: Sequence[Lease], *, died: bool = False) -> None:
+        """Raise `GivenUp` where one of some leases that are held is of a worker whose name was taken over."""
+        held = [lease.worker for lease in leases if lease.token in self._crawl.promises]
+        self._living.refuse(*(() if died else held))
+
     def _leased(self) -> int:
         return sum(promise.page is not None for promise in self._crawl.promises.values())
-
-    def _told(self, token: int, slot: int = 0) -> Lease:
-        promise = self._crawl.promises[token]
-        origin = self._crawl.origins[promise.origin]
-        if promise.page is not None:
-            found, attempt = promise.page.found, promise.page.attempt
-        else:
-            url = canonical("/robots.txt", promise.origin)
-            found, attempt = Discovery(url=url, scope=Scope(kind="any", anchor="")), origin.attempt
-        return Lease(
-            url=found.url,
-            kind=promise.kind,
-            token=token,
-            worker=promise.worker,
-            deadline_ms=promise.deadline,
-            scope=found.scope,
-            depth=found.depth,
-            max_depth=found.max_depth,
-            hops=found.hops,
-            referrer=found.referrer,
-            priority=found.priority,
-            generation=found.generation,
-            interval_s=found.interval_s,
-            listed=found.listed,
-            again=found.again,
-            note=found.note,
-            attempt=attempt,
-            robots_version=origin.version,
-            slot_ms=slot,
-            notify=found.notify,
-            failure=promise.failure,
-            orphan=promise.page is not None and (promise.page.died or promise.page.expiries > 0),
-        )

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from frontier.outage import Outage
+from frontier.takeover import given_up
 
 
 @dataclass(slots=True)
@@ -12,6 +13,8 @@ class Living:
 
     until: dict[str, int] = field(default_factory=dict)
     stalled_since: dict[str, int] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+    """Names that were taken over."""
     kept_since: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Since when a worker is kept from the web, and by what."""
 
@@ -19,12 +22,25 @@ class Living:
         """A worker lives for `ttl_ms` from now; it has waited for its storage for `stalled_ms`, if at all, and is kept from
         the web by `outage`, if by anything.
         """
+        self.refuse(worker)
         self.leave(worker)
         self.until[worker] = now + ttl_ms
         if stalled_ms is not None:
             self.stalled_since[worker] = now - stalled_ms
         if outage is not None:
             self.kept_since[worker] = now - outage.ms, outage.why
+
+    def take_over(self, workers: Iterable[str]) -> None:
+        """Workers are dead for ever."""
+        for worker in workers:
+            self.taken.add(worker)
+            self.leave(worker)
+
+    def refuse(self, *workers: str) -> None:
+        """Raise `GivenUp` where the name of one of some workers was taken over."""
+        for worker in workers:
+            if worker in self.taken:
+                raise given_up(worker)
 
     def leave(self, worker: str) -> None:
         """A worker has come to its end."""

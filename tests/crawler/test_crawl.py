@@ -285,11 +285,9 @@ def test_what_a_dead_worker_archived_is_settled_with_its_links(crawl, site):
     site.answers |= {"/": links("/a", "/b"), "/a": page("a"), "/b": page("b")}
     crawl.seed(f"{site.url}/")
 
-    async def leased(frontier):
-        taken = await frontier.lease(1, worker="dead", lease_ms=60_000)
+    async def leased(frontier, worker):
+        taken = await frontier.lease(1, worker=worker, lease_ms=60_000)
         return taken[0]
-
-    archive = Archive(Files(crawl.root), crawl.name, writer="dead", user_agent="t")
 
     async def fetch(url):
         client = Client(user_agent="t", max_body=1_000, timeout_s=1, allow=networks(["127.0.0.0/8"]))
@@ -302,10 +300,12 @@ def test_what_a_dead_worker_archived_is_settled_with_its_links(crawl, site):
         return await recover(Files(crawl.root), frontier, everybody, crawl=crawl.name)
 
     for kind, sealed in ((Kind.ROBOTS, True), (Kind.PAGE, False)):
-        lease = crawl.ask(leased)
+        worker = f"dead-{kind}"
+        archive = Archive(Files(crawl.root), crawl.name, writer=worker, user_agent="t")
+        lease = crawl.ask(lambda frontier, worker=worker: leased(frontier, worker))
         assert lease.kind is kind
         capture = crawl.ask(lambda _, lease=lease: fetch(lease.url))
-        archive.append(capture, record_id(crawl.name, "dead", lease.token))
+        archive.append(capture, record_id(crawl.name, worker, lease.token))
         archive.commit()
         archive.seal() if sealed else archive.abandon()
         assert crawl.ask(recovered) == 1

@@ -3,9 +3,9 @@
 import asyncio
 from types import SimpleNamespace
 
-from crawler.pulse import GivenUp
 from crawler.steward import Steward
 from crawler.wire import at_once
+from frontier import GivenUp
 from tests.crawler.leases import lease
 
 

@@ -2,7 +2,9 @@
 
 import asyncio
 
-from frontier import Outcome, Settlement
+import pytest
+
+from frontier import Exchange, GivenUp, Kind, Outcome, Settlement
 
 
 async def test_a_worker_lives_from_its_first_beat_for_as_long_as_the_last_one_said(frontier):
@@ -78,3 +80,53 @@ async def test_what_a_worker_settles_that_was_given_up_changes_nothing(frontier,
     stats = await frontier.stats()
     assert (stats.seen, stats.leased, stats.outcomes["failed"]) == (1, 1, 0)
     assert await frontier.settle([Settlement(lease=again, outcome=Outcome.FETCHED)]) == 1
+
+
+async def test_a_name_that_was_taken_over_is_dead_for_ever(frontier, found, grants):
+    await frontier.add([found(f"http://{host}.test/") for host in "abcd"])
+    await frontier.beat("asleep")
+    pages = await grants(frontier, "asleep").pages()
+    await frontier.take_over({"asleep", "never heard of"})
+    assert await frontier.alive(["asleep"]) == set()
+    settlements = [Settlement(lease=lease, outcome=Outcome.FETCHED) for lease in pages]
+    for refused in (
+        lambda: frontier.beat("asleep"),
+        lambda: frontier.lease(1, worker="asleep", lease_ms=60_000),
+        lambda: frontier.release([Exchange(lease=pages[0])]),
+        lambda: frontier.enter(pages[0], "192.0.2.1"),
+        lambda: frontier.postpone(pages[0], 0),
+        lambda: frontier.settle(settlements),
+        lambda: frontier.reclaim("asleep"),
+    ):
+        with pytest.raises(GivenUp, match="worker asleep was not heard of and its name was taken over"):
+            await refused()
+    assert {lease.token for lease in await frontier.leases("asleep")} == {lease.token for lease in pages}
+    assert await frontier.settle(settlements[:1], died=True) == 1
+    assert await frontier.reclaim("asleep", died=True) == 3
+    assert await frontier.settle(settlements) == 0
+    await frontier.beat("next")
+    assert len(await grants(frontier, "next").pages()) == 3
+    await frontier.forget()
+    await frontier.beat("asleep")
+
+
+async def test_a_robots_txt_of_a_worker_that_was_taken_over_is_settled_by_who_took_over(
+    frontier, found, grants
+):
+    await frontier.add([found("http://a.test/"), found("http://b.test/")])
+    first, second = await grants(frontier, "asleep").take()
+    assert {first.kind, second.kind} == {Kind.ROBOTS}
+    await frontier.take_over(["asleep"])
+    said = {"rule": "allow", "body": b"", "ttl_ms": 60_000, "delay_ms": None}
+    with pytest.raises(GivenUp):
+        await frontier.settle_robots(first, **said)
+    with pytest.raises(GivenUp):
+        await frontier.retry_robots(second, after_ms=0)
+    await frontier.settle_robots(first, **said, died=True)
+    await frontier.retry_robots(second, after_ms=0, died=True)
+    assert await frontier.holders() == set()
+
+
+async def test_nobody_is_taken_over(frontier):
+    await frontier.take_over([])
+    await frontier.beat("w")

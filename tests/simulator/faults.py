@@ -141,9 +141,6 @@ ALL: dict[str, Fault] = {
     )
 }
 KNOWN: dict[str, str] = {
-    "suspend": "a worker that slept goes on writing and settling under a name that was taken over",
-    "long_pause": "the same, where its heart beats once more before it looks at the clock",
-    "pause_at_write": "a segment that is put behind a recovery that was killed makes every later recovery fail",
     "lose_tail": "what a worker has told a server that then forgot it is not told again",
 }
 """Kinds that break a promise today, and why."""

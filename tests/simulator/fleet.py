@@ -96,6 +96,7 @@ class Fleet:
         """What a process takes from its machine."""
         return System(
             clock=process.time,
+            boot_clock=process.boottime,
             clock_ms=process.wall_ms,
             client=partial(Wire, self.web, process, lambda: self.is_calm),
             aside=Inline,

@@ -3,10 +3,12 @@
 import pytest
 
 from crawler import page, replay, settle
+from frontier.memory.living import Living
 from frontier.memory.state import Host
-from storage import archive, logwriter, segments
+from storage import archive, logwriter, recovery, segments
 from tests.simulator import promises
 from tests.simulator.faults import ALL, KNOWN
+from tests.simulator.process import Process
 from tests.simulator.simulation import simulate
 from tests.simulator.wire import Wire
 
@@ -111,7 +113,29 @@ def test_a_worker_that_wakes_and_sends_what_it_was_about_to_send_is_found(monkey
     assert found(["pause_at_request"], promise="polite")
 
 
-@pytest.mark.parametrize("kind", sorted(KNOWN.keys() & {"suspend", "lose_tail"}))
+def _sealed_once(store, crawl, writer, name, left):
+    """A recovery that leaves aside what was written behind the one before it."""
+    return None if recovery._published(store, crawl, name) else SOUND(store, crawl, writer, name, left)
+
+
+SOUND = recovery._recovered
+
+
+def _end_of_all(self):
+    """All segments are removed, whether they were read or not."""
+    segments._remove(self._store, list(self._store.list(f"{self._names[0].rpartition('/')[0]}/")))
+
+
+def test_a_worker_that_sleeps_and_goes_on_is_found(monkeypatch):
+    """Its clock sleeps too, its name stays good when it is taken over, and recovery removes what it has not sealed."""
+    monkeypatch.setattr(Process, "boottime", Process.time)
+    monkeypatch.setattr(Living, "take_over", lambda *_: None)
+    monkeypatch.setattr(recovery, "_recovered", _sealed_once)
+    monkeypatch.setattr(segments.LeftSegments, "end", _end_of_all)
+    assert found(["suspend"], seeds=150, promise="settled is readable")
+
+
+@pytest.mark.parametrize("kind", sorted(KNOWN))
 def test_what_is_known_to_break_a_promise_is_found(kind):
     """When its mend is in, the kind leaves `KNOWN`, and what is left of this is a mutant without the mend."""
     assert found([kind])

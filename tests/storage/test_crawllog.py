@@ -204,15 +204,15 @@ def test_a_sealed_file_that_is_damaged_is_an_error_that_names_it(store, damage):
 
 def test_a_seal_that_failed_is_made_up_for(store, monkeypatch):
     log = written(store, LINE)
-    publish = logwriter.put_output
+    digest = logwriter.digest
 
     def fails(*_):
         raise OSError("no room")
 
-    monkeypatch.setattr(logwriter, "put_output", fails)
+    monkeypatch.setattr(logwriter, "digest", fails)
     with pytest.raises(OSError, match="no room"):
         log.seal()
-    monkeypatch.setattr(logwriter, "put_output", publish)
+    monkeypatch.setattr(logwriter, "digest", digest)
     log.append(FAILED)
     assert log.seal().counts == {"fetched": 1, "failed:dns": 1}
     assert list(crawllog.lines(store, "main")) == [LINE, FAILED]

@@ -1,0 +1,41 @@
+"""`told`: what a worker is told of a lease."""
+
+from frontier.canonical import canonical
+from frontier.lease import Discovery, Lease
+from frontier.memory.crawl import Crawl
+from frontier.scope import Scope
+
+
+def told(crawl: Crawl, token: int, slot: int = 0) -> Lease:
+    """Return the lease of a token that is held; `slot` is until when its host was held, 0 for not at all."""
+    promise = crawl.promises[token]
+    origin = crawl.origins[promise.origin]
+    if promise.page is not None:
+        found, attempt = promise.page.found, promise.page.attempt
+    else:
+        url = canonical("/robots.txt", promise.origin)
+        found, attempt = Discovery(url=url, scope=Scope(kind="any", anchor="")), origin.attempt
+    return Lease(
+        url=found.url,
+        kind=promise.kind,
+        token=token,
+        worker=promise.worker,
+        deadline_ms=promise.deadline,
+        scope=found.scope,
+        depth=found.depth,
+        max_depth=found.max_depth,
+        hops=found.hops,
+        referrer=found.referrer,
+        priority=found.priority,
+        generation=found.generation,
+        interval_s=found.interval_s,
+        listed=found.listed,
+        again=found.again,
+        note=found.note,
+        attempt=attempt,
+        robots_version=origin.version,
+        slot_ms=slot,
+        notify=found.notify,
+        failure=promise.failure,
+        orphan=promise.page is not None and (promise.page.died or promise.page.expiries > 0),
+    )

@@ -1,0 +1,19 @@
+"""`GivenUp`: the name of a worker was taken over.
+
+Recovery takes a name over before it touches anything that the worker left (`Frontier.take_over`). From then on the name is dead for
+ever: the functions in `lua/` refuse its leases, heartbeats and settlements, whatever the worker's own clock says.
+"""
+
+from core import Unavailable
+
+REFUSAL = "TAKENOVER "
+"""How the reply of a server begins that refuses such a name (lua/takeover.lua); the name follows."""
+
+
+class GivenUp(Unavailable):
+    """The worker was taken for dead, or may have been: another has what it left."""
+
+
+def given_up(worker: str) -> GivenUp:
+    """Return the error of a worker whose name was taken over."""
+    return GivenUp(f"worker {worker} was not heard of and its name was taken over; it stops")

@@ -1,0 +1,68 @@
+"""Workers that end are replaced: those that slept as often as they sleep, those that died a few times."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from core import ThresherError
+from pipeline import crawl
+from pipeline.berth import Left
+from pipeline.crawl import GIVEN_UP, REPLACEMENTS
+
+
+class Berth:
+    """The place of a worker that has ended so."""
+
+    def __init__(self, exitcode):
+        self._left = Left(exitcode=exitcode, said=None)
+
+    def left(self):
+        return self._left
+
+    def wait(self):
+        return self._left
+
+    def signal(self, _signum):
+        pass
+
+
+class Shown:
+    """A progress that nobody sees."""
+
+    async def start(self):
+        pass
+
+    async def show(self):
+        pass
+
+    def done(self):
+        pass
+
+
+async def watched(monkeypatch, exitcodes):
+    """A crawl by one worker, each of which ends with the next of these codes; who was taken up."""
+    ends, ended = iter(exitcodes), []
+
+    async def take_up(_project, _frontier, _name, gone):
+        ended.append(len(gone))
+
+    def start():
+        code = next(ends)
+        return crawl._Worker(name=f"w{code}-{len(ended)}", berth=Berth(code))
+
+    monkeypatch.setattr(crawl, "POLL_S", 0)
+    monkeypatch.setattr(crawl, "take_up", take_up)
+    interrupts = SimpleNamespace(count=0, pass_on=lambda _workers: None)
+    await crawl._watch(None, None, "main", start, 1, interrupts, Shown())
+    return ended
+
+
+async def test_a_machine_that_sleeps_again_and_again_does_not_end_the_crawl(monkeypatch):
+    slept = REPLACEMENTS + 3
+    assert await watched(monkeypatch, [*[GIVEN_UP] * slept, 0]) == list(range(1, slept + 1))
+
+
+async def test_workers_that_die_again_and_again_end_it(monkeypatch):
+    died = REPLACEMENTS + 1
+    with pytest.raises(ThresherError, match=f"crawl main: {died} workers died, the last with exit code -9"):
+        await watched(monkeypatch, [-9] * died)
