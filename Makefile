@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+UV      = uv==0.13.9
 LOCK    = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: demo test test-slow check docs bench lock clean
+.PHONY: demo test test-slow check audit docs bench lock clean
 
 demo: $(VENV)/demo.stamp             ## the main job, offline, on a small web made here
 	$(BIN)/python -m demo
@@ -25,6 +26,10 @@ check: $(VENV)/test.stamp           ## format, lint, types, layers
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
 	! git grep -nE '^(<<<<<<<|>>>>>>>) '
+	$(BIN)/python deploy/audit.py
+
+audit: $(VENV)/test.stamp           ## build/sbom.cdx.json; known vulnerabilities, where a registry answers
+	$(BIN)/python deploy/audit.py
 
 docs: $(VENV)/test.stamp            ## the generated pages of docs/reference, and the demo's output in README
 	$(BIN)/python docs/generate.py
@@ -35,10 +40,10 @@ bench: $(VENV)/test.stamp           ## the figures of bench/RESULTS.md, one JSON
 	$(BIN)/python bench/process.py
 
 lock:                               ## resolve again: requirements*.lock
-	$(BIN)/python -m pip install -q uv
+	$(BIN)/python -m pip install -q $(UV)
 	$(LOCK) --all-extras -o requirements-test.lock
-	$(LOCK) --extra plot -c requirements-test.lock -o requirements.lock
-	$(LOCK) --extra plot --extra postgres --extra ray --extra render -c requirements-test.lock -o requirements-all.lock
+	$(LOCK) --extra plot --extra build -c requirements-test.lock -o requirements.lock
+	$(LOCK) --extra plot --extra postgres --extra ray --extra render --extra build -c requirements-test.lock -o requirements-all.lock
 
 clean:
 	rm -rf $(VENV) demo-out
@@ -47,7 +52,7 @@ clean:
 $(VENV)/demo.stamp: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL) --require-hashes -r requirements.lock
-	$(INSTALL) --no-deps -e .
+	$(INSTALL) --no-deps --no-build-isolation -e .
 	touch $@
 
 $(VENV)/test.stamp: requirements-test.lock $(VENV)/demo.stamp

@@ -1,6 +1,7 @@
 """The only package that talks to the web.
 
-**The life of an exchange.** The frontier grants a *lease* (`loop`), because a download slot is free. If the
+**The life of an exchange.** The frontier grants a *lease* (`loop`), because a download slot is free; a lease of a domain that
+holds its share of the slots goes back (`share`). If the
 origin's robots rules forbid the page (`robots`), the lease is settled without a word to the server. Otherwise it
 goes to the wire (`steward`, `wire`): the host's name is looked up, and its address *entered* (`entrance`); where it is not
 the address's turn the lease goes back. So it does if no answer came and that is not the server's fault, but our own side's
@@ -11,7 +12,8 @@ the bytes say: `wire` tells its own story. The lease is *released*: its host's d
 What came is a *capture*, or a failure; both are data. Outcome and links are found in it (`outcome`, `page`), aside in another
 process where that may take long or may have killed a worker before (`aside`), and
 the settler (`settle`) appends it to the archive and a line to the crawl's log (`logline`), waits until both are durable, and
-*settles* the lease together with what was found. A worker that has a `screen` archives no more than a note of the pages that it drops. Redirects are never followed: their targets are discoveries like any other link. Only a
+*settles* the lease together with what was found. A worker that has a `screen` archives no more than a note of the pages that it drops. Bodies that are given away whole come
+out of one budget (`decoded`). Redirects are never followed: their targets are discoveries like any other link. Only a
 robots.txt is followed through its redirects, as RFC 9309 says.
 
 **The life of a worker** (`worker`). It crawls until the frontier is drained, a limit is reached, or a signal

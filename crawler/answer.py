@@ -10,7 +10,7 @@ from crawler.rendered import CONTENT_TYPE, Note
 from crawler.wire import Headers, field
 from storage.payload import content_decoded
 from storage.records import PAYLOAD_LIMIT, mime_of
-from storage.warc import payload_digest
+from storage.warc import payload_digest, payload_sha256
 
 DENIED = 403
 HTML = frozenset({"text/html", "application/xhtml+xml"})
@@ -31,6 +31,8 @@ class Answer:
     truncated: Truncation | None
     digest: str
     """Payload digest."""
+    sha256: str
+    """Of the payload: the page is as it was only where this is."""
     record_id: str
     """Of the response in the archive, `urn:uuid:...`; empty where that is not known."""
     started_ms: int
@@ -45,22 +47,28 @@ class Answer:
 
 
 def answer(
-    capture: Capture, record_id: UUID | None = None, *, whatever: bool = False, digested: bool = True
+    capture: Capture,
+    record_id: UUID | None = None,
+    *,
+    whatever: bool = False,
+    digested: bool = True,
+    limit: int = PAYLOAD_LIMIT,
 ) -> Answer:
     """Return what a capture answers, decoded where that is of use: where it may be HTML, or `whatever` it is.
 
-    Its digest is empty where it is not to be `digested`, for that takes time.
+    Its digests are empty where it is not to be `digested`, for that takes time. Its body ends after `limit` bytes.
     """
     body = b""
     html = mime_of(capture.header("content-type")) in {*HTML, ""}
     if is_read(capture.status) and (html or whatever):
-        body, _ = content_decoded(capture.payload, field(capture.headers, "content-encoding"), PAYLOAD_LIMIT)
+        body, _ = content_decoded(capture.payload, field(capture.headers, "content-encoding"), limit)
     return Answer(
         status=capture.status,
         headers=capture.headers,
         body=body,
         truncated=capture.truncated,
         digest=payload_digest(capture) if digested else "",
+        sha256=payload_sha256(capture) if digested else "",
         record_id="" if record_id is None else record_id.urn,
         started_ms=capture.started_ms,
         received_ms=capture.started_ms + capture.elapsed_ms,

@@ -4,7 +4,8 @@
    `If-Modified-Since` with Last-Modified (RFC 9110, sections 13.1.2 and 13.1.3), both as they were received.
 2. A 304 is a revisit (`server-not-modified`) of the capture that the note names, whose record is durable: notes are written
    of sealed archives and of settled captures. A 304 that nobody asked for is no revisit, and says nothing.
-3. An answer with the payload that the page had then is a revisit as well (`identical-payload-digest`).
+3. An answer with the payload that the page had then is a revisit as well (`identical-payload-digest`): SHA-256 decides. Archives of
+   others do not say it; then the page is written again.
 """
 
 from dataclasses import replace
@@ -13,7 +14,7 @@ from core import Capture
 from crawler.answer import Answer
 from crawler.note import Note
 from storage.revisit import Profile, Revisit
-from storage.warc import payload_digest
+from storage.warc import payload_sha256
 
 NOT_MODIFIED = 304
 
@@ -30,7 +31,7 @@ def revisit(note: Note, capture: Capture) -> Revisit | None:
     """What the capture came to again, where it did."""
     if not note.date_ms:
         return None
-    profile = unchanged(note, capture.status, payload_digest(capture), whole=capture.truncated is None)
+    profile = unchanged(note, capture.status, payload_sha256(capture), whole=capture.truncated is None)
     if profile is None:
         return None
     return Revisit(
@@ -39,30 +40,34 @@ def revisit(note: Note, capture: Capture) -> Revisit | None:
         uri=note.uri or capture.url.wire,
         date_ms=note.date_ms,
         digest=note.digest,
+        sha256=note.sha256,
     )
 
 
-def unchanged(note: Note, status: int, digest: str, *, whole: bool) -> Profile | None:
+def unchanged(note: Note, status: int, sha256: str, *, whole: bool) -> Profile | None:
     """In which way an answer says that the page is as it was; None where it does not."""
     if not note.date_ms:
         return None
     if status == NOT_MODIFIED:
         return "server-not-modified" if conditions(note) else None
-    return "identical-payload-digest" if status == 200 and whole and digest == note.digest else None
+    return "identical-payload-digest" if status == 200 and whole and sha256 == note.sha256 != "" else None
 
 
 def note_of(before: Note, answer: Answer) -> Note:
     """What the next visit is to know, of a page that has just been answered."""
-    if unchanged(before, answer.status, answer.digest, whole=answer.truncated is None):
+    if unchanged(before, answer.status, answer.sha256, whole=answer.truncated is None):
         kept = replace(before, etag=answer.header("etag") or before.etag)
         return replace(kept, last_modified=answer.header("last-modified") or before.last_modified)
     if answer.status != 200 or answer.truncated is not None:
-        return replace(before, etag="", last_modified="", digest="", record_id="", uri="", date_ms=0)
+        return replace(
+            before, etag="", last_modified="", digest="", sha256="", record_id="", uri="", date_ms=0
+        )
     return replace(
         before,
         etag=answer.header("etag") or "",
         last_modified=answer.header("last-modified") or "",
         digest=answer.digest,
+        sha256=answer.sha256,
         record_id=answer.record_id,
         uri="",
         date_ms=answer.started_ms,

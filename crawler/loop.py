@@ -13,13 +13,15 @@
    in vain, because others were quicker, waits twice as long before it asks for the next time.
 7. While the worker is kept from the web nothing is leased, and a few pages when that seems to be over (`crawler.uplink`).
 8. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate`).
-9. The loop ends when the frontier is drained, a limit is reached, or somebody says stop. Then nothing
+9. A lease of a registered domain that holds its share of the slots goes back, and its host waits (`crawler.share`).
+10. The loop ends when the frontier is drained, a limit is reached, or somebody says stop. Then nothing
    more is leased or begun; what is in flight is finished by others.
 """
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from math import ceil
 
 from crawler.gate import ASK_S, Gate
 from crawler.listed import is_sitemap, leads_on, named
@@ -28,6 +30,7 @@ from crawler.poll import Poll
 from crawler.pulse import Pulse
 from crawler.robots import Rulebook
 from crawler.settle import Settler
+from crawler.share import Shares
 from crawler.uplink import Uplink
 from frontier import Exchange, Frontier, Kind, Lease, Outcome
 
@@ -65,6 +68,7 @@ class Loop:
         self._until, self._sitemaps, self._clock = until, sitemaps, clock
         self._rulebook = Rulebook(frontier.robots)
         self._open: dict[int, Lease] = {}
+        self._shares = Shares()
         self._fetching: set[int] = set()
         self._ended: list[Exchange] = []
         self._postponed: list[tuple[Exchange, int]] = []
@@ -95,16 +99,14 @@ class Loop:
         """No answer came, and that is not the host's fault: the lease goes back, and its host waits for so long. `asked` says
         whether a request may have come to the host.
         """
-        del self._open[lease.token]
-        self._fetching.discard(lease.token)
+        self._close(lease)
         self._postponed.append((Exchange(lease=lease, asked=asked), wait_ms))
         self._changed.set()
 
     def settled(self, leases: Sequence[Lease]) -> None:
         """The leases have ended."""
         for lease in leases:
-            del self._open[lease.token]
-            self._fetching.discard(lease.token)
+            self._close(lease)
         self._poll.at_once()
         self._changed.set()
 
@@ -165,7 +167,21 @@ class Loop:
         )
         self._poll.asked(self._clock(), granted=len(granted), soonest_ms=granted.soonest_ms)
         self._open.update((lease.token, lease) for lease in granted)
-        return granted
+        return self._admitted(granted)
+
+    def _admitted(self, granted: Sequence[Lease]) -> list[Lease]:
+        """Those that have a slot, or need none; the others go back."""
+        now, slots = self._clock(), self._uplink.room(self._concurrency)
+        admitted = []
+        for lease in granted:
+            wait_s = (
+                None if lease.failure else self._shares.admit(lease.token, lease.url.host, now, slots=slots)
+            )
+            if wait_s is None:
+                admitted.append(lease)
+            else:
+                self.postponed(lease, ceil(wait_s * 1000), asked=False)
+        return admitted
 
     async def _release(self) -> None:
         over, self._ended = self._ended, []
@@ -175,6 +191,11 @@ class Loop:
         if back:
             await self._frontier.postpone_all(back)
             self._poll.at_once()
+
+    def _close(self, lease: Lease) -> None:
+        del self._open[lease.token]
+        self._fetching.discard(lease.token)
+        self._shares.leave(lease.token, self._clock())
 
     def _over(self, lease: Lease, exchange: Exchange) -> None:
         self._fetching.discard(lease.token)

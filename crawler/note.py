@@ -17,7 +17,7 @@ LONGEST_FIELD = 1_024
 """Octets of a text; a longer one is left out, whole: half an ETag is none."""
 _VERSION = 1
 _KINDS: tuple[Kind, ...] = get_args(Kind)
-_TEXTS = {b"e": "etag", b"l": "last_modified", b"g": "digest", b"r": "record_id", b"u": "uri"}
+_TEXTS = {b"e": "etag", b"l": "last_modified", b"g": "digest", b"h": "sha256", b"r": "record_id", b"u": "uri"}
 _NUMBERS = {b"v": "level", b"m": "modified_ms", b"d": "date_ms"}
 _ERRAND, _CHAIN, _COOKIES = b"s", b"c", b"k"
 ROOM = LONGEST_NOTE - 8 - chain.LONGEST * chain.BYTES
@@ -41,6 +41,8 @@ class Note:
     last_modified: str = ""
     digest: str = ""
     """Payload digest."""
+    sha256: str = ""
+    """Of the payload."""
     record_id: str = ""
     uri: str = ""
     """Of the capture that the last one was a revisit of, where it had another URL."""

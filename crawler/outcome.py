@@ -22,7 +22,7 @@
 | tls tls_...                     | FAILED: asking again changes nothing                | TLS                  |
 | proxy                           | RETRY; it says nothing of the host                  |                      |
 | protocol                        | FAILED: the same; but it is an answer               |                      |
-| address_blocked                 | REFUSED                                             |                      |
+| address_blocked name_blocked port_blocked | REFUSED                                   |                      |
 
 What is not the host's fault does not come here (`crawler.uplink`): `proxy` is then a proxy that found no way to it.
 An answer that says that a page is as it was, to who asked for that, is none of these (`crawler.conditional`).
@@ -67,6 +67,8 @@ FAULTS: Mapping[Reason, Fault] = {
 
 _FAILURES: Mapping[Reason, Outcome] = {
     "address_blocked": Outcome.REFUSED,
+    "name_blocked": Outcome.REFUSED,
+    "port_blocked": Outcome.REFUSED,
     "dns": Outcome.RETRY,
     "dns_timeout": Outcome.RETRY,
     "protocol": Outcome.FAILED,

@@ -75,7 +75,7 @@ def read(
     """Return what an answer comes to: `settlement`, and what goes into the archive with it."""
     before = decode(lease.note)
     is_same = found.rendering is None and unchanged(
-        before, found.status, found.digest, whole=found.truncated is None
+        before, found.status, found.sha256, whole=found.truncated is None
     )
     if before.kind == "page" and is_same:
         reading = Reading(settlement=settled(lease, UNCHANGED))

@@ -226,6 +226,7 @@ def archived_answer(
         body=record.payload,
         truncated=cast("Truncation | None", record.truncated),
         digest=record.ref.digest,
+        sha256=record.sha256,
         record_id=record.record_id,
         started_ms=record.date_ms,
         received_ms=record.date_ms,

@@ -47,8 +47,8 @@ STALE_MS = 7 * KEPT_MS
 UNREACHABLE_MS = 3_600_000
 PATIENCE_MS = 30_000
 """How long the redirects of a robots.txt wait for the turns of hosts and addresses, in all, beside two delays for each."""
-BLOCKED = b"address_blocked"
-"""Body of the record of an origin that the address guard keeps us from."""
+BLOCKED = frozenset({"address_blocked", "name_blocked", "port_blocked"})
+"""Reasons, and bodies of records, of origins that the guard keeps us from."""
 
 _KEPT_AT_MOST = 512
 _SIZE_AT_MOST = 32 << 20
@@ -63,7 +63,7 @@ class Ruling:
 
     rule: Literal["allow", "disallow", "rules"]
     body: bytes = b""
-    """The rules, with the time at which they were read (`stamped`); `BLOCKED` where the guard forbids the host."""
+    """The rules, with the time at which they were read (`stamped`); one of `BLOCKED` where the guard forbids the host."""
     ttl_ms: int = KEPT_MS
     delay_ms: int | None = None
     hold_ms: int = 0
@@ -144,8 +144,8 @@ def redirect(status: int, location: str | None, base: str) -> Url | None:
 
 def of_failure(failure: Failure, lease: Lease) -> Ruling | AskAgain:
     """What no answer means."""
-    if failure.reason == "address_blocked":
-        return Ruling(rule="disallow", body=BLOCKED, ttl_ms=UNREACHABLE_MS)
+    if failure.reason in BLOCKED:
+        return Ruling(rule="disallow", body=failure.reason.encode(), ttl_ms=UNREACHABLE_MS)
     return _unreachable(lease, None, FAULTS.get(failure.reason), failure.reason)
 
 
@@ -227,7 +227,7 @@ class Rulebook:
         if page is None:
             record = await self._read(lease.url.origin)
             rules = None
-            if record is not None and record.rule == "rules":
+            if record is not None and record.rule == "rules" and record.body:
                 rules = parse(unstamped(record.body)[0], PRODUCT)
             page = _Page(record=record, rules=rules)
             self._size += page.size
@@ -260,10 +260,11 @@ class _Page:
         """`robots` is the site's own wish. Otherwise there was no robots.txt to be had, and nothing is asked."""
         if self.rules is not None:
             return Judgement(outcome=Outcome.REFUSED, reason="robots")
-        if self.record is not None and self.record.body == BLOCKED:
-            return Judgement(outcome=Outcome.REFUSED, reason="address_blocked")
-        if self.record is not None and self.record.body:  # what the frontier says that the origin died of
-            return Judgement(outcome=Outcome.FAILED, reason=self.record.body.decode())
+        if (
+            self.record is not None and self.record.body
+        ):  # the guard's reason, or what the frontier says that the origin died of
+            reason = self.record.body.decode()
+            return Judgement(outcome=Outcome.REFUSED if reason in BLOCKED else Outcome.FAILED, reason=reason)
         return Judgement(outcome=Outcome.FAILED, reason="robots_unreachable")
 
 

@@ -135,7 +135,11 @@ class End:
     revisit: Revisit | None
 
     def finished(
-        self, lease: Lease, records: tuple[tuple[Capture, UUID], ...], known: Container[str]
+        self,
+        lease: Lease,
+        records: tuple[tuple[Capture, UUID], ...],
+        known: Container[str],
+        rendered: Rendered | None = None,
     ) -> Finished:
         """Return the end of that lease; URLs whose text is in `known` are not told again."""
         return Finished(
@@ -144,13 +148,23 @@ class End:
             dropped=self.dropped,
             notes=self.notes,
             revisit=self.revisit,
+            rendered=None if self.dropped else rendered,
             answer=untold(replace(self.answer, lease=lease), known),
         )
 
 
-def end(lease: Lease, capture: Capture, record_id: UUID, screen: Screen | None, options: PageOptions) -> End:
+def end(
+    lease: Lease,
+    capture: Capture,
+    record_id: UUID,
+    screen: Screen | None,
+    options: PageOptions,
+    rendered: Rendered | None = None,
+) -> End:
     """Return what `finished` says of the answer to a page, with all links."""
-    made = finished(lease, capture, record_id, screen=screen, known=frozenset(), options=options)
+    made = finished(
+        lease, capture, record_id, screen=screen, known=frozenset(), options=options, rendered=rendered
+    )
     assert isinstance(made.answer, Settlement)
     return End(answer=made.answer, dropped=made.dropped, notes=made.notes, revisit=made.revisit)
 

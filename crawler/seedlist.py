@@ -15,7 +15,7 @@ from crawler.answer import Answer, answer, is_html
 from crawler.listed import is_sitemap
 from crawler.note import decode
 from frontier import Lease
-from storage.records import mime_of
+from storage.records import PAYLOAD_LIMIT, mime_of
 
 _LOOKED_AT = 4_096
 _TYPES = frozenset(
@@ -34,10 +34,14 @@ _ROOT = re.compile(
 _URLS = re.compile(r"(?:\s*+https?://\S++[ \t]*+(?:[\r\n]|\Z))++\s*+", re.IGNORECASE)
 
 
-def answer_of(lease: Lease, capture: Capture, record_id: UUID, *, digested: bool = True) -> Answer:
-    """Return what a capture answers under a lease, with its body if that is HTML, a sitemap or a list of seeds."""
+def answer_of(
+    lease: Lease, capture: Capture, record_id: UUID, *, digested: bool = True, limit: int = PAYLOAD_LIMIT
+) -> Answer:
+    """Return what a capture answers under a lease, with the first `limit` bytes of its body if that is HTML, a sitemap or a list of
+    seeds.
+    """
     listing = not is_sitemap(lease) and _may_list(lease, capture)
-    found = answer(capture, record_id, whatever=listing or is_sitemap(lease), digested=digested)
+    found = answer(capture, record_id, whatever=listing or is_sitemap(lease), digested=digested, limit=limit)
     if listing and not is_list(lease, found) and not is_html(found):
         return replace(found, body=b"")
     return found

@@ -6,7 +6,8 @@
 3. The host of an exchange is free again as soon as that is over. But where it went wrong, or the host complained, its
    settlement ends it: nobody is to ask before the frontier knows of the trouble.
 4. Where a page is rendered its host is held until then: what the page wants is asked of it too.
-5. A page that may take long to read, or that may have killed who read it, is read in a process of its own (`aside`).
+5. A page that may take long to read, or that may have killed who read it, is read in a process of its own (`aside`). Whole bodies
+   are decoded only there: here as much as shows that a body is long.
 """
 
 import asyncio
@@ -16,8 +17,9 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from core import Capture
-from crawler.aside import Aside, crashed, is_heavy
+from crawler.aside import HEAVY, Aside, crashed, is_heavy
 from crawler.conditional import conditions
+from crawler.decoded import DecodedBytes
 from crawler.entrance import Entrance
 from crawler.identity import record_id
 from crawler.loop import Loop
@@ -31,8 +33,9 @@ from crawler.screen import End, Screen, end, finished
 from crawler.seedlist import answer_of
 from crawler.settle import Finished, Settler
 from crawler.uplink import Uplink
-from crawler.wire import Failure, Wait
+from crawler.wire import Failure, Wait, field
 from frontier import Kind, Lease
+from storage.payload import TOO_LONG, content_decoded
 
 if TYPE_CHECKING:
     from crawler.render.renderer import Renderer  # Playwright is there only where pages are rendered
@@ -61,6 +64,7 @@ class Steward:
         settler: Settler,
         screen: Screen | None,
         renderer: "Renderer | None",
+        decoded: DecodedBytes,
         options: Callable[[], PageOptions] = lambda: USUAL,
         aside: Aside | None = None,
     ) -> None:
@@ -68,6 +72,8 @@ class Steward:
         self.loop, self.settler, self.screen = loop, settler, screen
         self.error: BaseException | None = None
         """The first that was raised."""
+        self.decoded = decoded
+        """What a user's spider takes its bodies from."""
         self._client, self._entrance, self._renderer = client, entrance, renderer
         self._options, self._aside = options, aside or Aside()
         self._under_way: set[asyncio.Timeout] = set()
@@ -177,10 +183,14 @@ class Steward:
                 return Finished(lease=lease, answer=settled(lease, of_failure(reason)))
         name = name or self._name(lease)
         digested = bool(lease.interval_s or (lease.note and decode(lease.note).date_ms))
-        said = answer_of(lease, found, name, digested=digested)
-        # A DOM is Chromium's own writing, and within its limit.
-        if rendered is None and (lease.orphan or is_heavy(said.body)):
+        if lease.orphan and rendered is None:
             return await self._read_aside(lease, found, name)
+        said = answer_of(lease, found, name, digested=digested, limit=HEAVY + 1)
+        # A DOM is Chromium's own writing, and within its limit.
+        has_dom = rendered is not None and rendered.html
+        if (is_heavy(said.body) and not has_dom) or (self.screen is not None and _is_swollen(found)):
+            del said  # many may wait for their turn
+            return await self._read_aside(lease, found, name, rendered)
         return finished(
             lease,
             found,
@@ -192,20 +202,29 @@ class Steward:
             rendered=rendered,
         )
 
-    async def _read_aside(self, lease: Lease, capture: Capture, name: UUID) -> Finished:
+    async def _read_aside(
+        self, lease: Lease, capture: Capture, name: UUID, rendered: Rendered | None = None
+    ) -> Finished:
         records = ((capture, name),)
+        seen = None if rendered is None else replace(rendered, parts=())
         # Our request may hold a password for the site.
         answer = replace(capture, request=b"")
-        ended = await self._aside.call(end, lease, answer, name, self.screen, self.options, returns=End)
+        ended = await self._aside.call(end, lease, answer, name, self.screen, self.options, seen, returns=End)
         if ended is None:
             return Finished(lease=lease, records=records, answer=crashed(lease))
-        return ended.finished(lease, records, self.settler.known)
+        return ended.finished(lease, records, self.settler.known, rendered)
 
     def _name(self, lease: Lease, hop: int = 0) -> UUID:
         return record_id(self.crawl, self.worker, lease.token, hop)
 
     def __repr__(self) -> str:
         return f"<steward of {self.worker}: {self.loop}>"
+
+
+def _is_swollen(capture: Capture) -> bool:
+    """Whether a body is long once its content encoding is undone: nothing of it is held here."""
+    encodings = field(capture.headers, "content-encoding")
+    return bool(encodings) and content_decoded(capture.payload, encodings, HEAVY + 1)[1] == TOO_LONG
 
 
 def _is_trouble(found: Capture | Failure | Event) -> bool:

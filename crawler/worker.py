@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from crawler.decoded import DecodedBytes
 from crawler.entrance import Entrance
 from crawler.gate import Gate
 from crawler.guest import Guest
@@ -171,7 +172,8 @@ async def crawl(config: WorkerConfig, frontier: Frontier, system: System) -> boo
         auth=config.auth,
         asked=asked,
     )
-    renderer = _renderer(config, frontier, client, entrance)
+    decoded = DecodedBytes()
+    renderer = _renderer(config, frontier, client, entrance, decoded)
     named += [client, *([renderer] if renderer else [])]
 
     async def report() -> None:
@@ -193,7 +195,9 @@ async def crawl(config: WorkerConfig, frontier: Frontier, system: System) -> boo
     try:
         if renderer is not None:
             await renderer.begin()
-        enough = await _crawl(config, frontier, system, archive, log, uplink, entrance, pulse, renderer)
+        enough = await _crawl(
+            config, frontier, system, archive, log, uplink, entrance, pulse, renderer, decoded
+        )
     finally:
         beating.cancel()
         await uplink.close()
@@ -216,6 +220,7 @@ async def _crawl(
     entrance: Entrance,
     pulse: Pulse,
     renderer: "Renderer | None",
+    decoded: DecodedBytes,
 ) -> bool:
     gate = Gate(frontier.flow, system.clock)
     lease_ms = (
@@ -263,6 +268,7 @@ async def _crawl(
         settler=settler,
         screen=config.screen,
         renderer=renderer,
+        decoded=decoded,
         options=lambda: _page_options(config, frontier),
         aside=system.aside(),
     )
@@ -314,7 +320,7 @@ def _renderings(config: WorkerConfig) -> int:
 
 
 def _renderer(
-    config: WorkerConfig, frontier: Frontier, client: Client, entrance: Entrance
+    config: WorkerConfig, frontier: Frontier, client: Client, entrance: Entrance, decoded: DecodedBytes
 ) -> "Renderer | None":
     if config.render == "never":
         return None
@@ -331,6 +337,7 @@ def _renderer(
         user_agent=_user_agent(config, frontier),
         timeout_s=config.timeout_s,
         most_bytes=config.max_body,
+        decoded=decoded,
     )
 
 

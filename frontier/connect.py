@@ -1,19 +1,18 @@
 """`connect`: the link to the Redis or Valkey, or the cluster of them, that an address names, once it has answered."""
 
-from urllib.parse import urlsplit
-
 from redis.asyncio import Redis
 from redis.asyncio.connection import parse_url
 from redis.exceptions import RedisError
 
 from core import InputError, Unavailable
+from core.address import shown
 from frontier.client import client, in_time
 from frontier.cluster import Cluster
 from frontier.link import Link
 from frontier.patience import one_line
 from frontier.single import Single
 
-_SCHEMES = ("redis", "rediss", "unix")
+_BEGINNINGS = ("redis://", "rediss://", "unix://")
 
 
 async def connect(address: str) -> Link:
@@ -40,11 +39,11 @@ async def connect(address: str) -> Link:
         if len(addresses) > 1:
             await server.aclose()
             raise InputError(
-                f"project.redis: {_shown(each)} is of no cluster; name one server, or nodes of a cluster"
+                f"project.redis: {shown(each)} is of no cluster; name one server, or nodes of a cluster"
             )
         return Single(server)
     raise Unavailable(
-        f"Redis at {','.join(map(_shown, addresses))} does not answer: {one_line(trouble or OSError())};"
+        f"Redis at {','.join(map(shown, addresses))} does not answer: {one_line(trouble or OSError())};"
         ' start it, or set project.redis = "embedded"'
     ) from trouble
 
@@ -62,16 +61,13 @@ def _several(address: str) -> list[str]:
 
 
 def _client(address: str) -> Redis:
-    if urlsplit(address).scheme not in _SCHEMES:
-        raise InputError(
-            f'project.redis: {_shown(address)} is not an address; write "embedded" or redis://HOST:PORT'
-        )
+    # What a parser says of an address may hold its password.
+    wrong = InputError(
+        f'project.redis: {shown(address)} is not an address; write "embedded" or redis://USER:PASSWORD@HOST:PORT'
+    )
+    if not address.startswith(_BEGINNINGS):
+        raise wrong
     try:
         return client(parse_url(address))
-    except ValueError as error:
-        raise InputError(f"project.redis: {_shown(address)} is not an address: {one_line(error)}") from error
-
-
-def _shown(address: str) -> str:
-    credentials, at, rest = address.rpartition("@")
-    return f"{credentials.partition('://')[0]}://{rest}" if at else address
+    except ValueError:
+        raise wrong from None

@@ -32,7 +32,7 @@ from frontier.lease import (
 from frontier.link import Arg, Call, Link
 from frontier.reply import added, conclusion, lease, soonest_ms, stats
 from frontier.request import additions, batches, questions, released, restorations, settled
-from frontier.robots import RobotsRecord, Rule
+from frontier.robots import RobotsRecord, Rule, packed
 from frontier.scope import Scope, registered_domain
 from frontier.tail import HOT, Shelf, Tail
 
@@ -272,8 +272,7 @@ class Frontier(Inspection):
         `delay_ms` is the rules' crawl-delay. Where several origins share a host the slowest wins, until that one asks for
         less: then what it asks for counts, until another is read that asks for more.
         """
-        packed = zlib.compress(body) if body else b""
-        args = (rule, packed, ttl_ms, delay_ms or 0, fault or "", hold_ms, reason, int(died))
+        args = (rule, packed(body), ttl_ms, delay_ms or 0, fault or "", hold_ms, reason, int(died))
         await self._one(self._of(lease, "settle_robots", lease.token, *args))
 
     async def retry_robots(

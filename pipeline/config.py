@@ -249,7 +249,18 @@ def _typed(path: Path, key: str, value: Any, kind: Any) -> Any:
         int: "a whole number",
     }
     wanted = words.get(kind, "a whole number" if kind == int | None else "a number")
-    raise InputError(f"{path}: {key} must be {wanted}, not {value!r}")
+    raise InputError(f"{path}: {key} must be {wanted}, not {_TOML.get(type(value), 'a date')}")
+
+
+_TOML = {
+    str: "a string",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    list: "a list",
+    dict: "a table",
+}
+"""What a value is called in a message: the value itself may be a password."""
 
 
 def _nearest(word: str, known: list[str]) -> str:

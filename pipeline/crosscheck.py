@@ -33,6 +33,7 @@ from storage.members import BROKEN, CUT_OFF, GZIP, NO_RECORD, PLAIN, Member
 from storage.payload import CHUNKED, TOO_LONG
 from storage.records import DAMAGED, MANY_RECORDS, NO_HEAD, WRONG_LENGTH, block_of, read
 from storage.store import Store
+from storage.warc import PAYLOAD_SHA256
 
 PIECE = 1 << 20
 """Bytes read at a time."""
@@ -227,7 +228,9 @@ def _reading(record: Any, block: IO[bytes]) -> Reading:
     wrong = "" if stated is None or _is_digest(said, stated.digest()) else f"the block is not that of {said}"
     why = ""
     if not wrong and kind != "revisit":  # whose payload lies elsewhere
-        wrong, why = _payload_fault(head("WARC-Payload-Digest") or "", kind, head, block)
+        for name in ("WARC-Payload-Digest", PAYLOAD_SHA256):
+            if not wrong:
+                wrong, why = _payload_fault(head(name) or "", kind, head, block)
     return Reading(
         offset=0,
         type=kind.lower() or "unknown",

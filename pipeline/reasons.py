@@ -51,6 +51,8 @@ WORDS: Mapping[str, str] = {
     "robots": "forbidden by robots.txt",
     "robots_unreachable": "robots.txt cannot be had",
     "address_blocked": "private address, not in crawler.allow_networks",
+    "name_blocked": "name of a private network, unknown to the name servers here",
+    "port_blocked": "port of a service that is no web server",
     "dropped": "barred with `thresher frontier drop`",
     "trap": "leads to where nothing new is said",
     "host_budget": "crawler.max_pages_per_host is used up",

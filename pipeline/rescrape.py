@@ -163,6 +163,7 @@ def note_of(row: Row) -> Note:
         etag=row.etag,
         last_modified=row.last_modified,
         digest=row.digest,
+        sha256=row.sha256,
         record_id=row.original_id or row.record_id,
         uri=row.original_url or row.url,
         date_ms=row.original_date_ms or row.date_ms,

@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.text import Text
 
 from core import Conflict, InputError, Interrupted, ThresherError, Unavailable
+from core.address import without_secrets
 from pipeline.printable import printable, printable_json
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class _Formatter(logging.Formatter):
     """Of warnings on stderr."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return printable(super().format(record))
+        return printable(without_secrets(super().format(record)))
 
 
 class _Signalled(SystemExit):
@@ -85,7 +86,7 @@ def say(as_json: bool, body: Mapping[str, Any], line: str) -> None:
 
 def echo(line: str, *, err: bool = False) -> None:
     """Print a line, other people's texts in it made printable."""
-    typer.echo(printable(line), err=err)
+    typer.echo(printable(without_secrets(line) if err else line), err=err)
 
 
 def end_crawl(crawled: Crawled) -> None:
@@ -98,7 +99,7 @@ def end_crawl(crawled: Crawled) -> None:
 
 def warn(line: str) -> None:
     """Say what is wrong and keeps nothing from going on."""
-    typer.echo(f"thresher: {line}", err=True)
+    echo(f"thresher: {line}", err=True)
 
 
 def print_json(body: Mapping[str, Any]) -> None:
@@ -147,6 +148,6 @@ def _interrupt(*_: object) -> NoReturn:
 def _fail(line: str, code: int) -> NoReturn:
     with suppress(OSError):  # where the trouble is stdout itself
         if "--json" in sys.argv:
-            print_json({"error": line})
+            print_json({"error": without_secrets(line)})
     echo(f"thresher: {' '.join(line.split())}", err=True)
     sys.exit(code)

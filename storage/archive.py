@@ -37,6 +37,7 @@ from storage.warc import (
     dropped_record,
     notes_record,
     payload_digest,
+    payload_sha256,
     sha1,
     target_uri,
     warcinfo,
@@ -147,23 +148,30 @@ class Archive:
         Where it raises, nothing of this capture was added, and it may be appended again. Raises `CorruptData` for
         what would be no WARC (`storage.validator`).
         """
-        digest = payload_digest(capture)
+        digest, sha256 = payload_digest(capture), payload_sha256(capture)
         if revisit is None and not whole:
-            revisit = self._payloads.find(capture, digest)
+            revisit = self._payloads.find(capture, digest, sha256)
         request, response = capture_records(
-            capture, record_id=record_id, revisit=revisit, digest=digest, resource_type=resource_type
+            capture,
+            record_id=record_id,
+            revisit=revisit,
+            digest=digest,
+            sha256=sha256,
+            resource_type=resource_type,
         )
         records = [("request", request), (REVISIT if revisit else "response", response)]
         if notes is not None:
             records.insert(1, ("metadata", notes_record(capture, notes, record_id=record_id)))
-        found = digest if revisit is None or revisit.profile == "identical-payload-digest" else revisit.digest
-        ref = self._add(capture.started_ms, records, digest=found)
+        if revisit is not None and revisit.profile == "server-not-modified":
+            digest, sha256 = revisit.digest, revisit.sha256
+        ref = self._add(capture.started_ms, records, digest=digest)
         row = cdxj.row(
             ref=ref,
             url=target_uri(capture.url.wire),
             date_ms=capture.started_ms,
             mime=REVISIT_MIME if revisit else mime_of(capture.header("content-type")),
             status=capture.status,
+            sha256=sha256,
             etag=capture.header("etag"),
             last_modified=capture.header("last-modified"),
             record_id=record_id.urn,
@@ -172,7 +180,7 @@ class Archive:
         )
         self._index(row)
         if revisit is None:
-            self._payloads.appended(capture, digest, record_id)
+            self._payloads.appended(capture, sha256, record_id)
         return ref
 
     def room(self, size: int, date_ms: int) -> None:

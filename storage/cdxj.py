@@ -2,7 +2,7 @@
 
 A line is `surt timestamp {json}`, as pywb and the Common Crawl write it: the timestamp of 14 digits is UTC,
 the values of the JSON are all texts. `filename` is the name of the WARC file in the storage. A revisit has the type
-`warc/revisit`. Ours are `etag` and `last-modified`, what a server is to be told to answer only what has changed; `ms`,
+`warc/revisit`. Ours are `etag` and `last-modified`, what a server is to be told to answer only what has changed; `sha256`, which alone says that two payloads are the same; `ms`,
 the milliseconds behind the timestamp; `id`, the WARC-Record-ID; `content-encoding`, without which a digest does not say what a
 payload is; and, of a revisit, `original-url`, `original-ms` and `original-id`, what it refers to.
 """
@@ -54,6 +54,8 @@ class Row:
     length: int
     offset: int
     filename: str
+    sha256: str = ""
+    """Of the payload, `sha256:HEX`; empty where an index does not say."""
     etag: str = ""
     last_modified: str = ""
     ms: int = 0
@@ -85,6 +87,7 @@ def row(
     date_ms: int,
     mime: str,
     status: int | None,
+    sha256: str = "",
     etag: str | None = None,
     last_modified: str | None = None,
     record_id: str = "",
@@ -100,6 +103,7 @@ def row(
         mime=mime,
         status=status or 0,
         digest=ref.digest,
+        sha256=sha256,
         length=ref.length,
         offset=ref.offset,
         filename=ref.file,
@@ -124,6 +128,7 @@ def row_of(record: ArchivedRecord, ref: RecordRef) -> Row | None:
         date_ms=record.date_ms,
         mime=REVISIT_MIME if record.type == REVISIT else record.mime,
         status=record.status,
+        sha256=record.sha256,
         etag=record.header("etag"),
         last_modified=record.header("last-modified"),
         record_id=record.record_id,
@@ -139,7 +144,9 @@ def encoding_of(header: str | None) -> str:
 
 def line(row: Row) -> str:
     """The row as its line, without line break. Holds only ASCII."""
-    more = f', "etag": {quoted(row.etag)}' if row.etag else ""
+    more = f', "sha256": {quoted(row.sha256)}' if row.sha256 else ""
+    if row.etag:
+        more += f', "etag": {quoted(row.etag)}'
     if row.last_modified:
         more += f', "last-modified": {quoted(row.last_modified)}'
     if row.ms:
@@ -212,6 +219,7 @@ def parse(text: str) -> Row:
         mime=found.get("mime", ""),
         status=int(found.get("status") or 0),
         digest=found.get("digest", ""),
+        sha256=found.get("sha256", ""),
         length=int(found["length"]),
         offset=int(found["offset"]),
         filename=found["filename"],

@@ -16,7 +16,7 @@ from storage.cdxj import encoding_of
 from storage.revisit import Revisit
 
 LIMIT = 100_000
-"""Some 27 MB, with URLs of 60 characters."""
+"""Some 31 MB, with URLs of 60 characters."""
 SMALLEST = 1024
 """Bytes: less is written again."""
 
@@ -24,8 +24,8 @@ SMALLEST = 1024
 class Known(NamedTuple):
     """A response record that is durable."""
 
-    digest: str
-    """Of its payload."""
+    sha256: str
+    """Of its payload: that of SHA-1 may be one of two payloads."""
     encoding: str
     """What its Content-Encoding says (`storage.cdxj.encoding_of`)."""
     record_id: UUID
@@ -43,11 +43,11 @@ class Payloads:
         self._known: dict[str, bytes] = {}  # the newest last
         self._fresh: dict[str, bytes] = {}
 
-    def find(self, capture: Capture, digest: str) -> Revisit | None:
-        """The committed record that had the payload of this digest; None for one that is to be written."""
+    def find(self, capture: Capture, digest: str, sha256: str) -> Revisit | None:
+        """The committed record that had the payload of these digests; None for one that is to be written."""
         if not _is_worth_it(capture):
             return None
-        key = _key(capture, digest)
+        key = _key(capture, sha256)
         known = self._known.pop(key, None)
         if known is None:
             return None
@@ -59,12 +59,13 @@ class Payloads:
             uri=uri,
             date_ms=date_ms,
             digest=digest,
+            sha256=sha256,
         )
 
-    def appended(self, capture: Capture, digest: str, record_id: UUID) -> None:
+    def appended(self, capture: Capture, sha256: str, record_id: UUID) -> None:
         """Its response was written whole under this id."""
         if self._limit and _is_worth_it(capture):
-            self._fresh[_key(capture, digest)] = _packed(record_id, capture.url.wire, capture.started_ms)
+            self._fresh[_key(capture, sha256)] = _packed(record_id, capture.url.wire, capture.started_ms)
 
     def committed(self) -> None:
         """Everything appended is durable."""
@@ -83,7 +84,7 @@ class Payloads:
         """Take these for committed, as far as there is room: the ones that are wanted most come first."""
         room = self._limit - len(self._known)
         recalled = {
-            f"{each.digest} {each.encoding}": _packed(each.record_id, each.uri, each.date_ms)
+            f"{each.sha256} {each.encoding}": _packed(each.record_id, each.uri, each.date_ms)
             for each in islice(records, max(room, 0))
         }
         self._known = {**dict(reversed(recalled.items())), **self._known}
@@ -114,6 +115,6 @@ def _unpacked(packed: bytes) -> tuple[UUID, str, int]:
     return UUID(bytes=packed[:16]), uri, int.from_bytes(packed[16:24], "big")
 
 
-def _key(capture: Capture, digest: str) -> str:
+def _key(capture: Capture, sha256: str) -> str:
     """What a payload decodes to is said by the head: the same bytes under another encoding are another page."""
-    return f"{digest} {encoding_of(capture.header('content-encoding'))}"
+    return f"{sha256} {encoding_of(capture.header('content-encoding'))}"

@@ -20,7 +20,7 @@ from storage.unfinished import INDEX_SUFFIX, writer_and_serial
 
 FILES = 64
 """Index files that are read at most: one request each in a bucket."""
-DIGEST = "sha1:"
+DIGEST = "sha256:"
 
 
 def recall(payloads: Payloads, store: Store, crawl: str) -> None:
@@ -39,10 +39,10 @@ def recall(payloads: Payloads, store: Store, crawl: str) -> None:
 def _responses(store: Store, name: str) -> Iterator[Known]:
     with store.open(name) as file:
         for row in cdxj.read(file, name=name):
-            if row.mime == REVISIT_MIME or not row.status or not row.digest.startswith(DIGEST):
+            if row.mime == REVISIT_MIME or not row.status or not row.sha256.startswith(DIGEST):
                 continue
             try:
-                known = Known(row.digest, row.content_encoding, UUID(row.record_id), row.url, row.date_ms)
+                known = Known(row.sha256, row.content_encoding, UUID(row.record_id), row.url, row.date_ms)
             except ValueError:  # an id of another form
                 continue
             yield known

@@ -22,6 +22,7 @@ from storage.dropped import decode as dropped
 from storage.members import HEAD_END, LENGTH, NO_RECORD, PLAIN, Member, members
 from storage.payload import TOO_LONG, content_decoded, transfer_decoded
 from storage.revisit import REVISIT, Revisit, profile_of
+from storage.warc import PAYLOAD_SHA256
 
 PAYLOAD_LIMIT = 64 << 20
 """Bytes of a payload, and of a record's block, at most."""
@@ -78,6 +79,8 @@ class ArchivedRecord:
     """WARC-Resource-Type: what a page wanted it for, where it is a part of one (`script`, `xhr`, ...)."""
     facts: Mapping[str, str] = field(default_factory=dict)
     """WARC-JSON-Metadata: what the input said of a record that was brought in (`storage.warc.Fact`), texts alone."""
+    sha256: str = ""
+    """SHA-256 of the payload, `sha256:HEX`, where its writer was one of ours."""
     revisit: Revisit | None = None
     """What a revisit record refers to, where it says it in the words of the standard; None of any other record."""
 
@@ -213,6 +216,7 @@ def _record(member: Member, file: str, limit: int) -> ArchivedRecord:
         problem=problem or found.problem,
         resource_type=_value(head, "WARC-Resource-Type"),
         facts=_facts(_value(head, "WARC-JSON-Metadata")),
+        sha256=_value(head, PAYLOAD_SHA256),
         revisit=_revisit(head) if kind == REVISIT else None,
     )
 
@@ -251,6 +255,7 @@ def _revisit(head: HeaderMap) -> Revisit | None:
             uri=uri,
             date_ms=(datetime.fromisoformat(date) - EPOCH) // timedelta(milliseconds=1),
             digest=_value(head, "WARC-Payload-Digest"),
+            sha256=_value(head, PAYLOAD_SHA256),
         )
     except (InputError, ValueError, TypeError):
         return None

@@ -33,6 +33,8 @@ class Revisit:
     """Its WARC-Date, milliseconds since the epoch, UTC."""
     digest: str = ""
     """Its payload digest, where that is known."""
+    sha256: str = ""
+    """The SHA-256 of its payload, where that is known: only this says that two payloads are the same."""
 
     def __post_init__(self) -> None:
         if self.profile not in get_args(Profile):

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from core import InputError
+from core.address import shown
 from storage.cache.cache import Cache
 from storage.files import Files
 from storage.store import Store
@@ -22,9 +23,13 @@ def store(uri: str, base: Path, *, key: str = "project.storage", cache: Cache | 
 
         return Bucket.at(uri, key=key, cache=cache)
     if not colon or scheme != "file":
-        raise InputError(f'{key} = "{uri}" is no address: use "file:DIRECTORY" or "s3://BUCKET/PREFIX"')
+        raise InputError(
+            f'{key} = "{shown(uri)}" is no address: use "file:DIRECTORY" or "s3://BUCKET/PREFIX"'
+        )
     if rest.startswith("//") and not rest.startswith("///"):
-        raise InputError(f'{key} = "{uri}" names a host: write "file:DIRECTORY" or "file:///DIRECTORY"')
+        raise InputError(
+            f'{key} = "{shown(uri)}" names a host: write "file:DIRECTORY" or "file:///DIRECTORY"'
+        )
     if not rest.strip("/"):
-        raise InputError(f'{key} = "{uri}" names no directory: write "file:data"')
+        raise InputError(f'{key} = "{shown(uri)}" names no directory: write "file:data"')
     return Files(base / (rest.removeprefix("//") if rest.startswith("///") else rest))

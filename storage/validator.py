@@ -28,9 +28,10 @@ import zstandard
 
 from core import CorruptData
 from storage.compression import Compression
+from storage.warc import PAYLOAD_SHA256
 
-HEAD = re.compile(rb"WARC/1\.1\r\n((?:[A-Za-z][A-Za-z-]*: [!-~][ -~]*\r\n)+)\r\n")
-FIELD = re.compile(rb"^([A-Za-z-]++): ([^\r\n]++)\r\n", re.MULTILINE)
+HEAD = re.compile(rb"WARC/1\.1\r\n((?:[A-Za-z][A-Za-z0-9-]*: [!-~][ -~]*\r\n)+)\r\n")
+FIELD = re.compile(rb"^([A-Za-z0-9-]++): ([^\r\n]++)\r\n", re.MULTILINE)
 REPEATED = frozenset({b"warc-protocol", b"warc-concurrent-to"})
 """Names that may stand in a head more than once; all others are read as they stand there first."""
 FORMS: Mapping[bytes, re.Pattern[bytes]] = {
@@ -134,6 +135,9 @@ def _payload(head: Head, block: bytes) -> None:
         return
     if head.get(b"warc-payload-digest") != _sha1(memoryview(block)[begin.end() :]):
         _refuse("payload digest", _said(head, b"warc-payload-digest"))
+    certain = head.get(PAYLOAD_SHA256.lower().encode())
+    if certain is not None and certain != _sha256(memoryview(block)[begin.end() :]):
+        _refuse("payload digest", f"its SHA-256 is said to be {certain!r}")
 
 
 def _unframed(head: bytes, length: int) -> bool:
@@ -214,6 +218,10 @@ def _zstd() -> _Codec:
 
 def _sha1(data: bytes | memoryview) -> bytes:
     return b"sha1:" + base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest())
+
+
+def _sha256(data: bytes | memoryview) -> bytes:
+    return b"sha256:" + hashlib.sha256(data).hexdigest().encode()
 
 
 def _said(head: Head, name: bytes) -> str:

@@ -37,6 +37,8 @@ Fact = Literal["id", "title", "author", "date", "language", "license", "from"]
 input's file, as a person finds it again."""
 
 KEPT_IN_URI = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "<>")
+PAYLOAD_SHA256 = "WARC-Payload-Digest-SHA256"
+"""A field of ours: the standard has one WARC-Payload-Digest, and its readers expect SHA-1 there (docs/decisions/0036)."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS = tuple(one + other for one in _DIGITS for other in _DIGITS)
@@ -51,10 +53,11 @@ def capture_records(
     record_id: UUID,
     revisit: Revisit | None = None,
     digest: str | None = None,
+    sha256: str | None = None,
     resource_type: str = "",
 ) -> tuple[bytes, bytes]:
     """The request record and the response record, uncompressed; a revisit record in place of that where one is given.
-    `record_id` becomes its id; `digest` spares making `payload_digest` again. `resource_type` is what a page
+    `record_id` becomes its id; `digest` and `sha256` spare making `payload_digest` and `payload_sha256` again. `resource_type` is what a page
     wanted it for, where it is a part of one; browsertrix-crawler writes it in the same field.
 
     Raises `InputError` where the peer is no IP address, the truncation no word of the standard, or what was spoken
@@ -81,13 +84,18 @@ def capture_records(
     )
     block = capture.response if revisit is None else capture.response[: capture.head_length]
     answered = payload_digest(capture) if digest is None else digest
+    certain = payload_sha256(capture) if sha256 is None else sha256
     response = _record(
         [
             ("WARC-Type", "response" if revisit is None else "revisit"),
             ("WARC-Record-ID", f"<{response_id}>"),
             ("WARC-Concurrent-To", f"<{request_id}>"),
             *about,
-            *(_whole(capture, answered) if revisit is None else _revisited(revisit, capture, answered)),
+            *(
+                _whole(capture, answered, certain)
+                if revisit is None
+                else _revisited(revisit, capture, answered, certain)
+            ),
             ("WARC-Block-Digest", sha1(block)),
             ("Content-Type", "application/http; msgtype=response"),
         ],
@@ -234,6 +242,11 @@ def payload_digest(capture: Capture) -> str:
     return sha1(capture.payload)
 
 
+def payload_sha256(capture: Capture) -> str:
+    """`sha256:HEX` of the same bytes: two payloads of one SHA-1 can be made, of one SHA-256 they cannot."""
+    return f"sha256:{hashlib.sha256(capture.payload).hexdigest()}"
+
+
 def target_uri(url: str) -> str:
     """The URL as it may stand in a head: whatever is not visible ASCII is percent-encoded as UTF-8.
 
@@ -248,15 +261,15 @@ def warc_date(milliseconds: int) -> str:
     return f"{moment.isoformat(timespec='milliseconds').removesuffix('+00:00')}Z"
 
 
-def _whole(capture: Capture, digest: str) -> Head:
-    return [*_truncation(capture.truncated), ("WARC-Payload-Digest", digest)]
+def _whole(capture: Capture, digest: str, sha256: str) -> Head:
+    return [*_truncation(capture.truncated), ("WARC-Payload-Digest", digest), (PAYLOAD_SHA256, sha256)]
 
 
-def _revisited(revisit: Revisit, capture: Capture, digest: str) -> Head:
+def _revisited(revisit: Revisit, capture: Capture, digest: str, sha256: str) -> Head:
     same = revisit.profile == "identical-payload-digest"
     if same and capture.truncated:
         raise InputError(f"{capture.url.wire}: a payload that was cut is not known to be the same as another")
-    known = digest if same else revisit.digest
+    known, certain = (digest, sha256) if same else (revisit.digest, revisit.sha256)
     return [
         ("WARC-Profile", f"{PROFILES}{revisit.profile}"),
         *([("WARC-Refers-To", f"<{revisit.refers_to}>")] if revisit.refers_to else []),
@@ -265,6 +278,7 @@ def _revisited(revisit: Revisit, capture: Capture, digest: str) -> Head:
         # The standard asks for it where a payload is left out (section 6.7.2).
         *_truncation("length" if same else capture.truncated),
         *([("WARC-Payload-Digest", known)] if known else []),
+        *([(PAYLOAD_SHA256, certain)] if certain else []),
     ]
 
 

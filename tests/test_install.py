@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 GUIDE = (ROOT / "docs/guides/install.md").read_text(encoding="utf-8")
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-DEVELOPERS = {"test", "check"}
+DEVELOPERS = {"test", "check", "build"}
 
 
 def locked(name):
@@ -34,6 +34,14 @@ def test_the_locks_agree():
     )
     assert least.items() <= all_extras.items()
     assert all_extras.items() <= most.items()
+
+
+def test_the_program_that_builds_is_locked_in_the_version_that_is_asked_for():
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    assert asked == EXTRAS["build"]
+    for name in ("requirements.lock", "requirements-all.lock", "requirements-test.lock"):
+        assert [f"setuptools=={locked(name)['setuptools']}"] == asked
+    assert re.search(r"^UV\s+= uv==[0-9.]+$", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
 def test_nobody_is_told_to_install_a_package_of_that_name_from_an_index():

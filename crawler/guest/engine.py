@@ -278,6 +278,7 @@ class GuestEngine(ExecutionEngine):
     ) -> None:
         del self._visits[request]
         steward, lease = self._steward, visit.lease
+        steward.decoded.give_back(visit.response_bytes)
         try:
             finished = ended(
                 visit,

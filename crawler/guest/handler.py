@@ -16,6 +16,7 @@ from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
 from core import Capture, InputError
+from crawler.decoded import Decoded
 from crawler.guest.errand import IMPOSSIBLE
 from crawler.guest.failures import failure, loss
 from crawler.guest.visit import Visit
@@ -23,9 +24,7 @@ from crawler.outcome import of_failure
 from crawler.rendered import CONTENT_TYPE, Rendered
 from crawler.robots import Event
 from crawler.steward import Steward
-from crawler.wire import Failure, field
-from storage.payload import content_decoded
-from storage.records import PAYLOAD_LIMIT
+from crawler.wire import Failure
 
 OURS = frozenset(
     b"Connection|Content-Length|Expect|Host|Keep-Alive|Proxy-Authorization|Proxy-Connection|TE|Trailer"
@@ -67,7 +66,8 @@ class GuestHandler:
         assert not isinstance(found, Event)  # robots.txt is none of a spider's errands
         match found:
             case Capture() if not found.truncated or not self._fails_on_loss(request):
-                return _seen(response_of(found, request), visit.fetched.rendered)
+                visit.response_bytes += (came := await self._steward.decoded.decode(found)).held
+                return _seen(response_of(found, request, came), visit.fetched.rendered)
             case Capture(truncated=truncated):
                 assert truncated is not None
                 visit.raised = loss(truncated)
@@ -122,14 +122,13 @@ def _asked(visit: Visit | None, request: Request, spider: str) -> Visit:
     return visit
 
 
-def response_of(capture: Capture, request: Request) -> Response:
+def response_of(capture: Capture, request: Request, decoded: Decoded) -> Response:
     """Return a capture as Scrapy has responses. One that is not whole has the flag `dataloss`."""
-    encodings = field(capture.headers, "content-encoding")
-    body, problem = content_decoded(capture.payload, encodings, PAYLOAD_LIMIT)
+    body = decoded.body
     headers = Headers()
     for name, value in capture.headers:
         headers.appendlist(name.encode("latin-1"), value.encode("latin-1"))
-    if problem is None:
+    if decoded.problem is None:
         headers.pop(b"Content-Encoding", None)
     kind = responsetypes.from_args(headers=headers, url=capture.url.wire, body=body)
     return kind(

@@ -59,6 +59,8 @@ class Visit:
     """What our handler raised, where it has no response."""
     reading: Finished | None = None
     """How the lease ends as far as the spider has no say in it; None where nothing was fetched."""
+    response_bytes: int = 0
+    """Decoded bytes that its responses hold (`crawler.decoded`)."""
     begun: bool = False
     """Whether the engine took the request."""
     failed: bool = False

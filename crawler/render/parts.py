@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from weakref import WeakValueDictionary
 
 from core import Capture, Url
+from crawler.decoded import DecodedBytes
 from crawler.outcome import REDIRECTS
 from crawler.render.kept import Kept
 from crawler.rendered import Part
@@ -50,6 +51,7 @@ class Parts:
         allowed: Callable[[Url], Awaitable[bool]],
         hosts: Hosts,
         kept: Kept,
+        decoded: DecodedBytes,
         until: float,
     ) -> None:
         """`enter` is told whether its turn was waited for already; `until` is a time of the event loop's clock."""
@@ -58,6 +60,8 @@ class Parts:
         self._exchanges = self._bytes = 0
         self._wanted: Counter[str] = Counter()
         self.fetched: list[Part] = []
+        self.decoded = decoded
+        """What the bodies that the browser is given are taken from."""
 
     async def fetch(
         self, wanted: str, *, method: str, headers: Sequence[tuple[str, str]], kind: str
@@ -117,7 +121,7 @@ class Parts:
                 self.fetched.append(Part(capture=found, kind=kind))
                 return found
             if not isinstance(found, Wait):
-                return "address_blocked" if found.reason == "address_blocked" else "unreachable"
+                return found.reason if found.reason.endswith("_blocked") else "unreachable"
             wait_s = found.ms / 1000
             if wait_s > min(patience_s, self._left_s()):
                 return "not_its_turn"

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Literal
 
 from core import Capture, Url
+from crawler.decoded import DecodedBytes
 from crawler.entrance import Entrance
 from crawler.render.browser import Browser, start
 from crawler.render.kept import Kept
@@ -48,6 +49,7 @@ class Renderer:
         user_agent: str,
         timeout_s: float,
         most_bytes: int,
+        decoded: DecodedBytes,
     ) -> None:
         """`browser` is the path of the program, or empty; `sandbox` whether its own sandbox is on. `timeout_s` and `most_bytes`
         bound one page and its DOM.
@@ -57,6 +59,7 @@ class Renderer:
         self._client, self._entrance, self._rulebook = client, entrance, rulebook
         self._mode, self._program, self.user_agent = mode, program(browser), user_agent
         self._sandbox, self._timeout_s, self._most_bytes = sandbox, timeout_s, most_bytes
+        self._decoded = decoded
         self._tabs = asyncio.Semaphore(TABS)
         self._starting = asyncio.Lock()
         self._browser: Browser | None = None
@@ -106,6 +109,7 @@ class Renderer:
             allowed=lambda url: self._allowed(lease, url),
             hosts=self._hosts,
             kept=self._kept,
+            decoded=self._decoded,
             until=until,
         )
         try:

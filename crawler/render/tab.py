@@ -38,8 +38,6 @@ from crawler.render.parts import Parts
 from crawler.render.world import call
 from crawler.render.world import world as make_world
 from crawler.rendered import Note, Problem, Rendered
-from storage.payload import content_decoded
-from storage.records import PAYLOAD_LIMIT
 
 ROUND_MS = 5_000
 """Of the page's own clock."""
@@ -270,13 +268,12 @@ class _Tab:
         if not 200 <= capture.status <= 599:
             await route.abort("failed")
             return
-        encodings = ",".join(value for name, value in capture.headers if name.lower() == "content-encoding")
-        body, _ = content_decoded(capture.payload, encodings, PAYLOAD_LIMIT)
-        if capture is self._capture and dom.declares_closed(body):
-            self._has_closed = True
         headers = rules.given(capture.headers, without=without)
         headers.setdefault("content-type", "text/html" if capture is self._capture else "text/plain")
-        await route.fulfill(status=capture.status, headers=headers, body=body)
+        async with self._parts.decoded.decoded(capture) as body:
+            if capture is self._capture and dom.declares_closed(body):
+                self._has_closed = True
+            await route.fulfill(status=capture.status, headers=headers, body=body)
 
     async def _on_dialog(self, dialog: Dialog) -> None:
         self._refuse("dialog")

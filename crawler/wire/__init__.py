@@ -2,6 +2,7 @@
 
 1. No address is connected to that the guard blocks (`address`), whether it stood in the URL or in a DNS answer (`dns`). The
    check is made on the very address that the socket is opened for (`dial`).
+   Names of private networks that only a proxy knows, and ports of other services, are not asked for (`guard`).
 2. Before an exchange the caller is asked whether that address may be asked now (`Enter`). The exchange is with that
    address and no other. Where nobody can be reached there, or nobody answers at once, a second one is tried, of the other
    family if there is one: it is entered as well.

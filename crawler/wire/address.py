@@ -73,6 +73,15 @@ def _judged(text: str, allowed: tuple[Network, ...]) -> bool:
     return not (_is_public(meant) and (tunnelled is None or _is_public(tunnelled)))
 
 
+def is_allowed(text: str, allowed: Sequence[Network]) -> bool:
+    """Whether the user allows the address by a network of its own."""
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return False
+    return any(one in network for network in allowed for one in (address, _stands_for(address)))
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def meant(text: str) -> str:
     """The address that a text stands for, always written the same way; what is no address as it is."""

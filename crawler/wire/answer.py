@@ -11,6 +11,8 @@ Reason = Literal[
     "address_blocked",
     "dns",
     "dns_timeout",
+    "name_blocked",
+    "port_blocked",
     "protocol",
     "proxy",
     "refused",
@@ -25,7 +27,7 @@ Reason = Literal[
     "tls_wrong_host",
     "unreachable",
 ]
-"""`timeout` is for a head that was begun and did not end in time; the others say which part took too long."""
+"""`..._blocked` are the guard's, and nothing was asked; `timeout` is for a head that was begun and did not end in time; the others say which part took too long."""
 
 
 Sign = Literal[

@@ -18,6 +18,7 @@ from crawler.wire.cookies import Cookies
 from crawler.wire.credentials import credentials, headers_for
 from crawler.wire.dial import BLOCKED, Dial, Dialled
 from crawler.wire.dns import HOSTS, Resolver
+from crawler.wire.guard import NAME_BLOCKED, PORT_BLOCKED, admits_port, is_private_name
 from crawler.wire.heard import Heard, Trouble
 from crawler.wire.limits import Limits
 from crawler.wire.pool import Connection, Pool
@@ -165,13 +166,22 @@ class Client:
         found = await self._resolver.addresses(place.host, limits.dns_s)
         if isinstance(found, Failure):
             by_proxy = self._proxy is not None and self._proxy.resolves
-            return [place.host] if by_proxy else found
-        chosen = _chosen([one for one in found if not blocked(one, self._allow)], host)
-        if not chosen:
+            return self._name(place) if by_proxy else found
+        reached = [one for one in found if not blocked(one, self._allow)]
+        if not reached:
             return BLOCKED
+        chosen = _chosen([one for one in reached if admits_port(place.port, one, self._allow)], host)
+        if not chosen:
+            return PORT_BLOCKED
         if self._proxy is not None and self._proxy.resolves:
             return chosen[:1]
         return chosen[::-1] if host in self._unreached else chosen
+
+    def _name(self, place: Target) -> list[str] | Failure:
+        """A name that nobody here knows, for a proxy that may."""
+        if is_private_name(place.host):
+            return NAME_BLOCKED
+        return [place.host] if admits_port(place.port, place.host, self._allow) else PORT_BLOCKED
 
     def _request(self, place: Target, headers: HeaderList, method: str, body: bytes) -> Request:
         ours: HeaderList = common(self.user_agent)

@@ -2,7 +2,8 @@
 
 1. `http://` proxies are asked by `CONNECT` for https, and for http with the whole URL as the target. They look the name up
    themselves: the guard judges the addresses that we found for it, and cannot know which one the proxy took. Where we
-   find none, the proxy may. So the peer of a capture is not known, and the guard of such a proxy has to be its own.
+   find none, the proxy may, unless the name is one of a private network (`crawler.wire.guard`). So the peer of a capture is not known, and
+   the guard of such a proxy has to be its own.
 2. `socks5://` proxies are told the address that was checked and entered: the guard holds as it does without one.
 3. The proxy itself is named by the user and not guarded. Its credentials never reach the archive, a log or a `repr`.
 

@@ -24,7 +24,7 @@ verb('forget', function(keys, args)
   local left = call('HLEN', c.hosts)
   for _, id in ipairs(call('HKEYS', c.prefix .. 'closed')) do call('UNLINK', closed_queue(c, id), closed_runs(c, id)) end
   if left == 0 then
-    for _, key in ipairs({'count', 'hosts', 'robots', 'bodies', 'seen', 'domains',
+    for _, key in ipairs({'count', 'hosts', 'robots', 'bodies', 'kept', 'seen', 'domains',
      'rings', 'standings', 'outcomes', 'reasons', 'discarded', 'bars', 'spill', 'hungry', 'segments', 'empty', 'unlogged', 'closed',
       'ips', 'flow', 'stalls', 'outages', 'beats', 'taken', 'rebuilt', 'meta'}) do call('UNLINK', c.prefix .. key) end
   end

@@ -131,7 +131,11 @@ local function grant(c, found, r, token, worker, lease_ms)
   return {token, KINDS[l.kind], c.now + lease_ms, r.version, r.attempt, h.held > h.last and h.held or 0, h.name, l.subject, ''}
 end
 
-verb('due', function(keys) return soonest(open(keys)) end, FREES)
+verb('due', function(keys)
+  local c = open(keys)
+  forget_bodies(c, SWEEP)
+  return soonest(c)
+end, FREES)
 
 -- args: n, worker, lease_ms, pages and requests at most (negative: any number), partitions, partition ;
 -- the leases, and when there may be more (see `soonest`)
@@ -143,6 +147,7 @@ verb('lease', function(keys, args)
   expire(c)
   wake(c, c.later, c.now, 'later')
   wake(c, c.prefix .. 'visits', c.wall, 'scheduled')
+  forget_bodies(c, SWEEP)
   if limit >= 0 then
     local taken = tonumber(call('HGET', c.prefix .. 'outcomes', 'fetched') or 0)
       + tonumber(call('HGET', c.count, 'leased') or 0) + (c.n.leased or 0)

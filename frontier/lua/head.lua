@@ -15,6 +15,7 @@ others of the same prefix, which all carry the same hash tag, are made from it:
   deadlines  zset  token -> deadline
   robots     hash  origin -> state of its robots.txt (see ROBOTS)
   bodies     hash  origin -> robots.txt as last fetched, as the client packs it
+  kept       zset  origin that has rules -> when it is looked at whether they are still needed, by TIME
   seen       hash  bucket -> fingerprints (see The seen-set); host \0 bucket -> fingerprints of one host
   domains    hash  registered domain -> URLs, host names, rank of hosts to come, standing
   rings      hash  registered domain -> what its last pages said (see Novelty)

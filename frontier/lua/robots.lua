@@ -27,6 +27,14 @@ local function write_robots(c, origin, r)
   call('HSET', c.robots, origin, text)
 end
 
+local LARGE_BODY = 16384 -- bytes, packed: some 100 KiB of rules
+local LARGE_KEPT_MS, BODY_KEPT_MS = 3600000, 86400000 -- RFC 9309, section 2.4: robots.txt is not kept for longer than a day
+
+-- When it is looked at next whether a body is still needed.
+local function look_again(c, origin, size)
+  call('ZADD', c.prefix .. 'kept', c.wall + (size > LARGE_BODY and LARGE_KEPT_MS or BODY_KEPT_MS), origin)
+end
+
 local function store_robots(c, origin, rule, body, ttl)
   local version = read_robots(c, origin).version + 1
   write_robots(c, origin, {version = version, expires = c.wall + ttl, rule = RULES[rule], attempt = 0, expiries = 0, rest = 0})
@@ -34,5 +42,31 @@ local function store_robots(c, origin, rule, body, ttl)
     if version > 1 then call('HDEL', c.prefix .. 'bodies', origin) end
   else
     call('HSET', c.prefix .. 'bodies', origin, body)
+  end
+  if rule == 'rules' then
+    look_again(c, origin, #body)
+  else
+    call('ZREM', c.prefix .. 'kept', origin)
+  end
+end
+
+local function host_of(c, origin)
+  local place = string.match(origin, '^%a+://(.*)$')
+  return read_host(c, place) or read_host(c, (string.gsub(place, ':%d+$', '')))
+end
+
+-- Bodies that were kept for their time go, unless something of their host waits or is under way. Who comes later asks anew.
+local function forget_bodies(c, most)
+  for _, origin in ipairs(call('ZRANGE', c.prefix .. 'kept', '-inf', c.wall, 'BYSCORE', 'LIMIT', 0, most)) do
+    local h = host_of(c, origin)
+    if h and h.waiting + h.open > 0 then
+      look_again(c, origin, call('HSTRLEN', c.prefix .. 'bodies', origin))
+    else
+      call('ZREM', c.prefix .. 'kept', origin)
+      call('HDEL', c.prefix .. 'bodies', origin)
+      local r = read_robots(c, origin)
+      r.expires = 0
+      write_robots(c, origin, r)
+    end
   end
 end

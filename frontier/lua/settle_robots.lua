@@ -45,8 +45,7 @@ verb('responsive', function(keys, args)
   local c, found, resting = look(keys), {}, {}
   local picked = call('HRANDFIELD', c.robots, args[1], 'WITHVALUES')
   for i = 1, #picked, 2 do
-    local r, place = parse_robots(picked[i + 1]), string.match(picked[i], '^%a+://(.*)$')
-    local h = read_host(c, place) or read_host(c, (string.gsub(place, ':%d+$', '')))
+    local r, h = parse_robots(picked[i + 1]), host_of(c, picked[i])
     if r.version > 0 and not given_up(r) and h and not has(h.flags, DEAD) then
       local list = h.trips > 0 and resting or found
       list[#list + 1] = picked[i]

@@ -97,6 +97,6 @@ def judge_origin(origin: Origin, fault: Fault, granted: int, delay: int, now: in
 def rest(origin: Origin, wait: int, now: int, fault: Fault, reason: str) -> None:
     """The origin has failed once more: it is asked nothing for so long, or is given up, and died of that."""
     if origin.attempt >= (_LIVES if origin.version and not origin.given_up else _STILLBORN):
-        origin.store("disallow", died_of(fault, reason).encode(), now + GIVEN_UP_MS)
+        origin.store("disallow", died_of(fault, reason).encode(), now + GIVEN_UP_MS, now)
     else:
         origin.rest, origin.why = now + 1 + wait, rest_reason(reason, fault)

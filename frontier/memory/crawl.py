@@ -16,6 +16,7 @@ from core import Url
 from frontier.encoding import number_of
 from frontier.identity import identity, name, page_key
 from frontier.lease import Added, Conclusion, Discovery, Fault, Kind, Outcome, Restored
+from frontier.memory.bodies import forget_bodies
 from frontier.memory.circuit import OWN, judge, judge_origin, rest_reason, scaled
 from frontier.memory.state import Domain, Host, Origin, Page, Promise
 from frontier.novelty import starving, trickles
@@ -377,7 +378,7 @@ class Crawl:
             origin = self.origins[promise.origin]
             origin.expiries += strike
             if origin.expiries >= MAX_EXPIRIES:  # RFC 9309, section 2.3.1.4: unreachable
-                origin.store("disallow", b"", now + UNREADABLE_MS)
+                origin.store("disallow", b"", now + UNREADABLE_MS, now)
         host.place(now)
 
     def catch_up(self, now: int) -> None:
@@ -391,3 +392,4 @@ class Crawl:
             aside[:] = [entry for entry in aside if entry[0] > now]
             for _, page in due:
                 self.wait(page, now)
+        forget_bodies(self.origins, self.hosts, now)

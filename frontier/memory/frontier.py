@@ -260,7 +260,7 @@ class MemoryFrontier:
         if promise is None or promise.kind is not Kind.ROBOTS:
             return
         _, host = self._crawl.finish(lease.token, now + 1)
-        self._crawl.origins[promise.origin].store(rule, body, now + ttl_ms)
+        self._crawl.origins[promise.origin].store(rule, body, now + ttl_ms, now)
         if rule != "disallow" and not (host.several and fault in OWN):
             hold = hold_ms if fault is Fault.BUSY else 0
             self._crawl.judge(host, fault, hold, promise.granted, now, reason=reason)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from frontier.lease import Discovery, Kind, Rank
 from frontier.novelty import DOMAIN, HOST, TEMPLATE
-from frontier.robots import Rule
+from frontier.robots import Rule, next_look
 
 MAX_OPEN = 16
 """Exchanges at once with a host that has no delay: it is ours, or a test."""
@@ -55,9 +55,13 @@ class Origin:
         """Whether nobody answers there."""
         return self.rule == "disallow"
 
-    def store(self, rule: Rule, body: bytes, expires: int) -> None:
+    kept: int = 0
+    """When it is looked at whether its rules are still needed; 0 where it has none."""
+
+    def store(self, rule: Rule, body: bytes, expires: int, now: int) -> None:
         """It was read, or is given up."""
         self.version += 1
+        self.kept = next_look(body, now) if rule == "rules" else 0
         self.rule, self.body, self.expires = rule, body, expires
         self.attempt = self.expiries = self.rest = 0
 

@@ -6,6 +6,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from core import InputError
+from core.address import shown
 from storage.catalog.database import Database
 from storage.catalog.postgres import Postgres
 from storage.catalog.sqlite import SQLite
@@ -23,7 +24,7 @@ def locate(url: str, project: Path) -> Database:
         return _postgres(url)
     if scheme != "sqlite" or not rest.strip("/"):
         raise InputError(
-            f'project.catalog = "{_safe(url)}" is no address of a catalog: use "sqlite:catalog.db" or '
+            f'project.catalog = "{shown(url)}" is no address of a catalog: use "sqlite:catalog.db" or '
             '"postgresql://user:password@host/database"'
         )
     # SQLAlchemy's way to write it has three slashes before a relative path and four before an absolute one.
@@ -42,14 +43,6 @@ def _postgres(url: str) -> Postgres:
         parsed = None
     if parsed is None or not parsed.database:
         raise InputError(
-            f'project.catalog = "{_safe(url)}" names no database: use "postgresql://user:password@host/database"'
+            f'project.catalog = "{shown(url)}" names no database: use "postgresql://user:password@host/database"'
         )
     return Postgres(parsed.set(drivername="postgresql+psycopg"))
-
-
-def _safe(url: str) -> str:
-    """The address without the password that it may hold."""
-    # To the last @, for a password may hold one; a query may hold one too.
-    scheme, slashes, rest = url.partition("?")[0].partition("//")
-    _, at, place = rest.rpartition("@")
-    return f"{scheme}{slashes}{'...@' if at else ''}{place}"

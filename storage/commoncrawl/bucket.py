@@ -13,10 +13,11 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from core import InputError
+from core.address import without_secrets
 from storage.commoncrawl.answer import Answered, Damaged
 from storage.commoncrawl.source import Head, head_of
 from storage.s3.connection import client_config, configured_endpoint
-from storage.s3.errors import code, headers, retry_after_ms, status, without_secrets
+from storage.s3.errors import code, headers, retry_after_ms, status
 
 PIECE = 256 << 10
 

@@ -23,7 +23,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.handlers import add_expect_header
 
 from core import InputError
-from storage.s3.errors import refusal, without_secrets
+from core.address import without_secrets
+from storage.s3.errors import refusal
 from storage.s3.patience import Patience
 from storage.s3.requests import Requests
 

@@ -7,7 +7,6 @@
 3. No line repeats what the server wrote beyond its error code: its text may quote what was signed.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -30,6 +29,7 @@ from botocore.exceptions import ConnectionError as NoConnectionError
 from botocore.parsers import ResponseParserError
 
 from core import InputError, ThresherError, Unavailable
+from core.address import without_secrets
 
 AGAIN = frozenset(
     {
@@ -159,11 +159,6 @@ def is_taken(error: ClientError) -> bool:
 def is_unknown_condition(error: ClientError) -> bool:
     """Whether the server refuses the header of a conditional put as such."""
     return status(error) == 501 or code(error) in ("NotImplemented", "InvalidArgument", "InvalidRequest")
-
-
-def without_secrets(text: str) -> str:
-    """The text less user and password of the addresses in it."""
-    return re.sub(r"//[^/@\s]*@", "//", text)
 
 
 def _refused(code: str, status: int, subject: str) -> ThresherError:

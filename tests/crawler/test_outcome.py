@@ -54,6 +54,8 @@ def test_a_page_that_breaks_off_is_asked_for_once_more():
         ("refused", "retry", "connect"),
         ("unreachable", "retry", "connect"),
         ("address_blocked", "refused", None),
+        ("name_blocked", "refused", None),
+        ("port_blocked", "refused", None),
         ("tls", "failed", "tls"),
         ("protocol", "failed", None),
     ],

@@ -5,6 +5,7 @@ import pytest
 
 from core import Capture
 from crawler.answer import answer
+from crawler.conditional import revisit
 from crawler.note import Note, decode, encode
 from crawler.options import USUAL, PageOptions
 from crawler.page import HOPS, settlement
@@ -209,11 +210,14 @@ def test_that_a_page_is_as_it_was_counts_where_somebody_asked():
 
 def test_the_same_payload_is_unchanged_and_leads_nowhere_new():
     body = '<a href="/x">x</a>'
-    digest = answer(capture(body)).digest
-    again = settled(body, under=lease(note=encode(Note(digest=digest, date_ms=1))))
+    found = answer(capture(body))
+    again = settled(body, under=lease(note=encode(Note(sha256=found.sha256, date_ms=1))))
     assert (again.outcome, again.discoveries) == (Outcome.UNCHANGED, ())
-    other = settled(body, under=lease(note=encode(Note(digest="sha1:OTHER", date_ms=1))))
-    assert (other.outcome, len(other.discoveries)) == (Outcome.FETCHED, 1)
+    for sha256 in ("sha256:other", ""):  # of a collision of SHA-1; of an archive of others
+        noted = encode(Note(digest=found.digest, sha256=sha256, date_ms=1))
+        other = settled(body, under=lease(note=noted))
+        assert (other.outcome, len(other.discoveries)) == (Outcome.FETCHED, 1)
+        assert revisit(decode(noted), capture(body)) is None
 
 
 def test_the_next_visit_is_told_what_this_one_was():

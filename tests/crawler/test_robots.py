@@ -322,15 +322,20 @@ def test_what_was_only_put_off_makes_no_rules_stale():
     ],
 )
 async def test_pages_are_judged_by_the_rules(text, path, reason):
-    found = await refused(record(body=text.encode()), f"http://example.org{path}")
+    found = await refused(record(body=stamped(text.encode(), 1)), f"http://example.org{path}")
     assert found == (None if reason is None else ("refused", reason))
+
+
+async def test_rules_that_were_forgotten_allow_nothing():
+    assert await refused(record("rules", b""), "http://example.org/x") == ("failed", "robots_unreachable")
 
 
 async def test_records_without_rules_speak_for_the_whole_origin():
     assert await refused(record("allow"), "http://example.org/x") is None
     assert await refused(record("disallow"), "http://example.org/x") == ("failed", "robots_unreachable")
-    blocked = record("disallow", b"address_blocked")
-    assert await refused(blocked, "http://example.org/x") == ("refused", "address_blocked")
+    for reason in ("address_blocked", "name_blocked", "port_blocked"):
+        blocked = record("disallow", reason.encode())
+        assert await refused(blocked, "http://example.org/x") == ("refused", reason)
 
 
 async def test_a_record_is_read_and_parsed_once_for_each_version():

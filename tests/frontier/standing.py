@@ -9,6 +9,7 @@ it has gone back. What runs on the server's TIME (visits, robots records) is bro
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from redis.asyncio import Redis
 
@@ -82,7 +83,8 @@ class Crawl:
         self.clock.now += ms
         self._skipped += ms
         if self.link is not None:
-            for call in self.frontier._partitions.calls("", key="visits"):
+            calls = [self.frontier._partitions.calls("", key=key) for key in ("visits", "kept")]
+            for call in chain(*calls):
                 (visits,) = call.keys
                 for member in await self.link.redis.zrange(visits, 0, -1):
                     await self.link.redis.zincrby(visits, -ms, member)

@@ -11,10 +11,23 @@ from frontier.single import Single
 from tests.frontier.valkey_cluster import valkey
 
 
-@pytest.mark.parametrize("address", ["", "localhost", "http://a:1", "redis://a:b", "redis://a:1,b:x"])
-async def test_what_is_no_address_is_refused(address):
-    with pytest.raises(InputError, match=r"^project\.redis: .* is not an address"):
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("", "localhost", "http://a:1", "redis://a:b", "redis://a:1,b:x"),
+        *(
+            "redis://bob:S3CRET@[::bad/0",
+            "rediss:/bob:S3CRET@h",
+            "redis://bob:S3CRET/0",
+            "redis:/h",
+            "redis:bob:S3CRET@h",
+        ),
+    ],
+)
+async def test_what_is_no_address_is_refused_in_one_line_without_secrets(address):
+    with pytest.raises(InputError, match=r"^project\.redis: .* is not an address[^\n]*$") as caught:
         await connect(address)
+    assert "S3CRET" not in str(caught.value)
 
 
 async def test_a_password_is_in_no_message():

@@ -138,3 +138,19 @@ def test_a_table_of_a_host_that_is_wrong_is_refused(tmp_path, table, said):
         config.parse(f"[crawler.hosts.{table}", tmp_path)
     assert said in str(refusal.value)
     assert "thresher.toml" in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        '[crawler.auth]\n"x.test" = "S3CRET"',
+        '[crawler]\nauth = "S3CRET"',
+        '[crawler]\nproxy = ["http://u:S3CRET@h:1"]',
+        '[project]\nredis = {password = "S3CRET"}',
+        '[project]\ncatalog = ["postgresql://u:S3CRET@h/db"]',
+    ],
+)
+def test_a_value_of_the_wrong_type_is_in_no_message(tmp_path, wrong):
+    with pytest.raises(InputError, match="must be") as refusal:
+        config.parse(wrong, tmp_path)
+    assert "S3CRET" not in str(refusal.value)

@@ -74,6 +74,7 @@ def test_the_bytes_of_a_revisit_of_the_same_payload_are_these():
         b"WARC-Refers-To-Date: 2026-01-02T03:04:04.678Z",
         b"WARC-Truncated: length",
         b"WARC-Payload-Digest: " + sha1(BODY),
+        b"WARC-Payload-Digest-SHA256: sha256:" + hashlib.sha256(BODY).hexdigest().encode(),
         b"WARC-Block-Digest: " + sha1(HEAD),
         b"Content-Type: application/http; msgtype=response",
         b"Content-Length: 59",

@@ -18,7 +18,7 @@ from storage.files import Files
 from storage.originals import originals
 from storage.payloads import Payloads
 from storage.recall import recall
-from storage.warc import payload_digest, sha1
+from storage.warc import payload_digest, payload_sha256
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.reading import read, rows
 
@@ -74,10 +74,12 @@ def test_a_payload_that_is_committed_is_not_written_again(files, kind):
         uri="https://example.org/2",
         date_ms=STARTED_MS + 2,
         digest=payload_digest(page(3)),
+        sha256=payload_sha256(page(3)),
     )
     line = next(row for row in rows(files.path("warc/main/main-w-00000.cdxj.gz")) if row.url.endswith("/3"))
     assert (line.mime, line.status, line.etag) == ("warc/revisit", 200, '"3"')
     assert (line.offset, line.length, line.digest) == (ref.offset, ref.length, ref.digest)
+    assert (line.sha256, revisit.sha256) == (payload_sha256(page(3)),) * 2
     whole = originals(files, [ref.file], [revisit.revisit])
     assert whole[revisit.revisit].payload == BIG
 
@@ -119,14 +121,40 @@ def test_a_commit_that_fails_makes_nothing_known(files, monkeypatch):
 def test_what_is_remembered_is_bounded_and_the_least_used_is_forgotten():
     known = Payloads(limit=2)
     ones = [page(number, bytes([number]) * 2000) for number in range(3)]
+
+    def find(one):
+        return known.find(one, payload_digest(one), payload_sha256(one))
+
     for number, one in enumerate(ones[:2]):
-        known.appended(one, payload_digest(one), UUID(int=number))
+        known.appended(one, payload_sha256(one), UUID(int=number))
     known.committed()
-    assert known.find(ones[0], payload_digest(ones[0])) is not None
-    known.appended(ones[2], payload_digest(ones[2]), UUID(int=2))
+    assert find(ones[0]) is not None
+    known.appended(ones[2], payload_sha256(ones[2]), UUID(int=2))
     known.committed()
     assert len(known) == 2
-    assert [known.find(one, payload_digest(one)) is not None for one in ones] == [True, False, True]
+    assert [find(one) is not None for one in ones] == [True, False, True]
+
+
+def test_two_payloads_of_one_sha1_are_both_written(files, monkeypatch):
+    """As shattered-1.pdf and shattered-2.pdf are (https://shattered.io): SHA-256 decides."""
+    collision = payload_digest(page(1))
+    monkeypatch.setattr("storage.archive.payload_digest", lambda _: collision)
+    monkeypatch.setattr("storage.archive.validator", lambda _: lambda _: None)
+    made = archive(files)
+    for number, one in enumerate((page(1), page(2, BIG[::-1]), page(3), page(4, BIG[::-1]))):
+        made.append(one, UUID(int=number))
+        made.commit()
+    made.seal()
+    found = [record for record in records(files) if record.type in {"response", "revisit"}]
+    assert types(found) == ["response", "response", "revisit", "revisit"]
+    assert [each.revisit.refers_to for each in found[2:]] == [UUID(int=0).urn, UUID(int=1).urn]
+    again = Archive(
+        files, "main", writer="v", user_agent="t"
+    )  # what it recalls of the index is decided the same way
+    again.append(page(5, BIG[::-1]), UUID(int=5))
+    again.append(page(6, b"x" * 2000), UUID(int=6))
+    manifest = again.seal()
+    assert (manifest.counts["revisit"], manifest.counts["response"]) == (1, 1)
 
 
 def test_no_revisits_where_none_are_wanted(files):
@@ -287,7 +315,7 @@ def test_the_files_that_were_sealed_last_are_known_and_no_more_than_there_is_roo
     known = [
         one
         for one in range(30)
-        if payloads.find(page(99, body := bytes([one]) * 2000), sha1(body)) is not None
+        if payloads.find(again := page(99, bytes([one]) * 2000), "", payload_sha256(again)) is not None
     ]
     assert set(known) >= {20, 21, 22}
 

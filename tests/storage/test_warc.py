@@ -46,6 +46,7 @@ GOLDEN_RESPONSE = (
     b"WARC-Protocol: http/1.1\r\n"
     b"WARC-Truncated: length\r\n"
     b"WARC-Payload-Digest: sha1:PAYLOAD\r\n"
+    b"WARC-Payload-Digest-SHA256: sha256:CERTAIN\r\n"
     b"WARC-Block-Digest: sha1:RESPONSEBLOCK\r\n"
     b"Content-Type: application/http; msgtype=response\r\n"
     b"Content-Length: 112\r\n"
@@ -69,6 +70,7 @@ def test_the_bytes_of_a_capture_are_these():
     request, response = capture_records(one, record_id=RECORD_ID)
     filled = {b"REQUESTID": b"6d7f4ba9-f5a9-54b5-9ebe-da5d9dbff3c3", b"REQUESTBLOCK": sha1(one.request)}
     filled |= {b"PAYLOAD": sha1(BODY), b"RESPONSEBLOCK": sha1(one.response)}
+    filled[b"CERTAIN"] = hashlib.sha256(BODY).hexdigest().encode()
     golden = [GOLDEN_REQUEST, GOLDEN_RESPONSE]
     for key, value in filled.items():
         golden = [each.replace(key, value) for each in golden]
@@ -109,7 +111,7 @@ def test_no_capture_can_add_a_line_to_a_head(one):
         assert len(names) == len(set(names)) + repeated
         assert set(names) <= {
             "WARC-Type", "WARC-Record-ID", "WARC-Concurrent-To", "WARC-Target-URI", "WARC-Date",
-            "WARC-IP-Address", "WARC-Truncated", "WARC-Payload-Digest", "WARC-Block-Digest",
+            "WARC-IP-Address", "WARC-Truncated", "WARC-Payload-Digest", "WARC-Payload-Digest-SHA256", "WARC-Block-Digest",
             "WARC-Protocol", "WARC-Cipher-Suite", "Content-Type", "Content-Length",
         }  # fmt: skip
         uri = head.partition(b"WARC-Target-URI: ")[2].partition(b"\r\n")[0]

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from contextlib import asynccontextmanager
 
+from crawler.decoded import DecodedBytes
 from crawler.render.browser import start
 from crawler.render.kept import Kept
 from crawler.render.parts import Hosts, Parts
@@ -55,6 +56,7 @@ class Stage:
             allowed=allowed,
             hosts=Hosts(),
             kept=Kept(utc_ms),
+            decoded=DecodedBytes(),
             until=until,
         )
         self.browser.open += 1

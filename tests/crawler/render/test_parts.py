@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from crawler.decoded import DecodedBytes
 from crawler.render import parts as module
 from crawler.render.kept import MOST_ONE, Kept
 from crawler.render.parts import Hosts, Parts
@@ -27,6 +28,7 @@ class Asked:
             allowed=self.allowed,
             hosts=hosts if hosts is not None else Hosts(),
             kept=Kept(lambda: 0) if kept is None else kept,
+            decoded=DecodedBytes(),
             until=asyncio.get_running_loop().time() + seconds,
         )
 

@@ -141,6 +141,41 @@ async def test_what_the_guard_forbids_no_proxy_is_asked_for(client, names):
     assert (proxy.heads, proxy.asked_for) == ([], [])
 
 
+@pytest.mark.parametrize("host", ["metadata.google.internal", "metadata", "printer.local", "localhost"])
+async def test_a_name_of_a_private_network_is_not_given_to_a_proxy(client, names, host):
+    names.pop("localhost", None)
+    async with (
+        behind() as (_server, proxy),
+        client(proxy=f"http://{proxy.at}", allow=(), nameservers=names.servers) as asking,
+    ):
+        found = await asking.get(canonical(f"http://{host}/"))
+    assert found.reason in {"name_blocked", "address_blocked"}  # localhost is known everywhere
+    assert (proxy.heads, proxy.asked_for) == ([], [])
+
+
+async def test_a_private_name_that_our_name_servers_know_is_judged_by_its_address(client, names):
+    names["wiki.internal"] = ["127.0.0.9"]
+    async with (
+        behind() as (server, proxy),
+        client(proxy=f"http://{proxy.at}", nameservers=names.servers) as asking,
+    ):
+        await asking.get(canonical(f"http://wiki.internal:{server.port}/"))
+    assert len(proxy.heads) == 1
+
+
+@pytest.mark.parametrize("kind", ["http", "socks5"])
+@pytest.mark.parametrize("host", ["known.test", "public.test"])
+async def test_a_port_of_another_service_is_asked_for_through_no_proxy(client, names, kind, host):
+    names["public.test"] = ["93.184.216.34"]
+    async with (
+        behind() as (_server, proxy),
+        client(proxy=f"{kind}://{proxy.at}", nameservers=names.servers) as asking,
+    ):
+        found = await asking.get(canonical(f"http://{host}:25/"))
+    assert found.reason == ("dns" if (kind, host) == ("socks5", "known.test") else "port_blocked")
+    assert (proxy.heads, proxy.asked_for) == ([], [])
+
+
 async def test_a_name_that_only_the_proxy_knows_is_entered_by_name(client, names):
     entered = []
 

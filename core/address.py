@@ -1,0 +1,37 @@
+"""Addresses of servers as they may be printed: without what may be secret. Pure.
+
+A password lies in an address in front of its last `@`, or in its query. Whoever mistypes an address puts it elsewhere as well: in the
+place of a port, or of a path. So what does not read as an address at all is not printed.
+"""
+
+import re
+
+_ADDRESS = re.compile(
+    r"[A-Za-z][A-Za-z0-9+.-]*+://(?:[A-Za-z0-9._-]*+|\[[0-9A-Fa-f:.]*+\])(?::\d*+)?(?:/[^\s?#@:]*+)?"
+)
+_PLAIN = re.compile(r"(?:[a-z0-9+]++:)?[\w./-]*+", re.ASCII)
+"""A word or a path, perhaps behind a scheme, such as `file:data`."""
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}+:")
+_CREDENTIALS = re.compile(r"(?<=[A-Za-z0-9]:)(?://[^/\s]*@|/(?!/)\S*@)")
+"""In the authority of an address; and, where a slash is missing, anywhere in front of an `@`."""
+_IN_QUERY = re.compile(
+    r"(?i)(?<=[?&;])((?:\w*(?:pass|secret|token)\w*|pwd|auth|signature|x-amz-signature|key|api_?key)=)[^&\s\"']*+"
+)
+
+
+def shown(address: str) -> str:
+    """Return an address without credentials and query; of what cannot be read as one, the scheme at most and `...`."""
+    if _PLAIN.fullmatch(address):
+        return address
+    scheme = _SCHEME.match(address)
+    if scheme is None:
+        return "..."
+    _, _, place = address[scheme.end() :].removeprefix("//").rpartition("@")
+    found = _ADDRESS.fullmatch(f"{scheme[0]}//{place.partition('?')[0].partition('#')[0]}")
+    has_slashes = address.startswith("//", scheme.end())
+    return found[0] if found is not None and has_slashes else f"{scheme[0]}..."
+
+
+def without_secrets(text: str) -> str:
+    """Return a text without the user, the password and the secret parameters of the addresses in it."""
+    return _IN_QUERY.sub(r"\1...", _CREDENTIALS.sub("//", text))

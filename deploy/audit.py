@@ -1,0 +1,68 @@
+"""`make audit`: what is installed, as a CycloneDX list (SBOM), and which of it has a known vulnerability.
+
+The list is made offline: `build/sbom.cdx.json`. Vulnerabilities are asked of the package registry. Where no registry answers, or where it
+knows none of the packages, one line says that nothing was audited, and the exit code is 0: a build must work offline. A known
+vulnerability, and a list that cannot be written, end with 1.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+BUILD = Path("build")
+LOCK = "requirements-all.lock"
+LONGEST_S = 120
+"""Seconds for all packages: one request each."""
+NOT_AUDITED = "audit: NOT audited for known vulnerabilities"
+
+
+def judged(report: Mapping[str, Any]) -> tuple[int, list[str]]:
+    """Return the exit code for what pip-audit reports, and the lines to print."""
+    packages = report["dependencies"]
+    unknown = [each["name"] for each in packages if "skip_reason" in each]
+    lines = [
+        f"audit: {each['name']} {each['version']} has {found['id']}; fixed in {', '.join(found['fix_versions']) or 'no version'}"
+        for each in packages
+        for found in each.get("vulns", ())
+    ]
+    if lines:
+        return 1, lines
+    audited = len(packages) - len(unknown)
+    if not audited:
+        return 0, [f"{NOT_AUDITED}: the registry knows none of the {len(packages)} packages"]
+    some = f"; NOT audited, for the registry does not know them: {', '.join(unknown)}" if unknown else ""
+    return 0, [f"audit: no known vulnerability in {audited} packages{some}"]
+
+
+def audit(program: Sequence[str], report: Path) -> tuple[int, list[str]]:
+    """Run pip-audit, which writes `report` when it has an answer for every package; return as `judged` does."""
+    report.unlink(missing_ok=True)
+    try:
+        done = subprocess.run(program, capture_output=True, text=True, timeout=LONGEST_S, check=False)
+    except subprocess.TimeoutExpired:
+        return 0, [f"{NOT_AUDITED}: no answer of the registry within {LONGEST_S} s"]
+    try:
+        return judged(json.loads(report.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        why = (done.stderr.strip().splitlines() or ["no answer"])[-1]
+        return 0, [f"{NOT_AUDITED}: {why}"]
+
+
+def main() -> int:
+    """Write the list, audit, and print what came of it."""
+    BUILD.mkdir(exist_ok=True)
+    sbom, report = BUILD / "sbom.cdx.json", BUILD / "audit.json"
+    listed = [sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible", "-o", str(sbom)]
+    subprocess.run([*listed, "--pyproject", "pyproject.toml", sys.executable], check=True)
+    asked = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", "-r", LOCK]
+    code, lines = audit([*asked, "--progress-spinner", "off", "-f", "json", "-o", str(report)], report)
+    print(f"audit: {len(json.loads(sbom.read_text())['components'])} packages are listed in {sbom}")
+    print("\n".join(lines))
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""No registered domain holds all slots of a worker, however many host names it has."""
+
+import asyncio
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler import run_worker
+from crawler.share import FACTOR, LONGEST_WAIT_S, REMEMBERED, Shares
+from tests.crawler.server import links, page
+
+SLOTS = 64
+
+
+def taken(shares, domain, *, wanted=1_000, slots=SLOTS, now=0.0, first=0):
+    """The tokens that hosts of a domain get slots for, each host a name of its own."""
+    asked = range(first, first + wanted)
+    return [token for token in asked if shares.admit(token, f"h{token}.{domain}", now, slots=slots) is None]
+
+
+@pytest.mark.parametrize(("slots", "most"), [(1, 1), (2, 2), (3, 3), (4, 3), (8, 6), (64, 48)])
+def test_one_domain_leaves_a_quarter_of_the_slots_free(slots, most):
+    assert len(taken(Shares(), "evil.test", slots=slots)) == most
+
+
+def test_two_domains_that_want_all_leave_some_for_the_next():
+    shares = Shares()
+    held = [len(taken(shares, f"evil{number}.test", first=10_000 * number)) for number in range(2)]
+    assert held == [48, 12]
+    assert taken(shares, "honest.test", first=90_000)
+
+
+def test_a_slot_that_is_left_is_there_for_the_domain_again():
+    shares = Shares()
+    held = taken(shares, "evil.test")
+    assert shares.admit(2_000, "one.evil.test", 1.0, slots=SLOTS) is not None
+    shares.leave(held[0], 1.0)
+    assert shares.admit(2_001, "one.evil.test", 1.0, slots=SLOTS) is None
+
+
+def test_the_hosts_of_a_domain_come_back_as_fast_as_its_slots_become_free():
+    """100 s for a slot, 48 slots: one is free every two seconds, and as often a host comes back."""
+    shares = Shares()
+    for token in taken(shares, "slow.test"):
+        shares.leave(token, 100.0)
+    taken(shares, "slow.test", wanted=48, now=100.0)
+    waits = [shares.admit(5_000 + n, f"x{n}.slow.test", 100.0, slots=SLOTS) for n in range(50)]
+    steps = [after - before for before, after in itertools.pairwise(waits)]
+    assert min(steps) == pytest.approx(max(steps)) == pytest.approx(100 * (1 - (7 / 8) ** 48) / 48)
+
+
+def test_nobody_waits_for_longer_than_the_longest():
+    shares = Shares()
+    taken(shares, "evil.test")
+    waits = [shares.admit(5_000 + n, f"x{n}.evil.test", 200.0, slots=SLOTS) for n in range(1_000)]
+    assert max(waits) == LONGEST_WAIT_S
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=200))
+def test_what_is_held_never_exceeds_the_slots_nor_a_domain_its_share(steps):
+    shares, held = Shares(), {}
+    for token, (domain, leaves) in enumerate(steps):
+        if leaves and held:
+            gone, _ = held.popitem()
+            shares.leave(gone, float(token))
+        elif len(held) < 8:
+            mine = sum(owner == domain for owner in held.values())
+            free = 8 - len(held)
+            got = shares.admit(token, f"h{token}.d{domain}.test", float(token), slots=8) is None
+            assert got == (mine < FACTOR * free)
+            if got:
+                held[token] = domain
+    assert len(held) <= 8
+
+
+def test_domains_that_hold_nothing_are_forgotten_in_the_end():
+    shares = Shares()
+    for token in range(REMEMBERED + 50):
+        shares.admit(token, f"d{token}.test", 0.0, slots=SLOTS)
+        shares.leave(token, 0.0)
+    assert repr(shares) == f"<shares: 0 slots of {REMEMBERED} domains>"
+
+
+def test_a_dozen_hosts_of_one_domain_that_drip_do_not_hold_up_another_site(crawl, names, site):
+    hosts = [f"h{number}.evil.test" for number in range(12)]
+    names |= {host: ["127.0.0.1"] for host in [*hosts, "good.test"]}
+    honest = [f"/p{number}" for number in range(20)]
+    done, early = asyncio.Event(), []
+
+    async def answer(raw, writer):
+        if b"Host: good.test" in raw:
+            path = raw.split(b" ")[1].decode()
+            if path == honest[-1]:
+                done.set()
+            writer.write(links(f"/p{int(path[2:]) + 1}") if path != honest[-1] else page("the last"))
+            return
+        early.append(not done.is_set())
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>drip")
+        await asyncio.wait_for(done.wait(), 30)
+        writer.close()
+
+    site.fallback = lambda _: answer
+    crawl.seed(*(f"http://{host}:{site.port}/" for host in hosts), f"http://good.test:{site.port}/p0")
+    run_worker(crawl.config("w", concurrency=8))
+    assert crawl.stats.drained
+    asked = [raw for raw in site.requests if b"Host: good.test" in raw and b"robots" not in raw]
+    assert len(asked) == len(honest)
+    assert (sum(early), len(early)) == (
+        6,
+        len(hosts),
+    )  # six slots of eight; the others had their turn as well

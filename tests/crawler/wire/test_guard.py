@@ -1,0 +1,68 @@
+"""Names and ports that nobody is asked for."""
+
+import pytest
+
+from crawler.wire.address import networks
+from crawler.wire.guard import BAD_PORTS, admits_port, is_private_name
+from frontier import canonical
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *(
+            "metadata",
+            "intranet",
+            "localhost",
+            "LOCALHOST",
+            "db.localhost",
+            "printer.local",
+            "metadata.google.internal",
+        ),
+        *(
+            "instance-data.ec2.internal",
+            "router.home.arpa",
+            "nas.lan",
+            "wiki.corp",
+            "a.b.internal.",
+            "kubernetes.svc.cluster.local",
+        ),
+    ],
+)
+def test_names_of_private_networks_are_known(host):
+    assert is_private_name(host)
+
+
+@pytest.mark.parametrize(
+    "host", ["example.org", "internal.example.org", "local.se", "10.0.0.1", "::1", "home.de", "example.onion"]
+)
+def test_other_names_and_addresses_are_not(host):
+    assert not is_private_name(host)
+
+
+@pytest.mark.parametrize("port", [22, 25, 6667, 10080])
+def test_a_bad_port_is_asked_in_a_network_that_the_user_allows_alone(port):
+    allowed = networks(["10.0.0.0/8"])
+    assert not admits_port(port, "93.184.216.34", allowed)
+    assert not admits_port(port, "mail.example.org", allowed)
+    assert admits_port(port, "10.1.2.3", allowed)
+    assert admits_port(port, "::ffff:10.1.2.3", allowed)
+
+
+def test_ports_of_web_servers_are_asked_anywhere():
+    assert all(admits_port(port, "93.184.216.34", ()) for port in (80, 443, 8000, 8080, 8443, 3000, 5000))
+    assert len(BAD_PORTS) == 83
+
+
+@pytest.mark.parametrize("port", [25, 6667])
+async def test_a_bad_port_is_refused_before_anybody_is_asked(client, names, port):
+    names["public.test"] = ["93.184.216.34"]
+    asked = []
+
+    async def enter(address):
+        asked.append(address)
+        return 0
+
+    async with client(nameservers=names.servers) as asking:
+        found = await asking.get(canonical(f"http://public.test:{port}/"), enter)
+    assert (found.reason, asked) == ("port_blocked", [])
