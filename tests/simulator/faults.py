@@ -141,7 +141,7 @@ ALL: dict[str, Fault] = {
     )
 }
 KNOWN: dict[str, str] = {
-    "lose_tail": "what a worker has told a server that then forgot it is not told again",
+    "lose_tail": "the model in memory cannot be told again what it forgot: only the Lua functions and their client may be able to",
 }
 """Kinds that break a promise today, and why."""
 

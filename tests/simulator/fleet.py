@@ -78,8 +78,9 @@ class Fleet:
         self.world.after(AGAIN_S, lambda: self.look_after(machine))
 
     def calm_down(self) -> None:
-        """No fault comes any more."""
+        """No fault comes any more, and none lasts."""
         self.is_calm = True
+        self.server.away_until = self.objects.away_until = self.world.now
         self.objects.traps.clear()
         self.web.traps.clear()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from frontier import Discovery, Scope, Settings, canonical
 from tests.simulator import promises
 from tests.simulator.faults import ALL, KNOWN, Plan
-from tests.simulator.fleet import Fleet
+from tests.simulator.fleet import TTL_S, Fleet
 from tests.simulator.objects import Objects
 from tests.simulator.server import Server, done
 from tests.simulator.web import Web
@@ -93,9 +93,10 @@ def _run(world: World, plan: Plan, staging: Path) -> list[str]:
     world.at(plan.within_s + 2.0, fleet.calm_down)
     try:
         world.run(lambda: fleet.is_calm and fleet.is_over, LIMIT_S)
-        # What a machine left that nobody looked after again is taken up by the next command.
-        fleet.start(fleet.machines[0])
-        world.run(lambda: fleet.is_over, 2 * LIMIT_S)
+        # What a machine left that nobody looked after again is taken up by the next command, when nobody is taken for living.
+        world.after(2 * TTL_S, lambda: fleet.start(fleet.machines[0]))
+        ended = len(world.processes)
+        world.run(lambda: len(world.processes) > ended and fleet.is_over, 2 * LIMIT_S)
     except Stuck as stuck:
         return [f"the crawl does not come to its end: {stuck}", *fleet.errors]
     return [*fleet.errors, *promises.broken(fleet)]
