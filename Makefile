@@ -4,8 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 UV      = uv==0.13.9
-LOCK    = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
-	--generate-hashes --no-emit-index-url --no-header --quiet
+COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
+LOCK    = $(COMPILE) pyproject.toml
 
 .PHONY: demo test test-slow check audit docs bench lock clean
 
@@ -26,10 +26,10 @@ check: $(VENV)/test.stamp           ## format, lint, types, layers
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
 	! git grep -nE '^(<<<<<<<|>>>>>>>) '
-	$(BIN)/python deploy/audit.py
+	$(MAKE) --no-print-directory audit
 
-audit: $(VENV)/test.stamp           ## build/sbom.cdx.json; known vulnerabilities, where a registry answers
-	$(BIN)/python deploy/audit.py
+audit: $(VENV)/audit/audit.stamp           ## build/sbom.cdx.json; known vulnerabilities, where a registry answers
+	@[ ! -e $< ] || $(VENV)/audit/bin/python deploy/audit.py $(BIN)/python
 
 docs: $(VENV)/test.stamp            ## the generated pages of docs/reference, and the demo's output in README
 	$(BIN)/python docs/generate.py
@@ -44,6 +44,7 @@ lock:                               ## resolve again: requirements*.lock
 	$(LOCK) --all-extras -o requirements-test.lock
 	$(LOCK) --extra plot --extra build -c requirements-test.lock -o requirements.lock
 	$(LOCK) --extra plot --extra postgres --extra ray --extra render --extra build -c requirements-test.lock -o requirements-all.lock
+	$(COMPILE) --group pyproject.toml:audit -o requirements-audit.lock
 
 clean:
 	rm -rf $(VENV) demo-out
@@ -58,6 +59,12 @@ $(VENV)/demo.stamp: requirements.lock pyproject.toml
 $(VENV)/test.stamp: requirements-test.lock $(VENV)/demo.stamp
 	$(INSTALL) --require-hashes -r requirements-test.lock
 	touch $@
+
+# A build must work offline: where the tools cannot be had, that is said.
+$(VENV)/audit/audit.stamp: requirements-audit.lock | $(VENV)/test.stamp
+	@rm -f $@; { $(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/python -m pip install --quiet --retries 1 \
+		--disable-pip-version-check --require-hashes -r $< && touch $@; } >$(VENV)/audit.log 2>&1 \
+		|| echo "audit: NOT audited for known vulnerabilities: pip-audit cannot be installed ($(VENV)/audit.log)"
 
 # Pages are rendered in Chromium, which is no Python package. Where it cannot be installed, the tests that need it skip.
 $(VENV)/chromium.stamp: | $(VENV)/test.stamp

@@ -1,10 +1,10 @@
 """What confinement costs: commands of two checkouts in turn, round by round, so that both meet the same machine.
 
-usage: python bench/confinement.py --against DIRECTORY [--input FILE] [--pages N] [--rendered N] [--heavy N] [--rounds N] [--workers N]
+usage: python bench/confinement.py --against DIRECTORY [--input FILE] [--pages N] [--rendered N] [--parts N] [--heavy N] [--rounds N] [--workers N]
 
 `process` is measured where a file is named: anything of some thousand pages that `thresher ingest` takes. `crawl` fetches `--pages` pages of
 a server on loopback; every `--heavy`th has 600 kB and is read in the process for heavy pages. `render` opens `--rendered` pages in
-Chromium. CPU is user + system time of a command and of every process that it started, browsers and servers included, but for
+Chromium, each of which asks for `--parts` parts. CPU is user + system time of a command and of every process that it started, browsers and servers included, but for
 the web server. Medians of the rounds and the ratios of this checkout to the other are printed, one JSON line a command.
 """
 
@@ -58,6 +58,7 @@ SYLLABLES = (
 WORDS = 15
 """Of a sentence, which is some 110 bytes long."""
 SCRIPT = """<div id=root></div><script>
+for (let part = 0; part < {parts}; part++) fetch(`/part${{part}}${{location.pathname}}`).then(answer => answer.text());
 for (const text of {texts}) {{ const p = document.createElement('p'); p.textContent = text; document.getElementById('root').append(p) }}
 </script>"""
 
@@ -71,6 +72,9 @@ def main() -> None:
     parser.add_argument("--input", type=Path)
     parser.add_argument("--pages", type=int, default=2000)
     parser.add_argument("--rendered", type=int, default=100)
+    parser.add_argument(
+        "--parts", type=int, default=0, help="requests that a script of each rendered page makes"
+    )
     parser.add_argument("--heavy", type=int, default=50, help="0 for none")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=1)
@@ -82,7 +86,7 @@ def main() -> None:
         compare("process", args, before, ["process", *workers], "")
     with served(args.pages, heavy=args.heavy) as url:
         compare("crawl", args, [["seed", url]], ["crawl", *workers], "")
-    with served(args.rendered, scripted=True) as url:
+    with served(args.rendered, scripted=True, parts=args.parts) as url:
         compare("render", args, [["seed", url]], ["crawl", *workers], 'render = "always"')
 
 
@@ -141,7 +145,7 @@ def cpu_seconds() -> float:
 
 
 @contextmanager
-def served(pages: int, *, heavy: int = 0, scripted: bool = False) -> Iterator[str]:
+def served(pages: int, *, heavy: int = 0, scripted: bool = False, parts: int = 0) -> Iterator[str]:
     """A site of so many pages, for the time of the context; its address is that of a page that links to all."""
 
     made: dict[str, bytes] = {}
@@ -153,7 +157,9 @@ def served(pages: int, *, heavy: int = 0, scripted: bool = False) -> Iterator[st
         def do_GET(self) -> None:
             asked.add(self.path)
             if (body := made.get(self.path)) is None:
-                body = made[self.path] = page(self.path, pages, heavy=heavy, scripted=scripted).encode()
+                body = made[self.path] = page(
+                    self.path, pages, heavy=heavy, scripted=scripted, parts=parts
+                ).encode()
             self.send_response(404 if self.path == "/robots.txt" else 200)
             self.send_header("Content-Type", "text/html; charset=utf-8")
             self.send_header("Content-Length", str(len(body)))
@@ -171,7 +177,7 @@ def served(pages: int, *, heavy: int = 0, scripted: bool = False) -> Iterator[st
     assert {f"/{number or ''}" for number in range(pages)} <= asked
 
 
-def page(path: str, pages: int, *, heavy: int, scripted: bool) -> str:
+def page(path: str, pages: int, *, heavy: int, scripted: bool, parts: int) -> str:
     """The HTML of a page."""
     if not path[1:].isdigit():
         return "".join(f"<a href=/{number}>{number}</a>" for number in range(1, pages))
@@ -181,7 +187,11 @@ def page(path: str, pages: int, *, heavy: int, scripted: bool) -> str:
     texts = [
         " ".join("".join(random.choices(SYLLABLES, k=3)) for _ in range(WORDS)) for _ in range(sentences)
     ]
-    body = SCRIPT.format(texts=json.dumps(texts)) if scripted else "".join(f"<p>{text}</p>" for text in texts)
+    body = (
+        SCRIPT.format(texts=json.dumps(texts), parts=parts)
+        if scripted
+        else "".join(f"<p>{text}</p>" for text in texts)
+    )
     return f"<!doctype html><html lang=en><title>Page {number}</title><body>{body}</body></html>"
 
 

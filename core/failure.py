@@ -7,7 +7,8 @@ record's outcome.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from traceback import extract_tb
+from traceback import extract_tb, format_tb
+from typing import Self
 
 from core.errors import ThresherError
 
@@ -17,20 +18,34 @@ LONGEST_MESSAGE = 200
 """Characters of what an exception says: it may hold the bytes that it is about."""
 FRAMES = 4
 """Places of the traceback that the text names, the innermost last."""
+DEEPEST = 16
+"""Frames of the traceback that are kept, the innermost."""
 
 
 class Failure(Exception):
-    """The named step raised `__cause__` on somebody else's bytes. The text is one printable line that says where."""
+    """A named step raised an exception on somebody else's bytes. The text is one printable line that says where."""
 
-    def __init__(self, step: str, error: Exception) -> None:
+    def __init__(self, text: str, *, reason: str, traceback: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+        """Reason code that names the step and the exception: `failed:extract:ValueError`."""
+        self.traceback = traceback
+        """What Python prints of the exception, its innermost frames; the exception's own text is cut."""
+
+    @classmethod
+    def of(cls, step: str, error: Exception) -> Self:
+        """Return the failure of a step by an exception."""
         said = "".join(each if each.isprintable() else " " for each in str(error)[:LONGEST_MESSAGE])
         places = [
             f"{frame.filename.rpartition('/')[2]}:{frame.lineno}"
             for frame in extract_tb(error.__traceback__)[-FRAMES:]
         ]
-        super().__init__(f"{step}: {type(error).__name__}: {said} ({' > '.join(places)})")
-        self.reason = f"{FAILED}{step}:{type(error).__name__}"
-        """Reason code that names the step and the exception: `failed:extract:ValueError`."""
+        name = type(error).__name__
+        return cls(
+            f"{step}: {name}: {said} ({' > '.join(places)})",
+            reason=f"{FAILED}{step}:{name}",
+            traceback=f"{''.join(format_tb(error.__traceback__)[-DEEPEST:])}{name}: {said}",
+        )
 
 
 @contextmanager
@@ -47,4 +62,4 @@ def reading(step: str) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise Failure(step, error) from error
+        raise Failure.of(step, error) from error

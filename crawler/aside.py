@@ -4,8 +4,9 @@
    (`Lease.orphan`).
 2. A page that kills the process, by whatever a parser or a decoder does with it, or keeps it for longer than
    `LONGEST_S`, costs that page and no other: it has failed, `parser_crash`. The next is read by a new process.
-3. The process begins with the first page that needs it, may allocate `MOST_MEMORY`, and ends with whoever began it.
-4. It is confined (`isolation`). Whatever it answers is checked to be a value of the wanted type: it may be the page that speaks.
+3. What reading a page raises is raised here as a `Failure`, which costs that page as well.
+4. The process begins with the first page that needs it, may allocate `MOST_MEMORY`, and ends with whoever began it.
+5. It is confined (`isolation`). Whatever it answers is checked to be a value of the wanted type: it may be the page that speaks.
 """
 
 import asyncio
@@ -18,8 +19,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core import ThresherError
-from crawler.outcome import CRASHED
+from core import Failure, ThresherError
+from crawler.outcome import CRASHED, READING
 from crawler.page import settled
 from frontier import Lease, Settlement
 from isolation import Limits, WorkerProcess, confine
@@ -40,7 +41,9 @@ MOST_MEMORY = 4 << 30
 MOST_ANSWER = 256 << 20
 """Bytes of what a page comes to; its links are most of it."""
 DONE, RAISED = b"+", b"-"
-"""How an answer begins: what `work` returned follows, or a line of what it raised."""
+"""How an answer begins: what `work` returned follows, or the texts of the failure that it raised."""
+MOST_TOLD = 16 << 10
+"""Bytes of these texts: it may be the page that speaks."""
 
 
 class Aside:
@@ -54,15 +57,15 @@ class Aside:
     async def call(self, work: Callable[..., T], *args: Any, returns: type[T]) -> T | None:
         """Return what `work`, a function of a module, returns there; None where the process did not live to tell.
 
-        Raises `ThresherError` where `work` raises.
+        Raises `Failure` for whatever `work` raises.
         """
         async with self._turn:
             answer = await asyncio.to_thread(self._ask, pickle.dumps((work, args)))
             if answer is None:
                 return None
-            if answer.startswith(RAISED):
-                raise ThresherError(answer[1:].decode(errors="replace"))
             try:
+                if answer.startswith(RAISED):
+                    raise _failure(answer[1:])
                 return await asyncio.to_thread(msgspec.msgpack.decode, memoryview(answer)[1:], type=returns)
             except (msgspec.MsgspecError, ThresherError):
                 self.close()
@@ -116,5 +119,15 @@ def _serve(pipe: Connection) -> None:
             except MemoryError:
                 return  # it is the page's fault, and who knows what is left
             except Exception as error:  # noqa: BLE001 - it is raised where it was asked for
-                answer = RAISED + f"{type(error).__name__}: {error}".encode(errors="replace")
+                failure = error if isinstance(error, Failure) else Failure.of(READING, error)
+                told = (str(failure), failure.reason, failure.traceback)
+                answer = RAISED + "\0".join(told).encode(errors="replace")
             pipe.send_bytes(answer)
+
+
+def _failure(answer: bytes) -> Failure:
+    """The failure that the process tells of, or says that it tells of."""
+    texts = answer[:MOST_TOLD].decode(errors="replace").split("\0")
+    text, reason, traceback = (*texts, "", "", "")[:3]
+    printable = "".join(each if each.isprintable() else " " for each in text)
+    return Failure(printable, reason=reason, traceback=traceback)

@@ -1,7 +1,8 @@
 """What is asked of a server that has answered before, and what its answer is beside the one that we have. Pure.
 
 1. A page that came once is asked for with what its server said of it then: `If-None-Match` with the ETag, and
-   `If-Modified-Since` with Last-Modified (RFC 9110, sections 13.1.2 and 13.1.3), both as they were received.
+   `If-Modified-Since` with Last-Modified (RFC 9110, sections 13.1.2 and 13.1.3), both as they were received. One that is no
+   value of a header (a bare CR in it) is not kept, and not sent where it was kept.
 2. A 304 is a revisit (`server-not-modified`) of the capture that the note names, whose record is durable: notes are written
    of sealed archives and of settled captures. A 304 that nobody asked for is no revisit, and says nothing.
 3. An answer with the payload that the page had then is a revisit as well (`identical-payload-digest`): SHA-256 decides. Archives of
@@ -13,6 +14,7 @@ from dataclasses import replace
 from core import Capture
 from crawler.answer import Answer
 from crawler.note import Note
+from storage.cdxj import field_value
 from storage.revisit import Profile, Revisit
 from storage.warc import payload_sha256
 
@@ -23,7 +25,10 @@ def conditions(note: Note) -> list[tuple[str, str]]:
     """Headers that ask for a page only where it has changed; none where nothing is known of it."""
     if not note.date_ms:
         return []
-    known = (("If-None-Match", note.etag), ("If-Modified-Since", note.last_modified))
+    known = (
+        ("If-None-Match", field_value(note.etag)),
+        ("If-Modified-Since", field_value(note.last_modified)),
+    )
     return [(name, value) for name, value in known if value]
 
 
@@ -56,16 +61,18 @@ def unchanged(note: Note, status: int, sha256: str, *, whole: bool) -> Profile |
 def note_of(before: Note, answer: Answer) -> Note:
     """What the next visit is to know, of a page that has just been answered."""
     if unchanged(before, answer.status, answer.sha256, whole=answer.truncated is None):
-        kept = replace(before, etag=answer.header("etag") or before.etag)
-        return replace(kept, last_modified=answer.header("last-modified") or before.last_modified)
+        kept = replace(before, etag=field_value(answer.header("etag")) or before.etag)
+        return replace(
+            kept, last_modified=field_value(answer.header("last-modified")) or before.last_modified
+        )
     if answer.status != 200 or answer.truncated is not None:
         return replace(
             before, etag="", last_modified="", digest="", sha256="", record_id="", uri="", date_ms=0
         )
     return replace(
         before,
-        etag=answer.header("etag") or "",
-        last_modified=answer.header("last-modified") or "",
+        etag=field_value(answer.header("etag")),
+        last_modified=field_value(answer.header("last-modified")),
         digest=answer.digest,
         sha256=answer.sha256,
         record_id=answer.record_id,

@@ -54,8 +54,11 @@ class DecodedBytes:
         if not encodings:  # the capture's own bytes, which are held already
             return Decoded(*content_decoded(capture.payload, "", PAYLOAD_LIMIT), 0)
         await self._take(PAYLOAD_LIMIT)
-        body, problem = content_decoded(capture.payload, encodings, PAYLOAD_LIMIT)
-        self.give_back(PAYLOAD_LIMIT - len(body))
+        body = b""
+        try:
+            body, problem = content_decoded(capture.payload, encodings, PAYLOAD_LIMIT)
+        finally:
+            self.give_back(PAYLOAD_LIMIT - len(body))
         return Decoded(body, problem, len(body))
 
     @asynccontextmanager

@@ -61,23 +61,19 @@ class Entrance:
         if len(self._late) == 1:
             self._begin(self._tell())
 
-    async def elsewhere(self, host: str) -> int:
-        """Milliseconds after which a host may be asked that there is no lease of.
+    async def turn(self, host: str, *, most_ms: int, delay_ms: int = 0, leased: bool = False) -> int:
+        """Milliseconds after which a host may be asked that there is no lease of, or `leased` for something else (`Frontier.turn`).
 
-        Those who come so are a delay apart. The host is held until a delay behind that, and the wait is a delay at least:
-        so what ended before it was held is a delay away as well. Only what is under way there is not known.
+        `delay_ms` is what its rules ask for. Beyond `most_ms` there is no turn.
         """
-        delay = self.host_delay_ms
-        if not delay:
+        if not max(self.host_delay_ms, delay_ms):
             return 0
-        turn = await self._frontier.enter_host(host)
-        await self._frontier.hold(host, turn + 2 * delay)
-        return turn + delay
+        return await self._frontier.turn(host, most_ms=most_ms, delay_ms=delay_ms, leased=leased)
 
-    async def left(self, host: str) -> None:
-        """An exchange without a lease is over."""
-        if self.host_delay_ms:
-            await self._frontier.hold(host, self.host_delay_ms)
+    async def left(self, host: str, *, delay_ms: int = 0, leased: bool = False) -> None:
+        """An exchange that had its turn is over."""
+        if max(self.host_delay_ms, delay_ms):
+            await self._frontier.end_turn(host, delay_ms=delay_ms, leased=leased)
 
     async def _enter(self, lease: Lease, address: str) -> int:
         answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()

@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from core import Capture, CorruptData, InputError, RecordRef
-from crawler.robots import AskAgain, Ruling
+from crawler.outcome import READING
+from crawler.robots import UNREADABLE, AskAgain, Ruling
 from frontier import Conclusion, Discovery, Kind, Lease, Outcome, Scope, Settlement
 from frontier.canonical import known
 from storage.crawllog import RETRY, Line
@@ -32,6 +33,7 @@ def of_exchange(
     records: Sequence[tuple[Capture, UUID]],
     ref: RecordRef | None,
     now_ms: int,
+    error: str = "",
 ) -> Line:
     """Return the line of a lease that ended now; `ref` is where the last of its records lies."""
     captures = [capture for capture, _ in records]
@@ -45,10 +47,11 @@ def of_exchange(
         record="" if ref is None else records[-1][1].urn,
         file="" if ref is None else ref.file,
         offset=0 if ref is None else ref.offset,
+        error=error,
     )
 
 
-def of_record(lease: Lease, answer: Answer, record: ArchivedRecord) -> Line:
+def of_record(lease: Lease, answer: Answer, record: ArchivedRecord, error: str = "") -> Line:
     """Return the line of a lease that its worker did not live to settle, of the record that it left."""
     return _line(
         lease,
@@ -58,6 +61,7 @@ def of_record(lease: Lease, answer: Answer, record: ArchivedRecord) -> Line:
         record=record.record_id,
         file=record.ref.file,
         offset=record.ref.offset,
+        error=error,
     )
 
 
@@ -124,6 +128,8 @@ def _outcome(lease: Lease, answer: Answer) -> tuple[str, str]:
             return Outcome.FAILED if lease.is_last_attempt else RETRY, reason
         case Settlement(outcome=outcome, reason=reason):
             return outcome, reason
+        case Ruling() if answer == UNREADABLE:
+            return Outcome.FAILED, READING
         case Ruling(fault=None, rule=rule):
             return Outcome.FETCHED, rule
         case Ruling(fault=fault, reason=reason) | AskAgain(fault=fault, reason=reason):

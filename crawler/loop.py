@@ -11,21 +11,25 @@
 6. The frontier is asked when something may be granted: at the time that it named itself, and when a lease has ended here.
    What happens elsewhere (a URL is added, another worker's lease ends) is seen a second later at the latest. Who asks
    in vain, because others were quicker, waits twice as long before it asks for the next time.
-7. While the worker is kept from the web nothing is leased, and a few pages when that seems to be over (`crawler.uplink`).
-8. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate`).
-9. A lease of a registered domain that holds its share of the slots goes back, and its host waits (`crawler.share`).
-10. The loop ends when the frontier is drained, a limit is reached, or somebody says stop. Then nothing
+7. Of the pages that dead workers held (`Lease.orphan`) one is fetched at a time: if it kills this worker too, the others are not
+   blamed.
+8. While the worker is kept from the web nothing is leased, and a few pages when that seems to be over (`crawler.uplink`).
+9. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate`).
+10. A lease of a registered domain that holds its share of the slots goes back, and its host waits (`crawler.share`).
+11. The loop ends when the frontier is drained, a limit is reached, or somebody says stop. Then nothing
    more is leased or begun; what is in flight is finished by others.
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from math import ceil
 
+from core import Failure, reading
 from crawler.gate import ASK_S, Gate
 from crawler.listed import is_sitemap, leads_on, named
-from crawler.outcome import Judgement
+from crawler.outcome import READING, UNREAD, Judgement
 from crawler.poll import Poll
 from crawler.pulse import Pulse
 from crawler.robots import Rulebook
@@ -34,6 +38,9 @@ from crawler.share import Shares
 from crawler.uplink import Uplink
 from frontier import Exchange, Frontier, Kind, Lease, Outcome
 
+LOGGER = logging.getLogger(__name__)
+ORPHANS_MS = 500
+"""How long the host of an orphan waits while another orphan is fetched."""
 GATHER_S = 0.005
 """What happens within so long is told to the frontier in one call."""
 
@@ -70,6 +77,7 @@ class Loop:
         self._open: dict[int, Lease] = {}
         self._shares = Shares()
         self._fetching: set[int] = set()
+        self._orphan: int | None = None
         self._ended: list[Exchange] = []
         self._postponed: list[tuple[Exchange, int]] = []
         self._changed = asyncio.Event()
@@ -118,6 +126,9 @@ class Loop:
             for lease in granted:
                 if self._is_over():
                     return
+                if not self._is_admitted(lease):
+                    self.postponed(lease, ORPHANS_MS, asked=False)
+                    continue
                 refusal = await self._refusal(lease, settler)
                 if refusal is None:
                     self._fetching.add(lease.token)
@@ -127,14 +138,29 @@ class Loop:
             await self._pause()
         await self._release()
 
+    def _is_admitted(self, lease: Lease) -> bool:
+        """Whether a lease may be begun now."""
+        if not lease.orphan or lease.failure:
+            return True
+        if self._orphan is not None:
+            return False
+        self._orphan = lease.token
+        return True
+
     async def _refusal(self, lease: Lease, settler: Settler) -> Judgement | None:
         if lease.kind is not Kind.PAGE:
             return None
         if lease.failure:
             outcome, _, reason = lease.failure.partition(":")
             return Judgement(outcome=Outcome(outcome), reason=reason)
-        await self._list(lease, settler)
-        refused = await self._rulebook.refusal(lease)
+        refused: Judgement | None
+        try:
+            with reading(READING):
+                await self._list(lease, settler)
+                refused = await self._rulebook.refusal(lease)
+        except Failure as failure:
+            LOGGER.warning("%s: its robots.txt: %s", lease.url, failure)
+            refused = UNREAD
         if refused is not None:
             self.spared(lease)
         return refused
@@ -196,6 +222,8 @@ class Loop:
         del self._open[lease.token]
         self._fetching.discard(lease.token)
         self._shares.leave(lease.token, self._clock())
+        if self._orphan == lease.token:
+            self._orphan = None
 
     def _over(self, lease: Lease, exchange: Exchange) -> None:
         self._fetching.discard(lease.token)

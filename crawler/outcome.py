@@ -12,6 +12,7 @@
 | any other status                | FETCHED, with `status_<nnn>` where it is not 200     |                      |
 | no record can be made of it     | FAILED `no_record` (`crawler.settle`)               |                      |
 | a page that kills its reader    | FAILED `parser_crash` (`crawler.aside`)             |                      |
+| its reading raises an exception | FAILED `reading` (`crawler.steward`)                |                      |
 | a page of a guard (any status)  | RETRY `block_page`                                  | BUSY                 |
 | a page that breaks off          | RETRY `truncated_disconnect`, the first time it is asked |                 |
 | a response that is not whole    | FETCHED `truncated_<why>`                           |                      |
@@ -107,6 +108,9 @@ UNFIT = Judgement(outcome=Outcome.FAILED, reason="no_record")
 """Its exchange cannot be written as a record (`storage.validator`): a fault of ours, and the same every time."""
 CRASHED = Judgement(outcome=Outcome.FAILED, reason="parser_crash")
 """Whatever reads the page does not survive it."""
+READING = "reading"
+UNREAD = Judgement(outcome=Outcome.FAILED, reason=READING)
+"""What reads the answer raised an exception: a fault of ours, and the same every time."""
 
 
 def of_failure(reason: Reason) -> Judgement:

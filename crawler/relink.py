@@ -4,19 +4,22 @@
    tells of. So the same comes of it as came of it then; what the frontier knows already is not asked again.
 2. Of a page whose payload is in another record (a revisit) the outlinks count that were noted beside it.
 3. A page that a user's spider read leads to what its callbacks found there, which no archive has: nothing is read of it.
-4. A page of which the log says nothing is known, and leads to nothing, unless it is said how far its links are to be followed.
+4. A page is read aside (`crawler.aside`): one that kills what reads it, or makes it raise, leads to nothing. The log says why.
+5. A page of which the log says nothing is known, and leads to nothing, unless it is said how far its links are to be followed.
 """
 
+import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from functools import partial
 from uuid import UUID
 
-from core import CorruptData, Url
-from crawler.aside import Aside, is_heavy
+from core import CorruptData, Failure, Url, reading
+from crawler.aside import Aside
 from crawler.listed import leads_on
 from crawler.logline import discovery, lease
 from crawler.note import decode as decode_note
 from crawler.options import PageOptions
+from crawler.outcome import READING
 from crawler.page import settlement, settlement_of_dropped
 from crawler.render.keep import RENDERED
 from crawler.replay import archived_answer
@@ -31,6 +34,7 @@ from storage.revisit import REVISIT
 from storage.store import Store
 from storage.warc import notes_id
 
+LOGGER = logging.getLogger(__name__)
 LEADS_ON = frozenset({Outcome.FETCHED, Outcome.REDIRECTED})
 Records = Mapping[str, ArchivedRecord]
 
@@ -51,8 +55,15 @@ async def links(
     try:
         with store.open(name) as file:
             for record, beside in _pages(read(file, name=name)):
-                under = _lease(record, lines.get(record.record_id), unlogged)
-                if under is not None and (found := await _discoveries(under, record, beside, options, aside)):
+                found: tuple[Discovery, ...] = ()
+                try:
+                    with reading(READING):
+                        under = _lease(record, lines.get(record.record_id), unlogged)
+                        if under is not None:
+                            found = await _discoveries(under, record, beside, options, aside)
+                except Failure as failure:
+                    LOGGER.warning("%s at %s: %s", name, record.ref.offset, failure)
+                if found:
                     yield found
     finally:
         aside.close()
@@ -115,11 +126,8 @@ async def _discoveries(
     answer = archived_answer(record, page, beside)
     if answer is None:
         return ()
-    settled = partial(settlement, options=options)
-    if is_heavy(answer.body):
-        ended = await aside.call(settled, under, answer, returns=Settlement)
-        return () if ended is None else ended.discoveries
-    return settled(under, answer).discoveries
+    ended = await aside.call(partial(settlement, options=options), under, answer, returns=Settlement)
+    return () if ended is None else ended.discoveries
 
 
 def _noted(under: Lease, notes: ArchivedRecord | None, options: PageOptions) -> tuple[Discovery, ...]:

@@ -25,7 +25,7 @@ class Part:
 
     capture: Capture
     kind: str
-    """What the browser wanted it for: `script`, `xhr`, `fetch`, `stylesheet`."""
+    """What the browser wanted it for: `script`, `stylesheet`, `xhr` (and so `fetch`), `preflight`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

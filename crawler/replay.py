@@ -7,10 +7,11 @@
 3. A lease that a dead worker still holds names the record it would have made (`identity.record_id`). Where that
    record is in the archive, it is read, understood by the same rules as a fresh answer, and settled. A revisit record
    has the payload of the record that it refers to; where that is not to be had, the page is fetched again.
-   It is read aside (`crawler.aside`), for it may be what its worker died of. Its line is in the log before it is settled:
+   It is read aside (`crawler.aside`), for it may be what its worker died of. One whose reading raises has failed. Its line is in the log before it is settled:
    perhaps once more, for its worker may have written it.
 4. The leases that are left were never archived: they go back to the frontier at once, as orphans: whoever gets them reads
-   their pages aside. So a page that kills what reads it kills one worker, and has failed.
+   their pages aside. So a page that kills what reads it kills one worker, and has failed. A page that kills workers otherwise
+   has failed when five have crashed while they held it (`Frontier.reclaim`).
 
 May be killed at any moment and run again, also by several at a time: a record is there or not, and settling twice
 changes nothing. Sealed files are looked through as well, the newest first: a file may have been sealed, by its
@@ -19,25 +20,26 @@ writer or by a recovery that was killed, before its last leases were settled.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import cast
 from uuid import UUID
 
+from core import Failure, reading
 from core.capture import Truncation
 from crawler.answer import Answer, seen
 from crawler.aside import Aside, crashed
 from crawler.identity import record_id
 from crawler.logline import of_record
 from crawler.options import USUAL, PageOptions
-from crawler.outcome import wait_ms
-from crawler.page import settlement, settlement_of_dropped
+from crawler.outcome import READING, UNREAD, wait_ms
+from crawler.page import settled, settlement, settlement_of_dropped
 from crawler.recent import Recent
 from crawler.render.keep import RENDERED
 from crawler.rendered import decode as read_note
 from crawler.rendered import dom_id, note_id
-from crawler.robots import HOPS, redirect, ruling
+from crawler.robots import HOPS, UNREADABLE, redirect, ruling
 from crawler.settle import BATCH, Finished, end
 from crawler.system import REAL, System
 from frontier import Frontier, Kind, Lease, Settlement
@@ -66,11 +68,12 @@ async def recover(
     *,
     crawl: str,
     options: PageOptions = USUAL,
+    crashed: Container[str] = frozenset(),
     system: System = REAL,
 ) -> int:
     """Take up what the dead workers of a crawl left; returns how many leases were settled from the archive.
 
-    `options` are those of the crawl's workers. Workers are known by their open archive files and by the leases that they hold. A worker is asked after only
+    `options` are those of the crawl's workers; `crashed` are those that died without a word. Workers are known by their open archive files and by the leases that they hold. A worker is asked after only
     when it is known by one of these, so one that says that it lives before it has either is never taken for dead.
     """
     left = await asyncio.to_thread(_writers, store, crawl)
@@ -83,7 +86,7 @@ async def recover(
     settled = 0
     for writer in sorted(gone & holders):
         settled += await _replay(store, frontier, crawl, writer, sealed, options, system)
-        await frontier.reclaim(writer, died=True)
+        await frontier.reclaim(writer, died=True, crashed=writer in crashed)
     return settled
 
 
@@ -117,23 +120,24 @@ async def _replay(
     await asyncio.to_thread(_fill, store, [*own, *others], records)
     batch: list[Finished] = []
     lines: list[Line] = []
-    settled = 0
+    ended = 0
     aside = system.aside()
     try:
         for lease in leases:
             finished = await _finished(crawl, lease, records, options, aside)
             if finished is not None:
                 batch.append(finished)
-                lines.append(of_record(lease, finished.answer, _last(crawl, lease, records)))
+                last = _last(crawl, lease, records)
+                lines.append(of_record(lease, finished.answer, last, finished.error))
         stem = f"{crawl}-recovery-{system.unique()}-00000"
         await asyncio.to_thread(logwriter.put, store, crawl, stem, lines)
         for first in range(0, len(batch), BATCH):
             some = batch[first : first + BATCH]
             await end(frontier, some, Recent(0), died=True, clock_ms=system.clock_ms)
-            settled += len(batch[first : first + BATCH])
+            ended += len(some)
     finally:
         aside.close()
-    return settled
+    return ended
 
 
 def _last(crawl: str, lease: Lease, records: Records) -> ArchivedRecord:
@@ -190,6 +194,17 @@ def _answers(store: Store, name: str) -> Iterator[ArchivedRecord]:
 
 
 async def _finished(
+    crawl: str, lease: Lease, records: Records, options: PageOptions, aside: Aside
+) -> Finished | None:
+    try:
+        with reading(READING):
+            return await _read(crawl, lease, records, options, aside)
+    except Failure as failure:
+        answer = UNREADABLE if lease.kind is Kind.ROBOTS else settled(lease, UNREAD)
+        return Finished(lease=lease, answer=answer, error=failure.traceback)
+
+
+async def _read(
     crawl: str, lease: Lease, records: Records, options: PageOptions, aside: Aside
 ) -> Finished | None:
     if lease.kind is Kind.ROBOTS:

@@ -10,6 +10,7 @@
    are hops of one event: the same lease, the same guarded client, each hop a record of its own. Each address is
    entered before it is asked, and so is another host; behind the first hop their turns are waited for here.
 5. A crawl-delay beyond five minutes is five minutes.
+6. Where reading an answer raises an exception (a fault of ours), all is disallowed for an hour: nobody knows what is allowed.
 """
 
 import asyncio
@@ -19,11 +20,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from core import Capture, Url
+from core import Capture, Url, reading
+from core import Failure as ReadingFailure
 from core.product import PRODUCT
 from crawler.entrance import Entrance
 from crawler.outcome import (
     FAULTS,
+    READING,
     REDIRECTS,
     SHORTEST_WAIT_MS,
     Judgement,
@@ -93,12 +96,18 @@ class Event:
 
     captures: tuple[Capture, ...]
     answer: Ruling | AskAgain
+    failure: ReadingFailure | None = None
+    """What the last answer's reading raised, where it did."""
+
+
+UNREADABLE = Ruling(rule="disallow", body=READING.encode(), ttl_ms=UNREACHABLE_MS)
+"""Of a robots.txt whose reading raised an exception."""
 
 
 async def ask(client: Getter, lease: Lease, entrance: Entrance) -> Event | Wait:
     """Fetch the robots.txt of a lease, redirects included; `Wait` if no answer came and the lease goes back."""
     captures: list[Capture] = []
-    # A turn elsewhere takes two delays where nobody else waits for it: those are never too many.
+    # Two delays of a turn elsewhere are never too many: of who asks there, and of who has asked.
     url, patience_ms = lease.url, PATIENCE_MS + 2 * HOPS * entrance.host_delay_ms
     while True:
         found = await client.get(url, entrance.of(lease), max_body=LONGEST)
@@ -117,19 +126,32 @@ async def ask(client: Getter, lease: Lease, entrance: Entrance) -> Event | Wait:
         if isinstance(found, Failure):
             return Event(captures=tuple(captures), answer=of_failure(found, lease))
         captures.append(found)
-        further = redirect(found.status, found.header("location"), url.text)
-        if further is None or len(captures) > HOPS:
-            return Event(captures=tuple(captures), answer=_of_capture(found, lease))
+        further = _further(captures, url, lease)
+        if isinstance(further, Event):
+            return further
         url = further
         if url.host == lease.url.host:
             # The lease holds the host, and lasts for this as well.
             await asyncio.sleep(entrance.host_delay_ms / 1000)
             continue
-        wait = await entrance.elsewhere(url.host)
+        wait = await entrance.turn(url.host, most_ms=patience_ms)
         if wait > patience_ms:
             return Event(captures=tuple(captures), answer=AskAgain(after_ms=wait, failed=False))
         patience_ms -= wait
         await asyncio.sleep(wait / 1000)
+
+
+def _further(captures: list[Capture], url: Url, lease: Lease) -> Url | Event:
+    """Where the last answer of a chain, that of `url`, redirects to; or what the chain came to."""
+    last = captures[-1]
+    try:
+        with reading(READING):
+            further = redirect(last.status, last.header("location"), url.text)
+            if further is None or len(captures) > HOPS:
+                return Event(captures=tuple(captures), answer=_of_capture(last, lease))
+            return further
+    except ReadingFailure as failure:
+        return Event(captures=tuple(captures), answer=UNREADABLE, failure=failure)
 
 
 def redirect(status: int, location: str | None, base: str) -> Url | None:
@@ -212,6 +234,11 @@ class Rulebook:
         """Why the page of a lease may not be fetched; None where it may."""
         page = await self._page(lease)
         return None if page.allow(lease.url) else page.refusal()
+
+    async def delay_ms(self, lease: Lease) -> int:
+        """Milliseconds between two requests that the rules for a page ask for; 0 where they do not."""
+        page = await self._page(lease)
+        return 0 if page.rules is None else delay_ms(page.rules) or 0
 
     async def sitemaps(self, lease: Lease) -> tuple[str, ...]:
         """The sitemaps that the rules for a page name, as written there; once for each origin."""

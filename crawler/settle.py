@@ -8,8 +8,8 @@
    thread of their own, one batch at a time; the event loop goes on.
 4. A worker that may have been given up appends and settles nothing (`crawler.pulse`): another has sealed its file, perhaps
    without what was appended last. The frontier refuses it too.
-5. What would be no WARC (`storage.validator`) costs its page: it has failed, and is logged. Whatever else fails
-   here ends the worker: what was not settled stays leased, and what was archived of it is found
+5. What would be no WARC (`storage.validator`), or makes the writing of its record raise, costs its page: it has failed, and is
+   logged. What the disk or the store refuses ends the worker: what was not settled stays leased, and what was archived of it is found
    again by `crawler.replay`.
 """
 
@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 from uuid import UUID
 
-from core import Capture, Conflict, CorruptData, RecordRef
+from core import Capture, Conflict, CorruptData, Failure, RecordRef, reading
 from crawler.gate import Gate
 from crawler.logline import of_exchange
 from crawler.outcome import UNFIT
@@ -63,6 +63,8 @@ class Finished:
     """What the exchange came to again."""
     rendered: Rendered | None = None
     """What a browser made of the page, where one did."""
+    error: str = ""
+    """Traceback of the exception that its reading raised, for the log."""
     answer: Settlement | Ruling | AskAgain
     """A page's settlement; or what a robots.txt came to."""
 
@@ -162,14 +164,18 @@ class Settler:
     def _stored(self, finished: Finished) -> Finished:
         ref = None
         try:
-            for capture, record_id in finished.records:
-                ref = self._append(finished, capture, record_id)
-        except CorruptData:
+            with reading("record"):
+                for capture, record_id in finished.records:
+                    ref = self._append(finished, capture, record_id)
+        except (CorruptData, Failure) as error:
             LOGGER.exception("%s is not archived", finished.lease.url)
+            if isinstance(error, Failure):
+                finished = replace(finished, error=error.traceback)
             if isinstance(finished.answer, Settlement):
                 finished = replace(finished, answer=settled(finished.lease, UNFIT))
+        now_ms = self._clock_ms()
         self._log.append(
-            of_exchange(finished.lease, finished.answer, finished.records, ref, self._clock_ms())
+            of_exchange(finished.lease, finished.answer, finished.records, ref, now_ms, finished.error)
         )
         return finished
 

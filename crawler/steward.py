@@ -1,7 +1,8 @@
 """`Steward`: what a worker does with a lease: fetch what it is for, find out what came, hand that to the settler.
 
 1. Whatever a server does is an answer, and so is that it does not: nothing of it is raised. What is raised is a fault of
-   ours; the first is kept, and no more is leased.
+   ours; the first is kept, and no more is leased. But an exception while an answer is read (`core.failure`) costs that answer
+   alone: its page has failed, `reading`. Its record is archived, and the traceback is in the crawl's log.
 2. What the client gives no answer for goes back: it was not the turn of an address, or our own side failed (`crawler.uplink`).
 3. The host of an exchange is free again as soon as that is over. But where it went wrong, or the host complained, its
    settlement ends it: nobody is to ask before the frontier knows of the trouble.
@@ -11,12 +12,16 @@
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from core import Capture
+from core import Capture, reading
+from core import Failure as ReadingFailure
+from crawler.activity import Activity
 from crawler.aside import HEAVY, Aside, crashed, is_heavy
 from crawler.conditional import conditions
 from crawler.decoded import DecodedBytes
@@ -25,29 +30,34 @@ from crawler.identity import record_id
 from crawler.loop import Loop
 from crawler.note import EMPTY, decode
 from crawler.options import USUAL, PageOptions
-from crawler.outcome import Judgement, fault_of, of_failure
+from crawler.outcome import READING, UNREAD, Judgement, fault_of, of_failure
 from crawler.page import settled
 from crawler.rendered import Rendered
-from crawler.robots import AskAgain, Event, ask
+from crawler.robots import UNREADABLE, AskAgain, Event, Ruling, ask
 from crawler.screen import End, Screen, end, finished
 from crawler.seedlist import answer_of
 from crawler.settle import Finished, Settler
 from crawler.uplink import Uplink
 from crawler.wire import Failure, Wait, field
-from frontier import Kind, Lease
+from frontier import Kind, Lease, Settlement
 from storage.payload import TOO_LONG, content_decoded
 
 if TYPE_CHECKING:
     from crawler.render.renderer import Renderer  # Playwright is there only where pages are rendered
+
+LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
     """What an exchange came to."""
 
-    found: Capture | Failure | Event | Wait
+    found: Capture | Failure | Event | Wait | None
+    """None where taking the answer in raised an exception."""
     rendered: Rendered | None = None
     """What a browser made of it, where one did."""
+    failure: ReadingFailure | None = None
+    """What taking the answer in, or rendering it, raised."""
 
 
 class Steward:
@@ -64,6 +74,7 @@ class Steward:
         settler: Settler,
         screen: Screen | None,
         renderer: "Renderer | None",
+        activity: Activity,
         decoded: DecodedBytes,
         options: Callable[[], PageOptions] = lambda: USUAL,
         aside: Aside | None = None,
@@ -75,6 +86,7 @@ class Steward:
         self.decoded = decoded
         """What a user's spider takes its bodies from."""
         self._client, self._entrance, self._renderer = client, entrance, renderer
+        self._activity = activity
         self._options, self._aside = options, aside or Aside()
         self._under_way: set[asyncio.Timeout] = set()
 
@@ -133,24 +145,31 @@ class Steward:
             self._under_way.discard(limit)
 
     async def _fetch(self, lease: Lease, asked: Sequence[tuple[str, str]]) -> Fetched:
-        found: Capture | Failure | Event | Wait
-        if lease.kind is Kind.ROBOTS:
-            found = await ask(self._client, lease, self._entrance)
-        else:
-            note = decode(lease.note) if lease.note else EMPTY
-            self._client.learn(note.cookies)
-            # What a user's spider asks for goes before.
-            headers = (*conditions(note), *asked)
-            found = await self._client.get(lease.url, self._entrance.of(lease), headers=headers)
+        found: Capture | Failure | Event | Wait | None = None
         rendered = None
-        if self._renderer is not None and isinstance(found, Capture):
-            rendered = await self._renderer.rendered(lease, found)
+        failure: ReadingFailure | None = None
+        try:
+            with reading(READING):
+                found = await self._ask(lease, asked)
+                if self._renderer is not None and isinstance(found, Capture):
+                    rendered = await self._renderer.rendered(lease, found)
+        except ReadingFailure as raised:
+            failure = raised
         if isinstance(found, Wait):
             self.loop.postponed(lease, found.ms, asked=found.asked)
         elif not _is_trouble(found):
             # A robots.txt lies in every cache: how long it took says nothing of pages.
             self.loop.ended(lease, found.elapsed_ms if isinstance(found, Capture) else None)
-        return Fetched(found=found, rendered=rendered)
+        return Fetched(found=found, rendered=rendered, failure=failure)
+
+    async def _ask(self, lease: Lease, asked: Sequence[tuple[str, str]]) -> Capture | Failure | Event | Wait:
+        if lease.kind is Kind.ROBOTS:
+            return await ask(self._client, lease, self._entrance)
+        note = decode(lease.note) if lease.note else EMPTY
+        self._client.learn(note.cookies)
+        # What a user's spider asks for goes before.
+        headers = (*conditions(note), *asked)
+        return await self._client.get(lease.url, self._entrance.of(lease), headers=headers)
 
     def stop(self, error: BaseException) -> None:
         """Lease no more; the worker raises the first error once all has come to an end."""
@@ -168,50 +187,74 @@ class Steward:
         """End the process that pages are read in."""
         self._aside.close()
 
+    @contextmanager
+    def reading(self, lease: Lease) -> Iterator[None]:
+        """Read what a lease's page came to: what is raised is a `Failure`, and the supervisor sees which page it is. For what does
+        not wait.
+        """
+        with reading(READING), self._activity.reading(lease.token):
+            yield
+
     async def read(self, lease: Lease, fetched: Fetched, name: UUID | None = None) -> Finished | None:
         """How a lease ends; None for one that the loop has given back. `name` is the id of a page's record, where it is not
         the usual one.
         """
-        found, rendered = fetched.found, fetched.rendered
+        found = fetched.found
         match found:
             case Wait():
                 return None
-            case Event(captures=captures):
+            case Event(captures=captures, failure=failure):
                 records = tuple((capture, self._name(lease, hop)) for hop, capture in enumerate(captures))
-                return Finished(lease=lease, records=records, answer=found.answer)
+                ended = Finished(lease=lease, records=records, answer=found.answer)
+                return ended if failure is None else _unread(ended, failure)
             case Failure(reason=reason):
                 return Finished(lease=lease, answer=settled(lease, of_failure(reason)))
+            case None:
+                assert fetched.failure is not None
+                return _unread(Finished(lease=lease, answer=_untold(lease)), fetched.failure)
         name = name or self._name(lease)
-        digested = bool(lease.interval_s or (lease.note and decode(lease.note).date_ms))
-        if lease.orphan and rendered is None:
-            return await self._read_aside(lease, found, name)
-        said = answer_of(lease, found, name, digested=digested, limit=HEAVY + 1)
-        # A DOM is Chromium's own writing, and within its limit.
-        has_dom = rendered is not None and rendered.html
-        if (is_heavy(said.body) and not has_dom) or (self.screen is not None and _is_swollen(found)):
-            del said  # many may wait for their turn
-            return await self._read_aside(lease, found, name, rendered)
-        return finished(
-            lease,
-            found,
-            name,
-            screen=self.screen,
-            known=self.settler.known,
-            options=self.options,
-            found=said,
-            rendered=rendered,
-        )
+        try:
+            if fetched.failure is not None:
+                raise fetched.failure
+            with reading(READING):
+                return await self._read(lease, found, name, fetched.rendered)
+        except ReadingFailure as failure:
+            records = ((found, name),)
+            ended = Finished(lease=lease, records=records, rendered=fetched.rendered, answer=_untold(lease))
+            return _unread(ended, failure)
+
+    async def _read(self, lease: Lease, found: Capture, name: UUID, rendered: Rendered | None) -> Finished:
+        if not lease.orphan:
+            with self.reading(lease):
+                digested = bool(lease.interval_s or (lease.note and decode(lease.note).date_ms))
+                said = answer_of(lease, found, name, digested=digested, limit=HEAVY + 1)
+                # A DOM is Chromium's own writing, and within its limit.
+                has_dom = rendered is not None and rendered.html
+                is_long = is_heavy(said.body) and not has_dom
+                if not is_long and (self.screen is None or not _is_swollen(found)):
+                    return finished(
+                        lease,
+                        found,
+                        name,
+                        screen=self.screen,
+                        known=self.settler.known,
+                        options=self.options,
+                        found=said,
+                        rendered=rendered,
+                    )
+                del said  # many may wait for their turn
+        return await self._read_aside(lease, found, name, rendered)
 
     async def _read_aside(
-        self, lease: Lease, capture: Capture, name: UUID, rendered: Rendered | None = None
+        self, lease: Lease, capture: Capture, name: UUID, rendered: Rendered | None
     ) -> Finished:
         records = ((capture, name),)
-        seen = None if rendered is None else replace(rendered, parts=())
-        # Our request may hold a password for the site.
+        # Our request may hold a password for the site, and what the page asked for is not read.
         answer = replace(capture, request=b"")
+        seen = None if rendered is None else replace(rendered, parts=())
         ended = await self._aside.call(end, lease, answer, name, self.screen, self.options, seen, returns=End)
         if ended is None:
-            return Finished(lease=lease, records=records, answer=crashed(lease))
+            return Finished(lease=lease, records=records, rendered=rendered, answer=crashed(lease))
         return ended.finished(lease, records, self.settler.known, rendered)
 
     def _name(self, lease: Lease, hop: int = 0) -> UUID:
@@ -227,7 +270,18 @@ def _is_swollen(capture: Capture) -> bool:
     return bool(encodings) and content_decoded(capture.payload, encodings, HEAVY + 1)[1] == TOO_LONG
 
 
-def _is_trouble(found: Capture | Failure | Event) -> bool:
+def _untold(lease: Lease) -> Settlement | Ruling:
+    """How a lease ends whose answer cannot be read."""
+    return UNREADABLE if lease.kind is Kind.ROBOTS else settled(lease, UNREAD)
+
+
+def _unread(ended: Finished, failure: ReadingFailure) -> Finished:
+    """The end of a lease whose answer cannot be read, with what its reading raised."""
+    LOGGER.warning("%s: %s", ended.lease.url, failure)
+    return replace(ended, error=failure.traceback)
+
+
+def _is_trouble(found: Capture | Failure | Event | None) -> bool:
     match found:
         case Capture(status=status):
             return fault_of(status) is not None

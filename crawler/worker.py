@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from crawler.activity import Activity
 from crawler.decoded import DecodedBytes
 from crawler.entrance import Entrance
 from crawler.gate import Gate
@@ -29,7 +30,7 @@ from crawler.loop import Loop
 from crawler.options import USUAL, PageOptions
 from crawler.pulse import Pulse
 from crawler.render.program import TABS, program
-from crawler.robots import PATIENCE_MS, Rulebook
+from crawler.robots import PATIENCE_MS
 from crawler.rotation import Rotation
 from crawler.screen import Screen
 from crawler.settle import Settler
@@ -117,25 +118,25 @@ class Named(Protocol):
     user_agent: str
 
 
-def run_worker(config: WorkerConfig) -> bool:
-    """Crawl; returns when the crawl is at an end or was drained: whether it is to end for all its workers, because a
+def run_worker(config: WorkerConfig, activity: Activity | None = None) -> bool:
+    """Crawl, seen by a supervisor in `activity`, if there is one; returns when the crawl is at an end or was drained: whether it is to end for all its workers, because a
     user's spider has had enough. To be called in a process's main thread.
 
     Raises `InputError`, `Unavailable` and its `GivenUp`, and what the disk says where storage has no word for it (`OSError`);
     never for anything that a server on the web does.
     """
-    return asyncio.run(_run(config))
+    return asyncio.run(_run(config, activity or Activity.make()))
 
 
-async def _run(config: WorkerConfig) -> bool:
+async def _run(config: WorkerConfig, activity: Activity) -> bool:
     link = await connect(config.redis)
     try:
-        return await crawl(config, Frontier(link, config.crawl), REAL)
+        return await crawl(config, Frontier(link, config.crawl), activity, REAL)
     finally:
         await link.aclose()
 
 
-async def crawl(config: WorkerConfig, frontier: Frontier, system: System) -> bool:
+async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, system: System) -> bool:
     """Crawl as `run_worker` does, on a frontier and a system of the caller's."""
     allow = networks(config.allow_networks)
     log = CrawlLog(config.store, config.crawl, writer=config.worker, clock=system.clock)
@@ -191,15 +192,16 @@ async def crawl(config: WorkerConfig, frontier: Frontier, system: System) -> boo
 
     pulse = Pulse(beat, worker=config.worker, ttl_s=ttl_s, period_s=config.ttl_s / 3, clock=system.boot_clock)
     await pulse.begin()
-    beating = asyncio.create_task(pulse.run())
+    beside = [asyncio.create_task(work) for work in (pulse.run(), activity.run())]
     try:
         if renderer is not None:
             await renderer.begin()
         enough = await _crawl(
-            config, frontier, system, archive, log, uplink, entrance, pulse, renderer, decoded
+            config, frontier, system, archive, log, uplink, entrance, pulse, activity, renderer, decoded
         )
     finally:
-        beating.cancel()
+        for task in beside:
+            task.cancel()
         await uplink.close()
         if renderer is not None:
             await renderer.close()
@@ -219,6 +221,7 @@ async def _crawl(
     uplink: Uplink,
     entrance: Entrance,
     pulse: Pulse,
+    activity: Activity,
     renderer: "Renderer | None",
     decoded: DecodedBytes,
 ) -> bool:
@@ -268,6 +271,7 @@ async def _crawl(
         settler=settler,
         screen=config.screen,
         renderer=renderer,
+        activity=activity,
         decoded=decoded,
         options=lambda: _page_options(config, frontier),
         aside=system.aside(),
@@ -278,6 +282,7 @@ async def _crawl(
         if config.guest is None:
             await steward.run()
         else:
+            activity.entertain()
             from crawler.guest.engine import entertain  # noqa: PLC0415 - Scrapy, for guests alone
 
             enough = await entertain(config.guest, steward, feeds, concurrency=config.concurrency)
@@ -330,7 +335,7 @@ def _renderer(
     return Renderer(
         client,
         entrance,
-        Rulebook(frontier.robots),
+        frontier.robots,
         mode=config.render,
         browser=config.browser,
         sandbox=config.browser_sandbox,

@@ -52,11 +52,12 @@ def audit(program: Sequence[str], report: Path) -> tuple[int, list[str]]:
 
 
 def main() -> int:
-    """Write the list, audit, and print what came of it."""
+    """Write the list of what the given Python has, audit the lock, and print what came of it."""
+    (python,) = sys.argv[1:]
     BUILD.mkdir(exist_ok=True)
     sbom, report = BUILD / "sbom.cdx.json", BUILD / "audit.json"
     listed = [sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible", "-o", str(sbom)]
-    subprocess.run([*listed, "--pyproject", "pyproject.toml", sys.executable], check=True)
+    subprocess.run([*listed, "--pyproject", "pyproject.toml", python], check=True)
     asked = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", "-r", LOCK]
     code, lines = audit([*asked, "--progress-spinner", "off", "-f", "json", "-o", str(report)], report)
     print(f"audit: {len(json.loads(sbom.read_text())['components'])} packages are listed in {sbom}")

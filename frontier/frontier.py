@@ -159,18 +159,20 @@ class Frontier(Inspection):
         parts = self._partitions
         return await self._link.call(
             [
-                parts.call(parts.of_address(address), "enter", address, lease.slot_ms, 0, lease.worker)
+                parts.call(parts.of_address(address), "enter", address, lease.slot_ms, lease.worker)
                 for lease, address in asked
             ]
         )
 
-    async def enter_host(self, host: str) -> int:
-        """`enter` for a host that is asked without a lease of its own, and at the delay of a host."""
-        line = f"host {host}"
-        return cast(
-            "int",
-            await self._one(self._partitions.call(self._partitions.of_address(line), "enter", line, 0, 1)),
-        )
+    async def turn(self, host: str, *, most_ms: int, delay_ms: int = 0, leased: bool = False) -> int:
+        """Return in how many ms it is one's turn at a host of which one has no lease, or has it (`leased`) for something else: as far from
+        other turns and leases as leases are, or `delay_ms`. A turn beyond `most_ms` is not taken.
+        """
+        return cast("int", await self._one(self._at(host, "turn", delay_ms, most_ms, int(leased))))
+
+    async def end_turn(self, host: str, *, delay_ms: int = 0, leased: bool = False) -> None:
+        """Say that an exchange is over that had its turn: the host's delay begins now."""
+        await self._one(self._at(host, "end_turn", delay_ms, int(leased)))
 
     async def asked(self, addresses: Collection[str]) -> None:
         """Say that these addresses are asked only now, later than they were entered: their delays begin anew."""
@@ -318,13 +320,11 @@ class Frontier(Inspection):
 
     async def hold(self, host: str, ms: int) -> bool:
         """Ask a host nothing for so long, or longer if it was held already; False where the host is unknown."""
-        return bool(
-            await self._one(self._partitions.call(self._partitions.of_host(host), "hold", host, max(ms, 0)))
-        )
+        return bool(await self._one(self._at(host, "hold", max(ms, 0))))
 
     async def resume(self, host: str) -> bool:
         """Let a host go on, whatever held it; one that was given up lives again. Its delay still holds."""
-        return bool(await self._one(self._partitions.call(self._partitions.of_host(host), "hold", host, -1)))
+        return bool(await self._one(self._at(host, "hold", -1)))
 
     async def prefer(self, ranks: dict[str, Rank]) -> None:
         """Rank the hosts of registered domains, those to come as well."""
@@ -371,12 +371,16 @@ class Frontier(Inspection):
         rows = await self._link.call(self._partitions.calls("holders", key="leases"))
         return {worker.decode() for worker in chain.from_iterable(rows)}
 
-    async def reclaim(self, worker: str, *, died: bool = False) -> int:
+    async def reclaim(self, worker: str, *, died: bool = False, crashed: bool = False) -> int:
         """Take back every lease of a worker that is at its end; returns how many. Its hosts wait their delay.
 
-        Where it `died`, the pages are known for its orphans from then on (`Lease.orphan`). `GivenUp` as for `settle`.
+        Where it `died`, the pages are known for its orphans from then on (`Lease.orphan`). Where it `crashed`, nobody knows of what,
+        and that counts like an expiry of each: a page that was held at five crashes has failed, `lease_expired`. `GivenUp` as for
+        `settle`.
         """
-        return sum(await self._link.call(self._partitions.calls("reclaim", worker, int(died))))
+        return sum(
+            await self._link.call(self._partitions.calls("reclaim", worker, 2 if crashed else int(died)))
+        )
 
     async def leases(self, worker: str) -> list[Lease]:
         """Return the leases that a worker holds, oldest first of each partition."""
@@ -444,6 +448,9 @@ class Frontier(Inspection):
                     yield p, name.decode()
                 if cursor == b"0":
                     break
+
+    def _at(self, host: str, verb: str, *args: Arg) -> Call:
+        return self._partitions.call(self._partitions.of_host(host), verb, host, *args)
 
     def _of(self, lease: Lease, verb: str, *args: Arg) -> Call:
         return self._partitions.call(self._partitions.of_token(lease.token), verb, *args)

@@ -1,7 +1,7 @@
 """`RobotsRecord`: what one origin's robots.txt said, as the frontier keeps it for every worker.
 
-Rules are kept while something of their host waits. They are looked at after a day, and after an hour where they are large:
-where nothing waits any more they are forgotten, and whoever comes later asks for them anew. So what many hosts can make the
+Rules are kept while something of their host waits. They are looked at after a day, and after an hour, or when a worker ends, where
+they are large: where nothing waits any more they are forgotten, and whoever comes later asks for them anew. So what many hosts can make the
 server keep with their robots.txt files is bounded by the hosts that have work.
 """
 

@@ -33,28 +33,32 @@ PROCESSES = 8192
 """Of nobody, threads counted each: as many as some dozen browsers have."""
 
 
-def launcher(program: str, directory: Path) -> Path:
-    """Write a program into a directory that begins the browser `program` as this module says, and return its path."""
+def launcher(program: str, directory: Path, temporary: Path) -> Path:
+    """Write a program into a directory that begins the browser `program` as this module says, and return its path. The browser's temporary
+    files lie in `temporary`, which should be short: a socket that it makes there has a path of at most 107 bytes (unix(7)).
+    """
     script = directory / "browser"
     path = [entry or str(Path.cwd()) for entry in sys.path]
-    words = [sys.executable, "-P", "-c", BOOT.format(path=path), program]
+    words = [sys.executable, "-P", "-c", BOOT.format(path=path), program, str(temporary)]
     script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
     script.chmod(0o700)
     return script
 
 
 def main(words: Sequence[str]) -> None:
-    """Become the browser. `words` are its path and arguments. Ends with a line that begins with `SHUT` where root cannot begin it."""
-    program, *arguments = words
+    """Become the browser. `words` are its path, its directory for temporary files, and its arguments. Ends with a line that begins with `SHUT` where root cannot begin it."""
+    program, directory, *arguments = words
     profile = next(Path(word.removeprefix(PROFILE)) for word in arguments if word.startswith(PROFILE))
-    if os.geteuid() == 0 and not paths.is_open_to_all([profile.parent]):
-        sys.exit(f"{SHUT} {profile.parent}")
-    environment = {**scrubbed(os.environ), "HOME": str(profile), "TMPDIR": str(profile)}
-    _confine(Path(program), profile)
+    temporary = Path(directory)
+    for place in (temporary.parent.parent, temporary.parent, profile.parent):
+        if os.geteuid() == 0 and not paths.is_open_to_all([place]):
+            sys.exit(f"{SHUT} {place}")
+    environment = {**scrubbed(os.environ), "HOME": str(profile), "TMPDIR": str(temporary)}
+    _confine(Path(program), [profile, temporary])
     os.execve(program, [program, *arguments], environment)  # noqa: S606 - without a shell, as it should be
 
 
-def _confine(program: Path, profile: Path) -> None:
+def _confine(program: Path, own: Sequence[Path]) -> None:
     """Put up the walls that the kernel offers; what it does not offer is said of it elsewhere (`isolation.probe`)."""
     has_seccomp = True
     try:
@@ -64,14 +68,15 @@ def _confine(program: Path, profile: Path) -> None:
     may_be_nobody = True
     if os.geteuid() == 0:
         try:
-            os.chown(profile, user.NOBODY, user.NOBODY)
+            for path in own:
+                os.chown(path, user.NOBODY, user.NOBODY)
         except OSError:  # a container may give root no right to
             may_be_nobody = False
-    own = program.resolve().parent
+    code = program.resolve().parent
     with suppress(OSError, ImportError):
         paths.restrict(
             paths.Allowed(
-                run=(*map(Path, RUN), own), read=tuple(map(Path, READ)), write=(*map(Path, WRITE), profile)
+                run=(*map(Path, RUN), code), read=tuple(map(Path, READ)), write=(*map(Path, WRITE), *own)
             )
         )
     if user.drop(may_be_nobody=may_be_nobody) == "nobody":

@@ -21,21 +21,22 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from multiprocessing.connection import Connection
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, cast
 from uuid import uuid4
 
 from core import ThresherError
+from crawler.activity import NOTHING, Channel
 from crawler.guest import Guest
 from crawler.outbox import OutboxRelay
 from crawler.render.program import program
 from crawler.replay import recover
-from crawler.worker import WorkerConfig, run_worker
+from crawler.worker import STOPPED_AT_ONCE, WorkerConfig, run_worker
 from frontier import Frontier, GivenUp, Stats
 from frontier.connect import connect
 from pipeline import crawls, lives
@@ -153,6 +154,8 @@ async def _crawl(
             start = partial(_start, project, config, place)
             async with _kept(project, frontier, name):
                 await _watch(project, frontier, name, start, limits.workers, interrupts, shown)
+        if interrupts.count > 1:
+            lives.sweep(project.state, name)  # who is stopped at once leaves its lock as if it had crashed
         await shown.log()  # what was sealed at the end
         stats = await frontier.stats()
         holds = await _holds(frontier) if not stats.drained else {}
@@ -188,7 +191,7 @@ async def _watch(
     shown: CrawlProgress,
 ) -> None:
     running = [start() for _ in range(workers)]
-    ended: set[str] = set()
+    ended: dict[str, bool] = {}
     taken_up = time.monotonic()
     replaced = 0
     await shown.start()
@@ -203,15 +206,20 @@ async def _watch(
                 taken_up = time.monotonic()
             for worker, left in [(each, left) for each in running if (left := each.berth.left()) is not None]:
                 running.remove(worker)
+                died = left.said is None and left.exitcode not in {0, ENOUGH}
                 if (
                     left.exitcode is not None
                 ):  # else its machine is lost, and it may live on there for a while
-                    ended.add(worker.name)
-                died = left.said is None and left.exitcode not in {0, ENOUGH}
+                    ended[worker.name] = died and left.exitcode not in {GIVEN_UP, STOPPED_AT_ONCE}
                 if died and (interrupts.count or error is not None):
                     continue
-                # One that slept, and was given up, is no sign that something is wrong with the crawl.
-                replaced += died and left.exitcode != GIVEN_UP
+                # One that slept, and was given up, is no sign that something is wrong with the crawl. A page whose reading kills
+                # is read aside from then on: it kills no second worker.
+                replaced += (
+                    died
+                    and left.exitcode != GIVEN_UP
+                    and not await _died_of_page(frontier, worker.name, left, shown)
+                )
                 error = error or _fault(name, left, replaced)
                 if error is not None or left.exitcode == ENOUGH:
                     _signal(running, signal.SIGTERM)
@@ -243,15 +251,44 @@ def _fault(name: str, left: Left, died: int) -> ThresherError | None:
     return left.said
 
 
+async def _died_of_page(frontier: Frontier, worker: str, left: Left, shown: CrawlProgress) -> bool:
+    """Whether a worker died while it read a page. Show of what it died, if that is known."""
+    page = ""
+    if left.reads > NOTHING:
+        held = await frontier.leases(worker)
+        page = next((lease.url.wire for lease in held if lease.token == left.reads), "")
+    line = f"worker {worker} died with exit code {left.exitcode}"
+    if left.stood_s is not None:
+        line = f"worker {worker} is ended: its event loop stood still for {left.stood_s:.0f} s"
+    if page:
+        line += f", while it read {page}: that page is read in a process of its own from now on"
+    if page or left.stood_s is not None:
+        shown.tell(line)
+    return bool(page)
+
+
 async def take_up(
-    project: Project, frontier: Frontier, name: str, ended: frozenset[str] | set[str] = frozenset()
+    project: Project,
+    frontier: Frontier,
+    name: str,
+    ended: Mapping[str, bool] = MappingProxyType({}),
 ) -> None:
-    """What dead workers left: archived pages are settled, other leases go back, locks are removed."""
+    """What dead workers left: archived pages are settled, other leases go back, locks are removed. `ended` are those whose
+    processes were seen to end, and whether they crashed.
+    """
 
     async def dead(workers: set[str]) -> set[str]:
-        return await lives.dead(frontier, project.state, name, workers, ended)
+        return await lives.dead(frontier, project.state, name, workers, set(ended))
 
-    await recover(project.store, frontier, dead, crawl=name, options=project.page_options)
+    await recover(
+        project.store,
+        frontier,
+        dead,
+        crawl=name,
+        options=project.page_options,
+        crashed={worker for worker, has_crashed in ended.items() if has_crashed}
+        | lives.crashed(project.state, name),
+    )
     lives.sweep(project.state, name)
 
 
@@ -318,16 +355,16 @@ def _start(project: Project, config: Callable[[str], WorkerConfig], place: Place
     return _Worker(name=name, berth=place(told(_work, config(name), state)))
 
 
-def _work(config: WorkerConfig, state: Path | None, complaint: Connection) -> None:
+def _work(config: WorkerConfig, state: Path | None, channel: Channel) -> None:
     with nullcontext() if state is None else lives.living(state, config.crawl, config.worker):
         try:
-            enough = run_worker(config)
+            enough = run_worker(config, channel.activity)
         except GivenUp:
             sys.exit(GIVEN_UP)
         except ThresherError as error:
-            complaint.send(error)
+            channel.send(error)
         except OSError as error:
-            complaint.send(ThresherError(f"crawl {config.crawl}: {error}"))
+            channel.send(ThresherError(f"crawl {config.crawl}: {error}"))
         else:
             if enough:
                 sys.exit(ENOUGH)

@@ -72,6 +72,10 @@ class CrawlProgress:
                 self._progress.tell(text(line))
             self._logged_s = time.monotonic()
 
+    def tell(self, line: str) -> None:
+        """Show a line of its own."""
+        self._progress.tell(line)
+
     def done(self) -> None:
         """The crawl has ended."""
         self._progress.done()

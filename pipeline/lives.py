@@ -63,6 +63,12 @@ async def dead(
     return (workers & ended) | free | (others - await frontier.alive(others))
 
 
+def crashed(state: Path, crawl: str) -> set[str]:
+    """Workers of this machine that died without a word: they left their locks behind, which others remove as they end."""
+    locks = (state / "workers" / crawl).glob("*.lock")
+    return {lock.stem for lock in locks if not _holds(lock)}
+
+
 def sweep(state: Path, crawl: str) -> None:
     """Remove the locks of the dead."""
     for lock in sorted((state / "workers" / crawl).glob("*.lock")):

@@ -61,6 +61,7 @@ WORDS: Mapping[str, str] = {
     # Our own doing.
     "no_record": "no valid WARC record can be made of it",
     "parser_crash": "it crashes the parser",
+    "reading": "Thresher failed to read it: the traceback is in the crawl log",
     "no_log": "archived, and in no log",
     "lease_expired": "five workers died while they had it",
     "callback_error": "the spider's callback raised an error",

@@ -19,10 +19,10 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from multiprocessing.connection import Connection
 
 from core import InputError, ThresherError
 from crawler import restore
+from crawler.activity import Channel
 from crawler.options import PageOptions
 from crawler.restore import UNLOGGED, Reach
 from frontier import Frontier, Stats
@@ -250,11 +250,11 @@ def _is_over(berth: Berth) -> bool:
     return left is not None
 
 
-def _work(job: _Job, work: _Work, files: Sequence[str], complaint: Connection) -> None:
+def _work(job: _Job, work: _Work, files: Sequence[str], channel: Channel) -> None:
     try:
         asyncio.run(_each(job, work, files))
     except ThresherError as error:
-        complaint.send(error)
+        channel.send(error)
 
 
 async def _each(

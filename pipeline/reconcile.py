@@ -6,13 +6,13 @@
 2. A line whose worker was killed before it settled the page may name a record that is nowhere, or one that was fetched again.
    So there may be more lines and records than settled pages, and a record counts once however many lines name it.
 3. Counts of a running crawl are taken first, and its files are read afterwards: what is settled meanwhile is in neither.
-4. Not counted are pages that a rebuilt frontier knows from the archive alone (`crawler.restore.UNLOGGED`). What the user gave up
-   (`thresher verify --accept-loss`) counts as if it were there.
+4. Not counted are pages that a rebuilt frontier knows from the archive alone (`crawler.restore.UNLOGGED`). What lies in a damaged file, which
+   is named as such, and what the user gave up (`thresher verify --accept-loss`) count as if they were there.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from core import CorruptData, InputError
@@ -22,9 +22,11 @@ from frontier.connect import connect
 from pipeline.project import Project
 from pipeline.referred import Referred
 from storage import crawllog
+from storage.crawllog import Line
 from storage.identity import identity
 from storage.logwriter import LOST
-from storage.manifest import Manifest, manifests
+from storage.logwriter import STEP_NAME as LOG
+from storage.manifest import Manifest, load, manifest_name, manifests
 from storage.records import DAMAGED, read
 from storage.store import Store
 from storage.unfinished import WARC, left, look, open_files
@@ -70,14 +72,27 @@ def note_lines(store: Store, crawls: Sequence[str], referred: Referred) -> Count
     a user's spider had them elsewhere, or the file of the log was given up.
     """
     without: Counter[str] = Counter()
+
+    def note(crawl: str, lines: Iterable[Line]) -> None:
+        for line in lines:
+            if line.is_final and line.outcome in ANSWERED:
+                if line.record:
+                    referred.logged(line.record, line.file)
+                else:
+                    without[crawl] += 1
+
     for crawl in crawls:
-        with suppress(CorruptData):  # which verify names
-            for line in crawllog.lines(store, crawl):
-                if line.is_final and line.outcome in ANSWERED:
-                    if line.record:
-                        referred.logged(line.record, line.file)
-                    else:
-                        without[crawl] += 1
+        folder = f"{crawllog.FOLDER}/{crawl}"
+        for name in open_files(store, folder):
+            with look(store, folder, name) as path:
+                note(crawl, () if path is None else crawllog.whole_lines(path))
+        for name in crawllog.files(store, crawl):
+            try:
+                note(crawl, crawllog.read(store, name))
+            except CorruptData:  # verify names it; what it held says its Manifest
+                part = name.removeprefix(f"{crawllog.FOLDER}/").removesuffix(crawllog.SEALED)
+                with suppress(CorruptData):
+                    without[crawl] += of_counts(load(store, manifest_name(LOG, part)).counts)
         without[crawl] += sum(of_counts(lost.counts) for lost in manifests(store, LOST, crawl))
     return without
 
@@ -95,7 +110,7 @@ def note_open(store: Store, crawls: Sequence[str], referred: Referred) -> None:
 
 
 def differences(
-    settled: Mapping[str, int], without: Mapping[str, int], referred: Referred, accepted: frozenset[str]
+    settled: Mapping[str, int], without: Mapping[str, int], referred: Referred, accepted: Container[str]
 ) -> Iterator[str]:
     """Yield one line for each crawl that has settled more pages than can be read."""
     found = referred.answers(accepted)
@@ -124,7 +139,7 @@ def unlogged(project: Project, crawl: str, stats: Stats) -> int:
             lines = () if path is None else crawllog.whole_lines(path)
             found += sum(line.is_final and line.outcome in ANSWERED for line in lines)
     # The sealed files after the open ones: what is sealed meanwhile is counted twice, and not passed over.
-    found += sum(of_counts(project.catalog.totals(step, crawl)) for step in ("log", LOST))
+    found += sum(of_counts(project.catalog.totals(step, crawl)) for step in (LOG, LOST))
     return max(answered(stats) - found, 0)
 
 

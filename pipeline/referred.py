@@ -65,7 +65,7 @@ class Referred:
 
     def answers(self, accepted: Container[str]) -> Counter[str]:
         """Return how many records that lines refer to are there, by the folder of the archive file that the line names. Those in
-        `accepted` files, whose damage was accepted, count as if they were.
+        `accepted` files, of which somebody knows that they are damaged, count as if they were.
         """
         found: Counter[str] = Counter()
         files = list(self._files)

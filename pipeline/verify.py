@@ -105,7 +105,7 @@ def verify_storage(
             size += sum(output.bytes for output in manifest.outputs)
             changed = [output for output in manifest.outputs if _is_changed(store, output)]
             faults = list(_faults(store, manifest, changed, referred))
-            if step == STEP_NAME and reconcile.accepted(manifest):
+            if step == STEP_NAME and (changed or reconcile.accepted(manifest)):
                 accepted.add(archive_outputs(manifest.outputs)[0].name)
             if step == STEP_NAME and is_deep and not changed:
                 cross = cross.plus(crosscheck.archive(store, manifest))
@@ -118,10 +118,12 @@ def verify_storage(
             f"{file} at {offset}: a revisit of a record that is not archived"
             for file, offset in referred.missing()
         )
-        damage.extend(reconcile.differences(settled, without, referred, frozenset(accepted)))
+        nameless = list(reseal.unsealed(store))
+        accepted.update(nameless)
+        damage.extend(reconcile.differences(settled, without, referred, accepted))
     progress.done()
     damage.extend(cross.damage)
-    damage.extend(f"{name} is archived, and no Manifest names it" for name in reseal.unsealed(store))
+    damage.extend(f"{name} is archived, and no Manifest names it" for name in nameless)
     for name, fault in _unsealed_faults(store):
         damage.append(fault)
         unreadable.append(name)

@@ -12,6 +12,7 @@
 import dataclasses
 import hashlib
 import heapq
+import logging
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -22,7 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
-from core import CorruptData, InputError, Unavailable
+from core import CorruptData, Failure, InputError, Unavailable, reading
 from extract.charset import decode
 from extract.mime import HTML, XHTML
 from extract.references import unescape
@@ -38,6 +39,7 @@ from storage.revisit import REVISIT_MIME
 from storage.store import Store
 from storage.wacz import Wacz, page, pieces
 
+LOGGER = logging.getLogger(__name__)
 PIECE = 1 << 20
 LARGEST_RECORD = 1 << 30
 """Bytes of a record that is compressed anew: it is held in memory."""
@@ -231,8 +233,14 @@ def _page(file: BinaryIO, row: cdxj.Row) -> str:
 
 
 def _title(record: ArchivedRecord) -> str:
-    found = TITLE.search(decode(record.payload, record.header("content-type")).text)
-    return " ".join(unescape(found[1]).split())[:LONGEST_TITLE] if found else ""
+    """The title of a page; empty where it has none, or none that can be read."""
+    try:
+        with reading("title"):
+            found = TITLE.search(decode(record.payload, record.header("content-type")).text)
+            return " ".join(unescape(found[1]).split())[:LONGEST_TITLE] if found else ""
+    except Failure as failure:
+        LOGGER.warning("%s at %s has no title: %s", record.ref.file, record.ref.offset, failure)
+        return ""
 
 
 def _iso(timestamp: str) -> str:

@@ -9,6 +9,7 @@ payload is; and, of a revisit, `original-url`, `original-ms` and `original-id`, 
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ LONGEST_VALIDATOR = 256
 """Characters of an ETag or a Last-Modified; a longer one is left out, for cut it is none."""
 NO_ENCODING = "\n"
 """Stands for a Content-Encoding that is longer: no header is so."""
+_FIELD_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*+")
 _BARE = str.maketrans("", "", "-T:")
 INDEXED = frozenset({"response", REVISIT, "resource"})
 """Types of records that can be looked up."""
@@ -94,7 +96,7 @@ def row(
     content_encoding: str | None = None,
     revisit: Revisit | None = None,
 ) -> Row:
-    """The row of a record. Validators that are too long are left out."""
+    """The row of a record. Validators that are too long, or no values of a header, are left out."""
     encoding = "" if revisit else encoding_of(content_encoding)
     return Row(
         surt=key(url),
@@ -234,6 +236,14 @@ def parse(text: str) -> Row:
     )
 
 
+def field_value(value: str | None) -> str:
+    """Return what a header said, without white space around it; empty where it cannot be sent back: other characters than RFC
+    9110, section 5.5, has in a field value would end the header, or are refused by whoever takes it.
+    """
+    text = (value or "").strip(" \t")
+    return text if _FIELD_VALUE.fullmatch(text) else ""
+
+
 def _validator(value: str | None) -> str:
-    text = (value or "").strip()
+    text = field_value(value)
     return text if len(text) <= LONGEST_VALIDATOR else ""

@@ -15,6 +15,7 @@ A file is JSON lines, `log/<crawl>/<crawl>-<writer>-<serial>.jsonl.zst`, sealed 
     attempt*    times that it was tried before
     token*      of the lease, if the answer was a redirect: by it a page that redirects back to itself is asked for once more
     record*, file*, offset*   WARC-Record-ID of what is archived of it, and where
+    error*      traceback of the exception that its reading raised
     request     what it can be asked again by
 
 Lines of one writer are in the order in which they happened. A line is durable before what it says is believed, so a worker
@@ -63,6 +64,7 @@ class Line:
     record: str = ""
     file: str = ""
     offset: int = 0
+    error: str = ""
     request: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -94,6 +96,8 @@ def encode(line: Line) -> bytes:
         body["token"] = line.token
     if line.record:
         body |= {"record": line.record, "file": line.file, "offset": line.offset}
+    if line.error:
+        body["error"] = line.error
     body["request"] = line.request
     return f"{json.dumps(body, separators=(',', ':'))}\n".encode()
 

@@ -30,7 +30,7 @@ from scrapy.utils.log import configure_logging
 from twisted.internet.defer import Deferred, inlineCallbacks
 from twisted.python.failure import Failure as Trouble
 
-from core import InputError, ThresherError
+from core import Failure, InputError, ThresherError
 from crawler.guest import terms
 from crawler.guest.blocking import BlockingWatch, place
 from crawler.guest.delivery import delivery
@@ -46,6 +46,7 @@ from crawler.guest.visit import (
     forbids_links,
     left_out,
     request_of,
+    unread,
 )
 from crawler.identity import read_by_guest
 from crawler.listed import is_sitemap
@@ -251,7 +252,7 @@ class GuestEngine(ExecutionEngine):
     def _discover(self, visit: Visit, request: Request) -> None:
         try:
             reason = left_out(visit.lease, request, self._steward.options) or self._off_site(request)
-            if not reason and forbids_links(visit, self._steward.options):
+            if not reason and self._forbids_links(visit):
                 reason = "nofollow"
             if reason:
                 self.crawler.stats.inc_value(f"thresher/left_out/{reason}")
@@ -264,6 +265,14 @@ class GuestEngine(ExecutionEngine):
             self._steward.stop(error)
             return
         visit.discoveries.setdefault(found.url.text, found)
+
+    def _forbids_links(self, visit: Visit) -> bool:
+        try:
+            with self._steward.reading(visit.lease):
+                return forbids_links(visit, self._steward.options)
+        except Failure as failure:
+            visit.no_follow, visit.reading = True, unread(visit, failure)
+            return True
 
     def _off_site(self, request: Request) -> str:
         try:
@@ -280,14 +289,17 @@ class GuestEngine(ExecutionEngine):
         steward, lease = self._steward, visit.lease
         steward.decoded.give_back(visit.response_bytes)
         try:
-            finished = ended(
-                visit,
-                result,
-                request,
-                self.spider,
-                known=steward.settler.known,
-                options=steward.options,
-            )
+            with steward.reading(lease):
+                finished = ended(
+                    visit,
+                    result,
+                    request,
+                    self.spider,
+                    known=steward.settler.known,
+                    options=steward.options,
+                )
+        except Failure as failure:
+            finished = unread(visit, failure)
         except Exception as error:  # noqa: BLE001 - nobody else would hear of it
             steward.stop(error)
             return

@@ -16,6 +16,7 @@ from scrapy import Request, Spider
 
 from core import CorruptData, InputError
 from crawler.note import ROOM
+from crawler.wire.request import is_sendable
 
 VERSION = 1
 OURS = frozenset({"depth", "download_latency", "download_slot", "verbatim_url"})
@@ -48,7 +49,7 @@ def errand(request: Request, spider: Spider) -> bytes:
     """Return what is to be known of a request when its answer has come.
 
     `InputError` for one that cannot be carried: any but a GET without a body, cookies, a proxy, a callback that is no
-    method of the spider, `meta` or `cb_kwargs` that are no JSON, and what is longer than a note may be.
+    method of the spider, `meta` or `cb_kwargs` that are no JSON, a header that no request can have, and what is longer than a note may be.
     """
     if request.method != "GET" or request.body:
         raise _refusal(request, spider, f"it is a {request.method}", "a frontier holds GETs without a body")
@@ -68,6 +69,11 @@ def errand(request: Request, spider: Spider) -> bytes:
             for value in values
         ],
     }
+    for name, value in written["h"]:
+        if not is_sendable(name, value):
+            raise _refusal(
+                request, spider, f"its header {name!r} is none", "leave out its control characters"
+            )
     said = {key: value for key, value in written.items() if value}
     if not said:
         return b""

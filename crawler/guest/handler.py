@@ -6,6 +6,7 @@ suits it, its body without transfer and content encoding; or one of Scrapy's exc
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from ipaddress import ip_address
 from typing import Any
 
@@ -15,16 +16,18 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
-from core import Capture, InputError
+from core import Capture, InputError, reading
+from core import Failure as ReadingFailure
 from crawler.decoded import Decoded
 from crawler.guest.errand import IMPOSSIBLE
 from crawler.guest.failures import failure, loss
 from crawler.guest.visit import Visit
-from crawler.outcome import of_failure
+from crawler.outcome import READING, UNREAD, of_failure
 from crawler.rendered import CONTENT_TYPE, Rendered
 from crawler.robots import Event
 from crawler.steward import Steward
 from crawler.wire import Failure
+from crawler.wire.request import is_sendable
 
 OURS = frozenset(
     b"Connection|Content-Length|Expect|Host|Keep-Alive|Proxy-Authorization|Proxy-Connection|TE|Trailer"
@@ -58,16 +61,25 @@ class GuestHandler:
         except Exception as error:
             if visit is not None:
                 visit.broken = True
-            wrong = isinstance(error, ValueError)  # a header that cannot be sent
-            self._steward.stop(InputError(f"{_name(self._crawler)}: {request}: {error}") if wrong else error)
+            self._steward.stop(error)
             raise
         self._warn_unrendered(request)
         found = visit.fetched.found
         assert not isinstance(found, Event)  # robots.txt is none of a spider's errands
+        failed = visit.fetched.failure
         match found:
-            case Capture() if not found.truncated or not self._fails_on_loss(request):
-                visit.response_bytes += (came := await self._steward.decoded.decode(found)).held
-                return _seen(response_of(found, request, came), visit.fetched.rendered)
+            case Capture() if failed is None and (not found.truncated or not self._fails_on_loss(request)):
+                try:
+                    with reading(READING):
+                        came = await self._steward.decoded.decode(found)
+                    visit.response_bytes += came.held
+                    with self._steward.reading(visit.lease):
+                        return _seen(response_of(found, request, came), visit.fetched.rendered)
+                except ReadingFailure as raised:
+                    visit.fetched = replace(visit.fetched, failure=raised)
+                    visit.raised = unread(raised)
+            case _ if failed is not None:
+                visit.raised = unread(failed)
             case Capture(truncated=truncated):
                 assert truncated is not None
                 visit.raised = loss(truncated)
@@ -92,18 +104,30 @@ class GuestHandler:
         """Leave the client to the worker, who made it."""
 
     def _sent(self, request: Request) -> tuple[tuple[str, str], ...]:
+        """The headers that a spider wants sent. `InputError` for one that cannot be."""
         kept = OURS & request.headers.keys()
         if kept and not self._crawler.stats.get_value("thresher/headers_not_sent"):
             names = ", ".join(sorted(name.decode() for name in kept))
             logger.warning("headers that a spider does not choose are not sent: %s", names)
         if kept:
             self._crawler.stats.inc_value("thresher/headers_not_sent", len(kept))
-        return tuple(
+        sent = tuple(
             (name.decode("latin-1"), value.decode("latin-1"))
             for name, values in request.headers.items()
             if name not in kept
             for value in values
         )
+        for name, value in sent:
+            if not is_sendable(name, value):
+                raise InputError(
+                    f"{_name(self._crawler)}: {request}: a request cannot have the header {name!r}"
+                )
+        return sent
+
+
+def unread(error: ReadingFailure) -> Exception:
+    """What a spider is told of an answer whose reading raised."""
+    return failure(UNREAD.outcome, UNREAD.reason, str(error))
 
 
 def _name(crawler: Crawler) -> str:

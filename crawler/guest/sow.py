@@ -4,9 +4,9 @@ Who begins that process imports this module, and not Scrapy.
 """
 
 import asyncio
-from multiprocessing.connection import Connection
 
 from core import ThresherError
+from crawler.activity import Channel
 from crawler.guest.load import Guest
 from frontier import Frontier
 from frontier.connect import connect
@@ -15,12 +15,12 @@ from storage.store import Store
 BATCH = 1000
 
 
-def sow(guest: Guest, crawl: str, redis: str, store: Store, complaint: Connection) -> None:
-    """Add it all to a crawl that is there. What is wrong is sent to `complaint`."""
+def sow(guest: Guest, crawl: str, redis: str, store: Store, channel: Channel) -> None:
+    """Add it all to a crawl that is there. What is wrong is sent to `channel`."""
     try:
         asyncio.run(_add(guest, crawl, redis, store))
     except ThresherError as error:
-        complaint.send(error)
+        channel.send(error)
 
 
 async def _add(guest: Guest, crawl: str, redis: str, store: Store) -> None:

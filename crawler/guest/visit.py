@@ -3,6 +3,7 @@
 | what happened                                                      | the lease ends                                     |
 |--------------------------------------------------------------------|----------------------------------------------------|
 | an answer came                                                     | as any page's, with the spider's requests for links |
+| the same, and what reads it raised                                 | FAILED `reading`, whatever the spider did          |
 | the same, and a callback or errback raised                         | as before, reason `callback_error`                 |
 | the same, and a middleware raised `IgnoreRequest` at the response  | as before, reason `ignored`                        |
 | robots rules forbid it, or the frontier gave it up                 | as they say                                        |
@@ -25,12 +26,12 @@ from scrapy import Request, Spider
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
-from core import Capture, InputError, Url
+from core import Capture, Failure, InputError, Url
 from crawler import note
 from crawler.answer import answer, seen
 from crawler.guest.errand import errand, read, redirected
 from crawler.options import PageOptions
-from crawler.outcome import REDIRECTS, Judgement
+from crawler.outcome import REDIRECTS, UNREAD, Judgement
 from crawler.page import HOPS, forbids_following, settled
 from crawler.settle import Finished
 from crawler.steward import Fetched
@@ -158,6 +159,18 @@ def ended(
     return replace(visit.reading, lease=lease, answer=_reasoned(settlement, visit, result, again=again))
 
 
+def unread(visit: Visit, failure: Failure) -> Finished:
+    """Return how the lease ends when reading the answer has raised: what is archived of it is kept."""
+    before = visit.reading or Finished(lease=visit.lease, answer=settled(visit.lease, UNREAD))
+    return replace(
+        before,
+        lease=visit.lease,
+        dropped=None,
+        answer=settled(visit.lease, UNREAD),
+        error=failure.traceback,
+    )
+
+
 def forbids_links(visit: Visit, options: PageOptions) -> bool:
     """Whether the page asks that its links not be followed, and that is obeyed."""
     if visit.no_follow is None:
@@ -185,7 +198,7 @@ def _unasked(visit: Visit, result: object, *, again: bool) -> Judgement:
 def _reasoned(page: Settlement, visit: Visit, result: object, *, again: bool) -> Settlement:
     """The settlement of a page that was asked for, with what the spider's side adds to it."""
     fetched = visit.fetched
-    if page.outcome is Outcome.RETRY:
+    if page.outcome is Outcome.RETRY or page.reason == UNREAD.reason:
         return page
     if again:
         return replace(page, outcome=Outcome.RETRY, reason=MIDDLEWARE, sketch=None)

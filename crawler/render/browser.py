@@ -5,7 +5,8 @@
    in the background. What its pages see of the web is given to them (`crawler.render.tab`).
 2. Playwright speaks with it over a pipe. When the worker ends, in whatever way, the pipe closes and Chromium ends itself.
 3. A tab that takes more memory than `TAB_BYTES` is killed: it alone.
-4. It is begun confined (`isolation.browser`), and never as root: root begins it as nobody. Its own sandbox is on, unless the
+4. What it writes lies in a directory of ours, which is removed with it, or by the next one that is started (`crawler.render.directory`).
+5. It is begun confined (`isolation.browser`), and never as root: root begins it as nobody. Its own sandbox is on, unless the
    user has said that it may be off.
 """
 
@@ -24,6 +25,7 @@ from playwright.async_api import Browser as Chromium
 from playwright.async_api import Error, Playwright, async_playwright
 
 from core import InputError, ThresherError, Unavailable
+from crawler.render.directory import Directory
 from crawler.render.processes import kill, tree
 from isolation.browser import SHUT, launcher
 from isolation.environment import scrubbed
@@ -66,8 +68,16 @@ ARGUMENTS = (
 class Browser:
     """A running Chromium."""
 
-    def __init__(self, playwright: Playwright, chromium: Chromium, pid: int, nowhere: socket.socket) -> None:
-        self._playwright, self.chromium, self.pid, self._nowhere = playwright, chromium, pid, nowhere
+    def __init__(
+        self,
+        playwright: Playwright,
+        chromium: Chromium,
+        pid: int,
+        nowhere: socket.socket,
+        directory: Directory,
+    ) -> None:
+        self._playwright, self.chromium, self.pid = playwright, chromium, pid
+        self._nowhere, self._directory = nowhere, directory
         self.pages = 0
         """Opened in all."""
         self.open = 0
@@ -99,6 +109,7 @@ class Browser:
                 kill(pid)
         await _at_most(STOP_S, self._playwright.stop())
         self._nowhere.close()
+        self._directory.remove()
 
     async def _watch(self) -> None:
         while True:
@@ -123,12 +134,16 @@ async def start(path: str, *, sandbox: bool) -> Browser:
     """
     nowhere = socket.socket()
     nowhere.bind(("127.0.0.1", 0))  # bound and never listening: whoever connects is refused
-    playwright = await async_playwright().start()
+    directory = Directory()
+    with directory.for_children():
+        playwright = await async_playwright().start()
     try:
-        with TemporaryDirectory(prefix="thresher-browser-") as directory:
+        temporary = directory.path / "t"
+        temporary.mkdir(mode=0o700)
+        with TemporaryDirectory(dir=directory.path) as beginning:
             async with asyncio.timeout(START_S):
                 chromium = await playwright.chromium.launch(
-                    executable_path=launcher(path, Path(directory)),
+                    executable_path=launcher(path, Path(beginning), temporary),
                     args=[*ARGUMENTS, f"--proxy-server=http://127.0.0.1:{nowhere.getsockname()[1]}"],
                     ignore_default_args=["--disable-popup-blocking"],
                     env=dict(scrubbed(os.environ)),
@@ -137,10 +152,11 @@ async def start(path: str, *, sandbox: bool) -> Browser:
                     handle_sigterm=False,
                     handle_sighup=False,
                 )
-                return Browser(playwright, chromium, await _pid(chromium), nowhere)
+                return Browser(playwright, chromium, await _pid(chromium), nowhere, directory)
     except (Error, TimeoutError) as error:
         await _at_most(STOP_S, playwright.stop())
         nowhere.close()
+        directory.remove()
         raise _why(path, str(error)) from None
 
 

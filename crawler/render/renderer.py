@@ -9,22 +9,25 @@
 """
 
 import asyncio
-from dataclasses import replace
+import time
+from collections.abc import Awaitable, Callable
 from typing import Literal
 
-from core import Capture, Url
+from core import Capture
 from crawler.decoded import DecodedBytes
 from crawler.entrance import Entrance
 from crawler.render.browser import Browser, start
 from crawler.render.kept import Kept
 from crawler.render.need import need
+from crawler.render.pagelease import PageLease
+from crawler.render.partrules import PartRules
 from crawler.render.parts import Hosts, Parts
 from crawler.render.program import TABS, program
 from crawler.render.tab import BrowserGoneError, render
 from crawler.rendered import Note, Rendered
 from crawler.robots import Rulebook
-from crawler.wire import Client, Enter, utc_ms
-from frontier import Lease
+from crawler.wire import Client, utc_ms
+from frontier import Lease, RobotsRecord
 from storage.payload import content_decoded
 from storage.records import mime_of
 
@@ -41,7 +44,7 @@ class Renderer:
         self,
         client: Client,
         entrance: Entrance,
-        rulebook: Rulebook,
+        read: Callable[[str], Awaitable[RobotsRecord | None]],
         *,
         mode: Literal["auto", "always"],
         browser: str,
@@ -51,12 +54,13 @@ class Renderer:
         most_bytes: int,
         decoded: DecodedBytes,
     ) -> None:
-        """`browser` is the path of the program, or empty; `sandbox` whether its own sandbox is on. `timeout_s` and `most_bytes`
+        """`read` gives the newest robots.txt of an origin (`Frontier.robots`). `browser` is the path of the program, or empty; `sandbox` whether its own sandbox is on. `timeout_s` and `most_bytes`
         bound one page and its DOM.
 
         Raises `InputError` where there is no browser.
         """
-        self._client, self._entrance, self._rulebook = client, entrance, rulebook
+        self._client, self._entrance = client, entrance
+        self._rulebook, self._rules = Rulebook(read), PartRules(read, utc_ms)
         self._mode, self._program, self.user_agent = mode, program(browser), user_agent
         self._sandbox, self._timeout_s, self._most_bytes = sandbox, timeout_s, most_bytes
         self._decoded = decoded
@@ -104,9 +108,14 @@ class Renderer:
         until = asyncio.get_running_loop().time() + self._timeout_s
         parts = Parts(
             self._client,
-            origin=lease.url.origin,
-            enter=lambda waited: self._enter(lease, waited=waited),
-            allowed=lambda url: self._allowed(lease, url),
+            page=capture,
+            lease=PageLease(
+                lease,
+                entrance=self._entrance,
+                rulebook=self._rulebook,
+                rules=self._rules,
+                clock=time.monotonic,
+            ),
             hosts=self._hosts,
             kept=self._kept,
             decoded=self._decoded,
@@ -144,13 +153,6 @@ class Renderer:
             stopping = asyncio.create_task(browser.stop())
             self._stopping.add(stopping)
             stopping.add_done_callback(self._stopping.discard)
-
-    def _enter(self, lease: Lease, *, waited: bool) -> Enter:
-        # A part has no place in the line of an address until it was told to wait.
-        return self._entrance.of(replace(lease, slot_ms=int(waited)))
-
-    async def _allowed(self, lease: Lease, url: Url) -> bool:
-        return await self._rulebook.refusal(replace(lease, url=url)) is None
 
     def __repr__(self) -> str:
         return f"<renderer: {self._browser}>"

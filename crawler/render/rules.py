@@ -1,20 +1,26 @@
 """What a page may ask for while it is rendered, and what passes between its browser and the wire. Pure.
 
-1. Only http and https, and only GET and HEAD: a crawler reads. What a script would send (POST, beacons) is refused.
-2. Only what text may depend on: scripts, stylesheets, and what scripts fetch (`xhr`, `fetch`), from any host.
+1. Only http and https, and only GET and HEAD: a crawler reads. What a script would send (POST, beacons) is refused. A preflight (Fetch
+   standard, section 4.8) is asked of the server where it is for one of these.
+2. Only what text may depend on: scripts, stylesheets, and what scripts fetch (`xhr`), from any host.
    Pictures, media, fonts, manifests, icons are refused, and so are streams of events: they have no end.
 3. Frames are pages of their own: their address is a link that is found in the DOM. So is every place to which a script
    would go. The tab never leaves the page that it was opened for.
 4. What the browser says of itself stays behind: the wire says who we are, and what encodings it reads. So does what
    would bind the next exchange (conditions, ranges).
-5. Of a response the browser gets neither framing (it is decoded by then) nor what would reach beyond the page:
+5. Cookies that the browser has go to the page's own site alone. CORS is the browser's to enforce, by what the server said: no header of a
+   response that speaks of it is added, changed or left out.
+6. Of a response the browser gets neither framing (it is decoded by then) nor what would reach beyond the page:
    HSTS, reports, alternative services, service workers, downloads, passwords.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
-WANTED = frozenset({"script", "stylesheet", "xhr", "fetch"})
+WANTED = frozenset({"script", "stylesheet", "xhr"})
+"""Chromium holds up what `fetch` asks for as `xhr`."""
 METHODS = frozenset({"GET", "HEAD"})
+PREFLIGHT = "OPTIONS"
+_ASKS_FOR = "access-control-request-method"
 KINDS: Mapping[str, str] = {
     "document": "frame",
     "eventsource": "event_stream",
@@ -78,8 +84,25 @@ _NOT_GIVEN = frozenset(
 )
 
 
+def kind(resource_type: str, headers: Mapping[str, str]) -> str:
+    """What the browser wants a request for: Chromium's resource type in lower case. A stream of events comes as `XHR`, and is known by what it
+    accepts.
+    """
+    accept = next((value for name, value in headers.items() if name.lower() == "accept"), "")
+    return "eventsource" if accept == "text/event-stream" else resource_type.lower()
+
+
+def preflight(method: str, headers: Mapping[str, str]) -> str | None:
+    """The method that a preflight asks for; None where a request is none. Only a browser can send that header."""
+    if method != PREFLIGHT:
+        return None
+    return next((value for name, value in headers.items() if name.lower() == _ASKS_FOR), None)
+
+
 def refusal(*, method: str, kind: str, url: str) -> str | None:
-    """Why a request of a page is refused; None where it is let through. `kind` is Playwright's resource type."""
+    """Why a request of a page is refused; None where it is let through. The method of a
+    preflight is the one that it asks for.
+    """
     if not url.startswith(("http://", "https://")):
         return "scheme"
     if method not in METHODS:
@@ -89,25 +112,19 @@ def refusal(*, method: str, kind: str, url: str) -> str | None:
     return "long_url" if len(url) > LONGEST_URL else None
 
 
-def sent(headers: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Of what the browser would send, what goes with the request."""
+def sent(headers: Mapping[str, str], *, cookies: bool) -> list[tuple[str, str]]:
+    """Of what the browser would send, what goes with the request; `cookies` where they may."""
     return [
         (name, value)
         for name, value in headers.items()
         if name.lower() not in _NOT_SENT
         and not name.lower().startswith(_NOT_SENT_BEGINNINGS)
+        and (cookies or name.lower() != "cookie")
         and value.isprintable()
     ]
 
 
-def given(headers: Sequence[tuple[str, str]], *, without: Iterable[str] = ()) -> dict[str, str]:
-    """Of what a server answered, what the browser is told; lines of one name are joined as it reads them."""
+def given(headers: Sequence[tuple[str, str]], *, without: Iterable[str] = ()) -> list[tuple[str, str]]:
+    """Of what a server answered, what the browser is told, line by line."""
     left_out = {*_NOT_GIVEN, *without}
-    told: dict[str, str] = {}
-    for name, value in headers:
-        key = name.lower()
-        if key in left_out:
-            continue
-        between = "\n" if key == "set-cookie" else ", "
-        told[key] = f"{told[key]}{between}{value}" if key in told else value
-    return told
+    return [(name, value) for name, value in headers if name.lower() not in left_out]

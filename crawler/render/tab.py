@@ -1,7 +1,8 @@
 """`render`: one page in one tab, from the answer that was archived to the DOM that its scripts made of it.
 
 1. A fresh context for each page: no cookie, cache or storage of another. Its first document is the answer at hand, which
-   is not asked again. Everything else that it asks for comes to `_Tab._on_route`, and goes to `crawler.render.parts` or nowhere.
+   is not asked again. Everything else that it asks for comes to `crawler.render.intercept`, and goes to `crawler.render.parts` or
+   nowhere.
 2. The page's clock is virtual: it stands still while a part is fetched, and jumps to the next timer when nothing else is to
    be done. So what a page does within five seconds is seen in a fraction of one, and a part that has to wait for its
    turn is not late for the page. A page is done when such five seconds are over, nothing is being fetched and its
@@ -25,15 +26,14 @@ from playwright.async_api import (
     Download,
     Error,
     Page,
-    Request,
-    Route,
     ViewportSize,
 )
 
 from core import Capture
-from crawler.render import dom, rules
+from crawler.render import dom
 from crawler.render.browser import Browser
 from crawler.render.init_script import INIT_SCRIPT, has_noticed
+from crawler.render.intercept import Interceptor
 from crawler.render.parts import Parts
 from crawler.render.world import call
 from crawler.render.world import world as make_world
@@ -52,8 +52,6 @@ TWO_FRAMES = (
 )
 GRACE_S = 3.0
 """Beyond its deadline a tab has so long to give its DOM, and again so long to close."""
-MOST_WENT = 100
-"""Places to which the scripts of a page would go that are remembered."""
 LOST_S = 1.0
 """How long it is waited for the news that a browser has ended."""
 KILLED_S = 2.0
@@ -83,7 +81,7 @@ async def render(
         title=tab.title,
         parts=tuple(parts.fetched),
         blocked=dict(tab.blocked),
-        note=Note(problem=problem, went=tuple(tab.went)),
+        note=Note(problem=problem, went=tab.went),
         started_ms=started_ms,
         elapsed_ms=round((time.monotonic() - begun) * 1000),
         browser=browser.name,
@@ -97,22 +95,27 @@ class _Tab:
         self._browser, self._capture, self._parts = browser, capture, parts
         self._until, self._most_bytes = until, most_bytes
         self._page: Page | None = None
-        self._given = False
+        self._requests = Interceptor(capture, parts)
         self._has_closed = False
-        self._asked = self._under_way = 0
-        self._asking: set[asyncio.Task[Capture | str]] = set()
-        self._trouble: Exception | None = None
         self._crashed, self._closed = asyncio.Event(), asyncio.Event()
-        self.blocked: Counter[str] = Counter()
-        self.went: dict[str, None] = {}
         self.html, self.title = b"", ""
 
     async def run(self, user_agent: str) -> Problem:
         """Fill `html` and `title`, as far as the page lets it. Raises what its parts raise: trouble of ours."""
         problem = await self._problem(user_agent)
-        if self._trouble is not None:
-            raise self._trouble
+        if self._requests.trouble is not None:
+            raise self._requests.trouble
         return problem
+
+    @property
+    def blocked(self) -> Counter[str]:
+        """What the page was refused, by reason."""
+        return self._requests.refused
+
+    @property
+    def went(self) -> tuple[str, ...]:
+        """Where its scripts would have gone."""
+        return tuple(self._requests.went)
 
     async def _problem(self, user_agent: str) -> Problem:
         context: BrowserContext | None = None
@@ -130,22 +133,21 @@ class _Tab:
         except Error as error:
             return await self._lost(error)
         finally:
-            for task in self._asking:
-                task.cancel()
+            self._requests.close()
             if context is not None:
                 await self._close(context)
 
     async def _in(self, context: BrowserContext) -> Problem:
         await context.add_init_script(INIT_SCRIPT)
-        await context.route("**/*", self._on_route)
         context.on("page", self._on_page)
         page = self._page = await context.new_page()
         page.on("crash", lambda _: self._crashed.set())
         page.on("close", lambda _: self._closed.set())
         page.on("dialog", self._on_dialog)
         page.on("download", self._on_download)
-        page.on("websocket", lambda _: self._refuse("websocket"))
+        page.on("websocket", lambda _: self._requests.refuse("websocket"))
         session = await context.new_cdp_session(page)
+        await self._requests.begin(session)
         working = asyncio.create_task(self._work(page, session))
         ends = [asyncio.create_task(event.wait()) for event in (self._crashed, self._closed)]
         try:
@@ -164,7 +166,9 @@ class _Tab:
                 await page.goto(self._capture.url.wire, wait_until="commit", timeout=0)
                 world = await make_world(session)
                 await self._rest(page, session, world)
-                self._has_closed = self._has_closed or await has_noticed(session, world, "closed")
+                self._has_closed = self._requests.declares_closed or await has_noticed(
+                    session, world, "closed"
+                )
         except TimeoutError:
             problem, self._has_closed = "render_timeout", True  # it may; nobody can be asked any more
             await session.send("Runtime.terminateExecution")
@@ -193,13 +197,17 @@ class _Tab:
                 {"policy": "pauseIfNetworkFetchesPending", "budget": ROUND_MS},
             )
             await expired.wait()
-            asked = self._asked
+            asked = self._requests.asked
             before = await dom.size(session, world)
             await asyncio.sleep(FRAMES_S)
-            if self._asked >= MOST_ASKED:
+            if self._requests.asked >= MOST_ASKED:
                 return
             # What is asked for now is answered in the next round: until then the page's clock stands.
-            if self._under_way or self._asked > asked or await dom.size(session, world) != before:
+            if (
+                self._requests.under_way
+                or self._requests.asked > asked
+                or await dom.size(session, world) != before
+            ):
                 continue
             if is_tall or not await has_noticed(session, world, "view"):
                 return
@@ -209,92 +217,23 @@ class _Tab:
                 async with asyncio.timeout(LONGEST_FRAMES_S):
                     await call(session, world, TWO_FRAMES)
 
-    async def _on_route(self, route: Route, request: Request) -> None:
-        self._asked += 1
-        try:
-            if request.is_navigation_request():
-                await self._navigate(route, request)
-            elif reason := rules.refusal(method=request.method, kind=request.resource_type, url=request.url):
-                self._refuse(reason)
-                await route.abort("blockedbyclient")
-            else:
-                await self._fetch(route, request)
-        except Error:
-            pass  # the page is gone, or asks no more
-
-    async def _navigate(self, route: Route, request: Request) -> None:
-        frame = request.frame  # raises for a window that is not there yet
-        if self._page is None or frame.page is not self._page:
-            self._refuse("window")
-        elif frame is not self._page.main_frame:
-            self._refuse("frame")
-        elif not self._given:
-            self._given = True
-            await self._give(route, self._capture, without=("x-frame-options",))
-            return
-        else:
-            self._refuse("navigation")
-            if len(self.went) < MOST_WENT and len(request.url) <= rules.LONGEST_URL:
-                self.went[request.url] = None
-        await route.abort("aborted")
-
-    async def _fetch(self, route: Route, request: Request) -> None:
-        self._under_way += 1
-        try:
-            asking = self._parts.fetch(
-                request.url,
-                method=request.method,
-                headers=rules.sent(request.headers),
-                kind=request.resource_type,
-            )
-            task = asyncio.create_task(asking)
-            self._asking.add(task)
-            task.add_done_callback(self._asking.discard)
-            found = await task
-        except asyncio.CancelledError:
-            return  # the tab is closed
-        except Exception as error:  # noqa: BLE001 - ours, not the page's: whoever renders it raises it
-            self._trouble = self._trouble or error
-            return
-        finally:
-            self._under_way -= 1
-        if isinstance(found, str):
-            self._refuse(found)
-            await route.abort("failed")
-        else:
-            await self._give(route, found)
-
-    async def _give(self, route: Route, capture: Capture, *, without: tuple[str, ...] = ()) -> None:
-        if not 200 <= capture.status <= 599:
-            await route.abort("failed")
-            return
-        headers = rules.given(capture.headers, without=without)
-        headers.setdefault("content-type", "text/html" if capture is self._capture else "text/plain")
-        async with self._parts.decoded.decoded(capture) as body:
-            if capture is self._capture and dom.declares_closed(body):
-                self._has_closed = True
-            await route.fulfill(status=capture.status, headers=headers, body=body)
-
     async def _on_dialog(self, dialog: Dialog) -> None:
-        self._refuse("dialog")
+        self._requests.refuse("dialog")
         # Who is asked whether to leave the page leaves it: the place is blocked, and known as a link.
         with suppress(Error):
             await (dialog.accept() if dialog.type == "beforeunload" else dialog.dismiss())
 
     async def _on_download(self, download: Download) -> None:
-        self._refuse("download")
+        self._requests.refuse("download")
         with suppress(Error):
             await download.cancel()
 
     async def _on_page(self, page: Page) -> None:
         if page is self._page or self._page is None:
             return
-        self._refuse("window")
+        self._requests.refuse("window")
         with suppress(Error):
             await page.close()
-
-    def _refuse(self, reason: str) -> None:
-        self.blocked[reason] += 1
 
     async def _lost(self, error: Error | None = None) -> Problem:
         """Why there is no tab any more. One that was closed may be the first that is known of its browser's end."""

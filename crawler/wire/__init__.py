@@ -22,7 +22,7 @@ The life of an exchange: `client` resolves, enters and takes a connection from t
 (`http1`, `http2`) speaks, a `Watch` (`heard`) looks at the clock, and what came is read by `reading` and `message`.
 """
 
-from crawler.wire.address import Network, blocked, meant, networks
+from crawler.wire.address import Network, blocked, is_public, meant, networks
 from crawler.wire.answer import Enter, Failure, Reason, Sign, Wait, at_once, utc_ms
 from crawler.wire.client import Client
 from crawler.wire.message import Headers, field
@@ -39,6 +39,7 @@ __all__ = [
     "at_once",
     "blocked",
     "field",
+    "is_public",
     "meant",
     "networks",
     "utc_ms",

@@ -9,6 +9,8 @@
 3. Where clouds answer questions about a machine (its keys, its user data) is blocked, also where that address looks public:
    most of them are link-local, shared or private anyway.
 4. The networks that the user allows are exempt, and nothing else is. What is no address is blocked.
+5. What a page asks for is exempt only for pages of that same network, by the address that the page came from: a page of the open web
+   reaches none of them (Private Network Access, as browsers have it). Loopback is for pages of loopback.
 """
 
 from collections.abc import Iterable, Sequence
@@ -55,19 +57,26 @@ def networks(texts: Iterable[str]) -> tuple[Network, ...]:
     return tuple(found)
 
 
-def blocked(text: str, allowed: Sequence[Network] = ()) -> bool:
-    """Whether the address must not be contacted. A zone (`%eth0`) is passed over."""
-    return _judged(text, tuple(allowed))
+def blocked(text: str, allowed: Sequence[Network] = (), asker: str | None = None) -> bool:
+    """Whether the address must not be contacted. A zone (`%eth0`) is passed over. `asker` is the address of the page that wants it; empty
+    where that is not known, None where no page does.
+    """
+    return _judged(text, tuple(allowed), asker)
+
+
+def is_public(text: str) -> bool:
+    """Whether it is an address of the open web."""
+    return not _judged(text, (), None)
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _judged(text: str, allowed: tuple[Network, ...]) -> bool:
-    try:
-        address = ip_address(text.partition("%")[0])
-    except ValueError:
+def _judged(text: str, allowed: tuple[Network, ...], asker: str | None) -> bool:
+    address = _address(text)
+    if address is None:
         return True
     meant = _stands_for(address)
-    if any(one in network for network in allowed for one in (address, meant)):
+    exempt = _holding(address, allowed)
+    if exempt and (asker is None or _may_ask(asker, meant, exempt)):
         return False
     tunnelled = meant.sixtofour if isinstance(meant, IPv6Address) else None
     return not (_is_public(meant) and (tunnelled is None or _is_public(tunnelled)))
@@ -75,20 +84,37 @@ def _judged(text: str, allowed: tuple[Network, ...]) -> bool:
 
 def is_allowed(text: str, allowed: Sequence[Network]) -> bool:
     """Whether the user allows the address by a network of its own."""
-    try:
-        address = ip_address(text.partition("%")[0])
-    except ValueError:
+    address = _address(text)
+    return address is not None and bool(_holding(address, allowed))
+
+
+def _may_ask(asker: str, wanted: IPv4Address | IPv6Address, exempt: Sequence[Network]) -> bool:
+    """Whether a page at an address may ask for another that the networks `exempt` hold."""
+    address = _address(asker)
+    if address is None or not _judged(asker, (), None):
         return False
-    return any(one in network for network in allowed for one in (address, _stands_for(address)))
+    if wanted.is_loopback and not _stands_for(address).is_loopback:
+        return False
+    return bool(_holding(address, exempt))
+
+
+def _holding(address: IPv4Address | IPv6Address, networks: Iterable[Network]) -> list[Network]:
+    """Those of some networks that hold an address, or the one that it stands for."""
+    return [one for one in networks if address in one or _stands_for(address) in one]
+
+
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def meant(text: str) -> str:
     """The address that a text stands for, always written the same way; what is no address as it is."""
-    try:
-        return str(_stands_for(ip_address(text.partition("%")[0])))
-    except ValueError:
-        return text
+    address = _address(text)
+    return text if address is None else str(_stands_for(address))
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:

@@ -52,6 +52,8 @@ class _Exchange:
     enter: Enter
     left_s: float
     dns_ms: int
+    credentials: bool
+    asker: str | None
 
 
 class Client:
@@ -114,11 +116,15 @@ class Client:
         body: bytes = b"",
         max_body: int | None = None,
         timeout_s: float | None = None,
+        credentials: bool = True,
+        asker: str | None = None,
     ) -> Capture | Failure | Wait:
         """Ask for `url.wire`; never raises for anything that a server or the network does, only what `enter` and `asked` raise.
 
         `headers` take the place of ours of the same name. `timeout_s` is the patience for the first byte; the limits of
         the other parts follow from it (`crawler.wire.limits`). The time for which `enter` is waited for does not count.
+        Without `credentials` the server learns neither cookies nor what the configuration tells its domain, and sets no cookie.
+        `asker` is the address of the page that wants it, if one does; empty where that is not known (`crawler.wire.address`).
         """
         limits = self._limits
         if max_body is not None or timeout_s is not None:
@@ -128,17 +134,19 @@ class Client:
             )
         begun = time.monotonic()
         place = target(url.wire)
-        found = await self._addresses(place, url.host, limits)
+        found = await self._addresses(place, url.host, limits, asker)
         if isinstance(found, Failure):
             return found
         took = time.monotonic() - begun
         exchange = _Exchange(
             url=url,
-            asked=self._request(place, headers, method, body),
+            asked=self._request(place, headers, method, body, credentials=credentials),
             limits=limits,
             enter=enter,
             left_s=limits.total_s - took,
             dns_ms=round(took * 1000),
+            credentials=credentials,
+            asker=asker,
         )
         if wait := await enter(meant(found[0])):
             return Wait(ms=wait)
@@ -155,19 +163,27 @@ class Client:
             for url, cookie in cookies:
                 self._cookies.take(target(url), (("Set-Cookie", cookie),), unknown_only=True)
 
+    def has_credentials(self, url: Url) -> bool:
+        """Whether a request for `url` would carry cookies, or what the configuration tells its domain."""
+        place = target(url.wire)
+        told = self._cookies is not None and self._cookies.header(place)
+        return bool(told or headers_for(place, self._credentials))
+
     async def close(self) -> None:
         """Close every connection."""
         self._pool.close()
         self._resolver.close()
         await asyncio.sleep(0)  # the transports say goodbye
 
-    async def _addresses(self, place: Target, host: str, limits: Limits) -> list[str] | Failure:
+    async def _addresses(
+        self, place: Target, host: str, limits: Limits, asker: str | None
+    ) -> list[str] | Failure:
         """Of the addresses of a host those to be tried: for the same answer of DNS the same, whoever asks."""
         found = await self._resolver.addresses(place.host, limits.dns_s)
         if isinstance(found, Failure):
             by_proxy = self._proxy is not None and self._proxy.resolves
             return self._name(place) if by_proxy else found
-        reached = [one for one in found if not blocked(one, self._allow)]
+        reached = [one for one in found if not blocked(one, self._allow, asker)]
         if not reached:
             return BLOCKED
         chosen = _chosen([one for one in reached if admits_port(place.port, one, self._allow)], host)
@@ -183,8 +199,12 @@ class Client:
             return NAME_BLOCKED
         return [place.host] if admits_port(place.port, place.host, self._allow) else PORT_BLOCKED
 
-    def _request(self, place: Target, headers: HeaderList, method: str, body: bytes) -> Request:
+    def _request(
+        self, place: Target, headers: HeaderList, method: str, body: bytes, *, credentials: bool
+    ) -> Request:
         ours: HeaderList = common(self.user_agent)
+        if not credentials:
+            return request(place, ours, headers, method=method, body=body)
         if self._cookies is not None and (told := self._cookies.header(place)):
             ours = (*ours, ("Cookie", told))
         secret = headers_for(place, self._credentials) if self._credentials else ()
@@ -241,7 +261,12 @@ class Client:
                 return proxies.proxy_failure(self._proxy, where)
             proxy = (self._proxy, where[0])
         dial = Dial(
-            allow=self._allow, limits=exchange.limits, trust=self._trust, record=self._record, proxy=proxy
+            allow=self._allow,
+            limits=exchange.limits,
+            trust=self._trust,
+            record=self._record,
+            proxy=proxy,
+            asker=exchange.asker,
         )
         h2 = exchange.url.origin not in self._http1_only
         begun, waited = time.monotonic(), 0.0
@@ -277,7 +302,7 @@ class Client:
         message = heard.message
         if message is None:
             return heard
-        if self._cookies is not None:
+        if self._cookies is not None and exchange.credentials:
             self._cookies.take(exchange.asked.target, message.headers)
         return Capture(
             url=exchange.url,

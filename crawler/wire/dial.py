@@ -64,10 +64,11 @@ class Dial:
         trust: Trust,
         record: bool = False,
         proxy: tuple[Proxy, str] | None = None,
+        asker: str | None = None,
     ) -> None:
-        """`record` takes servers whose certificate is not trusted. `proxy` is one with its address."""
+        """`record` takes servers whose certificate is not trusted. `proxy` is one with its address. `asker` is the guard's (`blocked`)."""
         self._allow, self._limits, self._trust = tuple(allow), limits, trust
-        self._record, self._proxy = record, proxy
+        self._record, self._proxy, self._asker = record, proxy, asker
 
     async def open(
         self, target: Target, address: str, rival: str | None, enter: Enter, *, h2: bool
@@ -134,7 +135,7 @@ class Dial:
         return replace(found, address=address)
 
     async def _connect(self, address: str, port: int, *, guarded: bool = True) -> _Line | Failure:
-        if guarded and blocked(address, self._allow):
+        if guarded and blocked(address, self._allow, self._asker):
             return BLOCKED
         begun = time.monotonic()
         opened = None

@@ -88,7 +88,7 @@ def request(
     if theirs or secret:
         headers = tuple(each for each in headers if each[0].lower() not in _OF_CONNECTIONS)
         for name, value in headers:
-            if not name or ":" in name or any(each in _FORBIDDEN for each in name + value):
+            if not is_sendable(name, value):
                 raise ValueError(f"a request cannot have the header {name!r}")
     return Request(
         target=target,
@@ -97,6 +97,11 @@ def request(
         secret=frozenset(name.lower() for name, _ in secret),
         body=body,
     )
+
+
+def is_sendable(name: str, value: str) -> bool:
+    """Whether a request can have a header: none that would end its line, or begin another."""
+    return bool(name) and ":" not in name and not any(each in _FORBIDDEN for each in name + value)
 
 
 def as_sent(asked: Request, *, absolute: bool = False, proxy: HeaderList = ()) -> bytes:

@@ -133,7 +133,7 @@ end
 
 verb('due', function(keys)
   local c = open(keys)
-  forget_bodies(c, SWEEP)
+  forget_bodies(c, SWEEP, c.wall)
   return soonest(c)
 end, FREES)
 
@@ -147,7 +147,7 @@ verb('lease', function(keys, args)
   expire(c)
   wake(c, c.later, c.now, 'later')
   wake(c, c.prefix .. 'visits', c.wall, 'scheduled')
-  forget_bodies(c, SWEEP)
+  forget_bodies(c, SWEEP, c.wall)
   if limit >= 0 then
     local taken = tonumber(call('HGET', c.prefix .. 'outcomes', 'fetched') or 0)
       + tonumber(call('HGET', c.count, 'leased') or 0) + (c.n.leased or 0)

@@ -31,7 +31,8 @@ others of the same prefix, which all carry the same hash tag, are made from it:
   unlogged   list  what was settled here and is not in the log yet (see `settle_here`)
   closed     hash  number -> host of which everything that waited was settled at once, when, and as what
   closed:<n>, closedruns:<n>  list  its queue and its runs, until they are in the log
-  ips        hash  address -> when it was entered last, and the end of the line of those who wait
+  ips        hash  address -> when it was entered last, and the end of the line of those who wait;
+                   'host ' and its name -> when it was asked last without a lease of it, or will be
   taken      set   names of workers that were taken over (see takeover.lua)
   flow, stalls, outages, beats, meta, rebuilt   of the home only
 

@@ -72,10 +72,11 @@ local function settle_host(c, h)
   write_host(c, h)
 end
 
--- Ends a lease that nobody settled. `died`: so did its worker, and the entry says so from then on.
-local function abandon(c, token, l, when, expired, died)
+-- Ends a lease that nobody settled. `struck`: it may be what its worker died of. `died`: its worker did, and the entry says so from
+-- then on.
+local function abandon(c, token, l, when, struck, died)
   local h = finish(c, token, l, when)
-  local strike = expired and 1 or 0
+  local strike = struck and 1 or 0
   if l.kind == PAGE then
     local before = byte(l.subject, 6)
     local expiries = before % ORPHAN + strike

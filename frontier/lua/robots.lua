@@ -55,9 +55,9 @@ local function host_of(c, origin)
   return read_host(c, place) or read_host(c, (string.gsub(place, ':%d+$', '')))
 end
 
--- Bodies that were kept for their time go, unless something of their host waits or is under way. Who comes later asks anew.
-local function forget_bodies(c, most)
-  for _, origin in ipairs(call('ZRANGE', c.prefix .. 'kept', '-inf', c.wall, 'BYSCORE', 'LIMIT', 0, most)) do
+-- Bodies that have been kept until `due` go, unless something of their host waits or is under way. Who comes later asks anew.
+local function forget_bodies(c, most, due)
+  for _, origin in ipairs(call('ZRANGE', c.prefix .. 'kept', '-inf', due, 'BYSCORE', 'LIMIT', 0, most)) do
     local h = host_of(c, origin)
     if h and h.waiting + h.open > 0 then
       look_again(c, origin, call('HSTRLEN', c.prefix .. 'bodies', origin))

@@ -118,7 +118,7 @@ verb('postpone', function(keys, args)
   return 1
 end, FREES)
 
--- args: worker, 1 where it died ; returns how many leases went back
+-- args: worker, 1 where it died and 2 where nobody knows of what ; returns how many leases went back
 verb('reclaim', function(keys, args)
   local c = open(keys)
   if args[2] ~= '1' and is_taken(c, args[1]) then return refusal(args[1]) end
@@ -129,9 +129,11 @@ verb('reclaim', function(keys, args)
   end
   table.sort(held, function(a, b) return a[1] > b[1] end) -- the last first: each goes before those that are there
   for _, lease_ in ipairs(held) do
-    if args[2] ~= '1' then spare(c, lease_[3]) end
-    abandon(c, lease_[2], lease_[3], c.soon, false, args[2] == '1')
+    local died = args[2] ~= '0'
+    if not died then spare(c, lease_[3]) end
+    abandon(c, lease_[2], lease_[3], c.soon, args[2] == '2' and lease_[3].kind == PAGE, died)
   end
+  forget_bodies(c, SWEEP, c.wall + LARGE_KEPT_MS) -- the large ones: if this was the last worker, nobody looks again
   close(c)
   return #held
 end, FREES)

@@ -7,12 +7,14 @@ from frontier.memory.state import Host, Origin
 from frontier.robots import next_look
 
 
-def forget_bodies(origins: Mapping[str, Origin], hosts: Mapping[str, Host], now: int) -> None:
-    """Forget rules that were kept for their time, unless something of their host waits or is under way. Who comes later asks
+def forget_bodies(
+    origins: Mapping[str, Origin], hosts: Mapping[str, Host], now: int, due: int | None = None
+) -> None:
+    """Forget rules that have been kept until `due`, or now, unless something of their host waits or is under way. Who comes later asks
     anew.
     """
     for text, origin in origins.items():
-        if not 0 < origin.kept <= now:
+        if not 0 < origin.kept <= (due or now):
             continue
         host = hosts.get(host_of(text))
         if host is not None and (host.waiting or host.open):

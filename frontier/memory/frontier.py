@@ -22,6 +22,7 @@ from frontier.lease import (
     Stats,
     Unlogged,
 )
+from frontier.memory.bodies import forget_bodies
 from frontier.memory.circuit import LONGEST_HOLD_MS, OWN, RETRY_MS, rest, rest_reason
 from frontier.memory.crawl import DROPPED, Crawl
 from frontier.memory.gate import Gate
@@ -30,8 +31,9 @@ from frontier.memory.line import asked, enter
 from frontier.memory.living import Living
 from frontier.memory.settling import settle
 from frontier.memory.telling import told
+from frontier.memory.turn import end_turn, turn
 from frontier.outage import Outage
-from frontier.robots import RobotsRecord, Rule
+from frontier.robots import LARGE_KEPT_MS, RobotsRecord, Rule
 from frontier.scope import Scope
 from frontier.settings import Settings, StorageId, check_settings, check_storage, merged
 
@@ -176,9 +178,13 @@ class MemoryFrontier:
         """As `Frontier.enter_all`."""
         return [await self.enter(lease, address) for lease, address in asked]
 
-    async def enter_host(self, host: str) -> int:
-        """As `Frontier.enter_host`."""
-        return enter(self._crawl.addresses, f"host {host}", self._crawl.delay, 0, self._clock())
+    async def turn(self, host: str, *, most_ms: int, delay_ms: int = 0, leased: bool = False) -> int:
+        """As `Frontier.turn`."""
+        return turn(self._crawl, host, delay_ms, most_ms, leased=leased, now=self._clock())
+
+    async def end_turn(self, host: str, *, delay_ms: int = 0, leased: bool = False) -> None:
+        """As `Frontier.end_turn`."""
+        end_turn(self._crawl, host, delay_ms, leased=leased, now=self._clock())
 
     async def asked(self, addresses: Collection[str]) -> None:
         """As `Frontier.asked`."""
@@ -410,7 +416,7 @@ class MemoryFrontier:
         """As `Frontier.holders`."""
         return {promise.worker for promise in self._crawl.promises.values()}
 
-    async def reclaim(self, worker: str, *, died: bool = False) -> int:
+    async def reclaim(self, worker: str, *, died: bool = False, crashed: bool = False) -> int:
         """As `Frontier.reclaim`."""
         if not died:
             self._living.refuse(worker)
@@ -418,11 +424,12 @@ class MemoryFrontier:
         held = [token for token, held in self._crawl.promises.items() if held.worker == worker]
         for token in sorted(held, reverse=True):  # each goes before those that are there
             page = self._crawl.promises[token].page
-            if not died:
+            if not (died or crashed):
                 self._crawl.spare(self._crawl.promises[token])
             if page is not None:
-                page.died = page.died or died
-            self._crawl.abandon(token, now + 1, 0, now)
+                page.died = page.died or died or crashed
+            self._crawl.abandon(token, now + 1, int(crashed and page is not None), now)
+        forget_bodies(self._crawl.origins, self._crawl.hosts, now, now + LARGE_KEPT_MS)
         return len(held)
 
     async def leases(self, worker: str) -> list[Lease]:

@@ -15,6 +15,9 @@ def test_a_failure_names_the_step_the_exception_and_the_place_in_one_printable_l
     assert text.startswith("extract: ValueError: bad  [2J bytes x")
     assert "test_failure.py:" in text
     assert isinstance(raised.value.__cause__, ValueError)
+    assert 'test_failure.py", line' in raised.value.traceback
+    assert raised.value.traceback.endswith("x" * 100)
+    assert len(raised.value.traceback) < 2_000
 
 
 def test_the_innermost_step_is_the_one_that_is_named():

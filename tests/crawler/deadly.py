@@ -34,3 +34,17 @@ def settlement(*args, **options):
     """`crawler.page.settlement`, with that parser."""
     infect()
     return crawler.page.settlement(*args, **options)
+
+
+def raising(lease, found, **options):
+    """`crawler.page.settlement`, which raises for a page with the mark on it."""
+    return fail() if MARK in found.body else crawler.page.settlement(lease, found, **options)
+
+
+class Unforeseen(Exception):
+    """What nobody thought of."""
+
+
+def fail(*_, **__):
+    """What raises, of whatever it reads."""
+    raise Unforeseen("of a page")

@@ -12,13 +12,16 @@ import pytest
 import crawler.page
 import crawler.replay
 import crawler.steward
-from core import ThresherError
+from core import Failure
 from crawler import recover, run_worker
 from crawler.aside import HEAVY, MOST_LINKS, Aside, is_heavy
+from crawler.wire.client import Client
 from frontier import Kind, Outcome
 from storage.files import Files
 from tests.crawler import deadly as deadly_parser
 from tests.crawler.server import page
+from tests.crawler.test_crawl import everybody, slowly
+from tests.crawler.test_replay_revisit import settle_robots
 
 FORK = get_context("fork")
 """So that the process of a test reads pages as the test has it."""
@@ -72,9 +75,13 @@ async def test_a_process_that_died_between_two_pages_costs_none(aside):
     assert await aside.call(abs, -1, returns=int) == 1
 
 
-async def test_what_work_raises_is_raised(aside):
-    with pytest.raises(ThresherError, match="ValueError: no"):
+async def test_what_work_raises_is_raised_with_its_traceback(aside):
+    with pytest.raises(
+        Failure, match=r"reading: ValueError: no \(aside\.py:\d+ > test_aside\.py:\d+\)"
+    ) as raised:
         await aside.call(fail, returns=int)
+    assert raised.value.traceback.endswith("ValueError: no")
+    assert await aside.call(abs, -1, returns=int) == 1
 
 
 async def test_what_is_no_value_of_the_wanted_type_is_no_answer(aside):
@@ -127,6 +134,38 @@ def test_a_deadly_page_kills_one_worker_and_has_failed(crawl, site, deadly):
     assert crawl.stats.reasons == {"failed:parser_crash": 1}
     assert crawl.stats.outcomes[Outcome.FETCHED] == 21
     assert crawl.stats.drained
+
+
+@pytest.mark.slow
+def test_a_page_that_kills_whoever_asks_for_it_has_failed_and_no_other(crawl, site, monkeypatch):
+    """Whatever kills, wherever: here before there is an answer, in the midst of slow pages that are asked for as well."""
+    whole = Client.get
+
+    async def get(client, url, *arguments, **named):
+        if url.text.endswith("/killer"):
+            await asyncio.sleep(0.1)
+            deadly_parser.die()
+        return await whole(client, url, *arguments, **named)
+
+    monkeypatch.setattr(Client, "get", get)
+    slow = [f"/{number}" for number in range(6)]
+    site.fallback = slowly(lambda path: page(f"page {path}"), 0.3)
+    crawl.seed(*(f"{site.url}{path}" for path in (*slow[:3], "/killer", *slow[3:])))
+    settle_robots(crawl)
+    deaths = 0
+    while life(crawl.config(f"w{deaths}", ttl_s=1.0)) != 0:
+        dead = {f"w{deaths}"}
+        crawl.ask(
+            lambda frontier, dead=dead: recover(
+                Files(crawl.root), frontier, everybody, crawl=crawl.name, crashed=dead
+            )
+        )
+        deaths += 1
+        assert deaths <= 5
+    assert deaths == 5
+    assert crawl.stats.drained
+    assert crawl.stats.reasons == {"failed:lease_expired": 1}
+    assert crawl.stats.outcomes[Outcome.FETCHED] == len(slow)
 
 
 def test_a_heavy_page_that_is_deadly_kills_no_worker(crawl, site, deadly):

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from crawler.activity import Activity
 from crawler.aside import HEAVY
 from crawler.decoded import MOST, SMALL, DecodedBytes
 from crawler.options import USUAL
@@ -48,6 +49,7 @@ def steward(aside, screen=None):
         settler=SimpleNamespace(known=frozenset()),
         screen=screen,
         renderer=None,
+        activity=Activity.make(),
         decoded=DecodedBytes(),
         options=lambda: USUAL,
     )

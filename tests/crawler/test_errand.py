@@ -97,6 +97,12 @@ def test_what_would_come_back_as_something_else_is_refused(value):
             errand(scrapy.Request("http://example.org/", **{what: {"x": value}}), SPIDER)
 
 
+@pytest.mark.parametrize("value", ["a\rX: y", "a\nX: y", "a\0"])
+def test_a_header_that_no_request_can_have_is_refused(value):
+    with pytest.raises(InputError, match="its header 'X' is none"):
+        errand(scrapy.Request("http://example.org/", headers={"X": value}), SPIDER)
+
+
 def test_only_methods_of_the_spider_itself_are_carried():
     for callback in (
         print,

@@ -39,7 +39,9 @@ def test_what_the_wire_fails_by_is_told_as_the_guide_says(reason):
     assert table()[reason] == {type(failure(of_failure(reason).outcome, reason))}
 
 
-@pytest.mark.parametrize("reason", sorted({*DEAD, "robots_unreachable", "lease_expired", "parser_crash"}))
+@pytest.mark.parametrize(
+    "reason", sorted({*DEAD, "robots_unreachable", "lease_expired", "parser_crash", "reading"})
+)
 def test_what_is_given_up_is_told_as_the_guide_says(reason):
     assert table()[reason] == {type(failure(Outcome.FAILED, reason))}
 
@@ -52,7 +54,7 @@ def test_a_body_that_is_not_whole_is_told_as_the_guide_says(truncated):
 def test_the_guide_knows_no_other_reasons():
     known = {*get_args(Reason), *DEAD, *(f"truncated_{why}" for why in get_args(Truncation))}
     others = {reason for reason, kinds in table().items() if kinds == {IgnoreRequest}}
-    rest = {"robots_unreachable", "lease_expired", "parser_crash", "middleware"}
+    rest = {"robots_unreachable", "lease_expired", "parser_crash", "reading", "middleware"}
     answers = {"status_...", "no_location", "bad_location", "block_page"}
     assert set(table()) == known | others | rest | answers
 

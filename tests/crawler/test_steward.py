@@ -3,6 +3,7 @@
 import asyncio
 from types import SimpleNamespace
 
+from crawler.activity import Activity
 from crawler.decoded import DecodedBytes
 from crawler.steward import Steward
 from crawler.wire import at_once
@@ -38,6 +39,7 @@ async def test_an_exchange_is_broken_off_when_its_worker_is_given_up():
         settler=SimpleNamespace(),
         screen=None,
         renderer=None,
+        activity=Activity.make(),
         decoded=DecodedBytes(),
     )
     exchange = asyncio.create_task(steward.exchange(lease()))

@@ -90,3 +90,20 @@ async def test_rules_that_became_an_answer_for_all_are_looked_at_no_more(worker,
     await worker.frontier.add(numbered(found, "a.test", 3))
     (page,) = await worker.take()
     assert page.kind is Kind.PAGE
+
+
+@pytest.mark.parametrize(("rules", "left"), [(SMALL_RULES, SMALL_RULES), (LARGE_RULES, b"")])
+async def test_a_worker_that_ends_leaves_no_large_rules_behind_that_nobody_needs(worker, found, rules, left):
+    await worker.frontier.add(numbered(found, "a.test", 1))
+    await ask(worker, rules)
+    await worker.settle(await worker.take())
+    await worker.frontier.reclaim(worker.name)
+    assert await body(worker) == left
+
+
+async def test_a_worker_that_ends_leaves_the_rules_of_pages_that_wait(worker, found):
+    await worker.frontier.add(numbered(found, "a.test", 2))
+    await ask(worker, LARGE_RULES)
+    await worker.take(1)  # given back
+    await worker.frontier.reclaim(worker.name)
+    assert await body(worker) == LARGE_RULES

@@ -367,6 +367,66 @@ async def test_who_waits_for_an_address_comes_before_who_is_new(by_address, foun
     assert await worker.frontier.enter(again, "192.0.2.1") == 0
 
 
+@pytest.fixture
+async def paced(worker):
+    """A worker of a crawl that leaves a second between two requests to a host."""
+    await worker.frontier.update(replace(worker.frontier.settings, min_delay_ms=SECOND))
+    return worker
+
+
+async def test_turns_at_a_host_are_a_delay_apart_and_nobody_waits_behind_one_that_was_not_taken(paced):
+    turn = paced.frontier.turn
+    assert await turn("cdn.test", most_ms=0) == 0
+    assert await turn("cdn.test", most_ms=500) == SECOND + 1
+    assert await turn("cdn.test", most_ms=5 * SECOND) == SECOND + 1
+    assert await turn("cdn.test", most_ms=5 * SECOND) == 2 * SECOND + 2
+    assert await turn("other.test", most_ms=0) == 0
+    assert await turn("slow.test", most_ms=0, delay_ms=MINUTE) == 0
+    assert await turn("slow.test", most_ms=0, delay_ms=MINUTE) == MINUTE + 1
+
+
+async def test_the_delay_between_turns_begins_when_the_exchange_is_over(paced):
+    assert await paced.frontier.turn("cdn.test", most_ms=0) == 0
+    await paced.crawl.skip(700)
+    await paced.frontier.end_turn("cdn.test")
+    assert await paced.frontier.turn("cdn.test", most_ms=0) == SECOND + 1
+
+
+async def test_no_lease_of_a_host_is_granted_within_a_turn_nor_a_turn_within_the_delay_of_a_lease(
+    paced, found
+):
+    await paced.frontier.add(numbered(found, "a.test", 3))
+    (first,) = await paced.pages(1, delay=SECOND)
+    assert await paced.frontier.turn("a.test", most_ms=0) == SECOND + 1  # it is under way
+    await paced.frontier.release([Exchange(lease=first, elapsed_ms=0)])
+    wait = await paced.frontier.turn("a.test", most_ms=MINUTE)
+    assert wait == SECOND + 1
+    await paced.crawl.skip(wait)
+    assert await paced.take(delay=SECOND) == []
+    await paced.frontier.end_turn("a.test")
+    await paced.crawl.skip(SECOND)
+    assert await paced.take(delay=SECOND) == []
+    await paced.crawl.skip(1)
+    assert len(await paced.take(delay=SECOND)) == 1
+
+
+async def test_whoever_leased_a_host_has_turns_at_it_and_lets_it_go_as_ever(paced, found):
+    await paced.frontier.add(numbered(found, "a.test", 3))
+    (first,) = await paced.pages(1, delay=SECOND)
+    assert await paced.frontier.turn("a.test", most_ms=0, leased=True) == 0
+    assert await paced.frontier.turn("a.test", most_ms=0, leased=True) == SECOND + 1
+    await paced.frontier.end_turn("a.test", leased=True)
+    await paced.frontier.release([Exchange(lease=first, elapsed_ms=0)])
+    await paced.crawl.skip(SECOND + 1)
+    assert len(await paced.take(delay=SECOND)) == 1
+
+
+async def test_what_a_host_is_held_for_holds_for_turns(paced, found):
+    await paced.frontier.add([found("http://a.test/")])
+    await paced.frontier.hold("a.test", MINUTE)
+    assert await paced.frontier.turn("a.test", most_ms=0) == MINUTE + 1
+
+
 async def test_a_postponed_page_is_the_first_of_its_host_again_and_was_not_tried(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 3))
     (page,) = await worker.pages(1)
@@ -1184,6 +1244,36 @@ async def test_a_worker_that_died_has_made_its_requests(worker, found):
     await worker.pages()
     await worker.frontier.reclaim("w", died=True)
     assert (await worker.stats()).requests == 4
+
+
+async def test_a_page_that_was_held_at_five_crashes_has_failed(worker, found):
+    await worker.frontier.add([found("http://a.test/"), found("http://b.test/", notify=True)])
+    (await worker.pages())  # robots rules are there from now on
+    for crash in range(5):
+        assert (await worker.stats()).reasons == {}
+        assert await worker.frontier.reclaim("w", crashed=True) == 2
+        held = await worker.take()
+        assert {lease.orphan for lease in held} == {True}
+        assert len(held) == (2 if crash < 4 else 1)
+    assert (await worker.stats()).reasons == {"failed:lease_expired": 1}
+    assert held[0].failure == "failed:lease_expired"
+
+
+async def test_what_is_not_a_crash_counts_for_no_page(worker, found):
+    await worker.frontier.add([found("http://a.test/")])
+    await worker.pages()
+    for _ in range(9):
+        await worker.frontier.reclaim("w", died=True)
+        assert len(await worker.take()) == 1
+
+
+async def test_a_robots_txt_is_not_what_a_worker_crashed_of(worker, found):
+    """It cannot be told from those that were asked for by chance, and a host is not given up for that."""
+    await worker.frontier.add([found("http://a.test/")])
+    for _ in range(9):
+        (lease,) = await worker.take()
+        assert lease.kind is Kind.ROBOTS
+        await worker.frontier.reclaim("w", crashed=True)
 
 
 async def test_nothing_is_granted_while_the_gate_is_shut(worker, found):

@@ -140,10 +140,12 @@ def action(verb, *args, **named):
 workers = st.sampled_from(WORKERS)
 hosts = st.sampled_from(HOSTS)
 actions = st.one_of(
-    action("reclaim", workers, died=st.booleans()),
+    action("reclaim", workers, died=st.booleans(), crashed=st.booleans()),
     action("take_over", st.sampled_from([["v"], ["u"], ["v", "u"]])),
     action("hold", hosts, spans),
     action("resume", hosts),
+    action("turn", hosts, most_ms=spans, delay_ms=st.sampled_from([0, 2 * SECOND]), leased=st.booleans()),
+    action("end_turn", hosts, delay_ms=st.sampled_from([0, 2 * SECOND]), leased=st.booleans()),
     action("prefer", st.dictionaries(st.sampled_from(DOMAINS), st.sampled_from(Rank), max_size=2)),
     action("drop", st.sampled_from(SCOPES).map(Scope.parse)),
     action(

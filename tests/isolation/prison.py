@@ -111,7 +111,7 @@ def in_browser(directory, target):
     program = place / "program"
     program.write_text(PROGRAM.format(python=python, place=place))
     program.chmod(0o755)
-    words = [launcher(str(program), place), f"--user-data-dir={profile}", json.dumps(asdict(target))]
+    words = [launcher(str(program), place, profile), f"--user-data-dir={profile}", json.dumps(asdict(target))]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     shutil.rmtree(place)
     assert done.returncode == 0, done.stderr

@@ -59,6 +59,17 @@ async def test_a_worker_at_home_lives_as_long_as_it_holds_its_lock_whatever_is_h
     assert heard.asked == set()
 
 
+def test_a_worker_that_died_without_a_word_has_left_its_lock(tmp_path):
+    worker, other = lives.born(tmp_path), lives.born(tmp_path)
+    with lives.living(tmp_path, "main", worker), lives.living(tmp_path, "main", other):
+        assert lives.crashed(tmp_path, "main") == set()
+        lock = tmp_path / "workers" / "main" / f"{worker}.lock"
+        lock.rename(lock.with_suffix(".held"))
+        lock.touch()
+        assert lives.crashed(tmp_path, "main") == {worker}
+    assert lives.crashed(tmp_path, "main") == set()
+
+
 async def test_a_worker_elsewhere_lives_as_long_as_it_is_heard_of(tmp_path):
     here, there = tmp_path / "here", tmp_path / "there"
     one, other = lives.born(there), lives.born(there)

@@ -125,6 +125,7 @@ def test_what_was_given_up_is_not_lost_again(project, damaged):
         data[len(data) // 2] ^= 4
         store.delete(name)
         store.put(name, bytes(data))
+    assert not [line for line in verified(project).damage if not line.startswith(("manifests/", names[0]))]
     assert verified(project).damage
     options = Options(datasets=(), repair=False, accept_loss=True, deep=False)
     with pytest.raises(typer.Exit):

@@ -196,3 +196,17 @@ def test_a_place_that_cannot_be_written_is_told_in_a_line(tmp_path):
     (tmp_path / "x.wacz").mkdir()
     with pytest.raises(Unavailable, match=r"\A[^\n]*x.wacz cannot be written \(Is a directory\)[^\n]*\Z"):
         exported(archived(tmp_path / "data"), tmp_path / "x.wacz")
+
+
+def test_a_title_that_cannot_be_read_is_none(tmp_path, monkeypatch, caplog):
+    def failing(text):
+        if text.startswith("Zweite"):
+            raise ArithmeticError("of a title")
+        return text
+
+    monkeypatch.setattr(exporting, "unescape", failing)
+    exported(archived(tmp_path / "data", pages=3), tmp_path / "out.wacz")
+    with zipfile.ZipFile(tmp_path / "out.wacz") as package:
+        pages = package.read("pages/pages.jsonl").decode().splitlines()[1:]
+    assert [json.loads(line).get("title", "") for line in pages] == ["First &amp; best", "", "Third"]
+    assert "has no title: title: ArithmeticError: of a title" in caplog.text

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from core import ThresherError
+from crawler.activity import Activity
 from crawler.outbox import OutboxRelay
 from crawler.pulse import GivenUp
 from crawler.replay import recover
@@ -173,7 +174,7 @@ class Fleet:
 
     async def _work(self, process: Process, config: WorkerConfig) -> bool:
         try:
-            return await crawl(config, Remote(self.server, process), self.system(process))
+            return await crawl(config, Remote(self.server, process), Activity.make(), self.system(process))
         except ThresherError as error:
             self.world.note(process.name, f"ends: {error}")
             raise

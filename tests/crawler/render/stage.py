@@ -2,11 +2,13 @@
 
 import asyncio
 import threading
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 
 from crawler.decoded import DecodedBytes
 from crawler.render.browser import start
 from crawler.render.kept import Kept
+from crawler.render.partrules import Permission
 from crawler.render.parts import Hosts, Parts
 from crawler.render.program import program
 from crawler.render.tab import render
@@ -17,6 +19,25 @@ from tests.crawler.server import Server
 AGENT = "thresher/test (+mailto:test@example.org)"
 
 
+class Unhurried:
+    """A lease of a page whose hosts are asked at once, but for what robots.txt forbids."""
+
+    def __init__(self, *, forbidden=(), enter=at_once):
+        self._forbidden, self._enter = forbidden, enter
+
+    def enter(self, *, waited):
+        return self._enter
+
+    async def permission(self, url, fetch):
+        return Permission(refusal="robots" if url.text.endswith(self._forbidden) else "")
+
+    async def turn(self, host, *, delay_ms, most_ms):
+        return 0
+
+    async def left(self, host, *, delay_ms):
+        pass
+
+
 class Stage:
     """Pages are served, fetched and rendered in the stage's event loop."""
 
@@ -25,6 +46,7 @@ class Stage:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self.browser = self.run(start(program(""), sandbox=sandbox))
+        self._kept = None
 
     def run(self, coroutine, timeout=60):
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout)
@@ -34,6 +56,13 @@ class Stage:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
 
+    @contextmanager
+    def keeping(self):
+        """Keep answers from one page to the next."""
+        self._kept = Kept(utc_ms)
+        yield
+        self._kept = None
+
     def render(self, answers, path="/", **options):
         """What the browser makes of a page of a server that gives these answers, and the server."""
         return self.run(self._render(answers, path, **options))
@@ -42,20 +71,20 @@ class Stage:
         async with Server(answers).serve() as server, client() as asking:
             return await self.tab(asking, server.url + path, **options), server
 
-    async def tab(self, asking, url, *, seconds=8.0, robots=(), most_bytes=1 << 20):
+    async def tab(self, asking, url, *, seconds=8.0, robots=(), most_bytes=1 << 20, peer=None):
+        """`peer` is where the page is said to come from."""
         url = canonical(url)
 
-        async def allowed(part):
-            return not part.text.endswith(tuple(robots))
-
+        capture = await asking.get(url)
+        if peer is not None:
+            capture = replace(capture, peer=peer)
         until = asyncio.get_running_loop().time() + seconds
         parts = Parts(
             asking,
-            origin=url.origin,
-            enter=lambda _: at_once,
-            allowed=allowed,
+            page=capture,
+            lease=Unhurried(forbidden=tuple(robots)),
             hosts=Hosts(),
-            kept=Kept(utc_ms),
+            kept=Kept(utc_ms) if self._kept is None else self._kept,
             decoded=DecodedBytes(),
             until=until,
         )
@@ -63,7 +92,7 @@ class Stage:
         try:
             return await render(
                 self.browser,
-                await asking.get(url),
+                capture,
                 parts,
                 user_agent=AGENT,
                 until=until,

@@ -1,17 +1,22 @@
 """The browser is begun with nothing to take: never as root, without a secret, in its own sandbox unless the user says otherwise."""
 
 import asyncio
+import errno
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from core import InputError, Unavailable
 from crawler import run_worker
 from crawler.render.browser import start
+from crawler.render.directory import Directory
 from crawler.render.processes import tree
 from frontier import Outcome
 from isolation import probe
@@ -86,9 +91,70 @@ async def test_what_runs_pages_is_in_namespaces_of_its_own(sandboxed):
     assert all(theirs != mine for found in renderers for theirs, mine in zip(found, ours, strict=True))
 
 
-async def test_what_it_was_begun_with_is_gone_when_it_runs(chromium, sandbox, tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    assert await running(chromium, lambda _: list(tmp_path.iterdir()), sandbox=sandbox) == []
+@pytest.fixture
+def temporary(monkeypatch):
+    """A directory for temporary files that every user may enter, under a path of some length."""
+    with TemporaryDirectory(prefix="thresher-test-", dir="/tmp") as name:
+        Path(name).chmod(0o755)
+        monkeypatch.setenv("TMPDIR", name)
+        monkeypatch.setattr("tempfile.tempdir", name)
+        yield Path(name)
+
+
+async def test_all_that_it_writes_lies_in_one_directory_that_goes_with_it(chromium, sandbox, temporary):
+    def look(_):
+        (directory,) = temporary.iterdir()
+        assert os.environ["TMPDIR"] == str(temporary)
+        return {re.sub(r"-\w+$", "", path.name) for path in directory.iterdir()}
+
+    found = await running(chromium, look, sandbox=sandbox)
+    assert found == {"t", "playwright_chromiumdev_profile", "playwright-artifacts"}
+    assert list(temporary.iterdir()) == []
+
+
+KILLED = """
+import asyncio, os, signal
+from crawler.render.browser import start
+from crawler.render.directory import Directory
+from crawler.render.processes import kill, tree
+
+async def killed():
+    await (await start({chromium!r}, sandbox={sandbox})).chromium.new_context()
+    for process in tree(os.getpid())[::-1]:
+        kill(process.pid)
+
+asyncio.run(killed())
+"""
+
+
+def test_what_a_killed_one_left_is_removed_by_the_next_and_no_others(chromium, sandbox, temporary):
+    code = KILLED.format(chromium=chromium, sandbox=sandbox)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False)
+    assert done.returncode == -signal.SIGKILL
+    (left,) = temporary.iterdir()
+    (temporary / "thresher-browser-link").symlink_to("/etc")
+    living = Directory()
+    other = Directory()
+    assert not left.exists()
+    assert {path.name for path in temporary.iterdir()} == {
+        "thresher-browser-link",
+        living.path.name,
+        other.path.name,
+    }
+    living.remove()
+    other.remove()
+    assert [path.name for path in temporary.iterdir()] == ["thresher-browser-link"]
+
+
+def test_where_directories_have_no_locks_none_is_taken_for_stale(temporary, monkeypatch):
+    def lockless(*_):
+        raise OSError(errno.EBADF, "Bad file descriptor")
+
+    monkeypatch.setattr("crawler.render.directory.fcntl.flock", lockless)
+    living = Directory()
+    Directory().remove()
+    assert list(temporary.iterdir()) == [living.path]
+    living.remove()
 
 
 @pytest.fixture
@@ -136,7 +202,7 @@ async def test_root_whose_temporary_files_nobody_may_see_is_refused_in_one_line(
     chromium, tmp_path, monkeypatch
 ):
     tmp_path.chmod(0o700)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(InputError, match=f"as nobody, who may not enter {tmp_path}; .*TMPDIR=/tmp"):
         await start(chromium, sandbox=True)
 

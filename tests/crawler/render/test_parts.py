@@ -5,38 +5,57 @@ from dataclasses import replace
 
 import pytest
 
+from core import Capture
 from crawler.decoded import DecodedBytes
 from crawler.render import parts as module
 from crawler.render.kept import MOST_ONE, Kept
-from crawler.render.parts import Hosts, Parts
-from crawler.wire import Client, at_once, networks
+from crawler.render.partrules import Permission
+from crawler.render.parts import HOPS, Hosts, Parts, Wanted
+from crawler.wire import Client, networks
 from frontier import canonical
+from tests.crawler.render.stage import Unhurried
 from tests.crawler.server import Server, page, redirect
 
 FOREVER = 3_600.0
+PAGE = Capture(
+    url=canonical("http://example.org/"),
+    request=b"",
+    response=b"HTTP/1.1 200 OK\r\n\r\n",
+    head_length=19,
+    status=200,
+    headers=(),
+    payload=b"",
+    started_ms=0,
+    elapsed_ms=0,
+    peer="",
+    truncated=None,
+)
 
 
 class Asked:
     """The parts of one page of a server."""
 
-    def __init__(self, server, client, *, enter=None, kept=None, seconds=FOREVER, hosts=None):
+    def __init__(
+        self, server, client, *, lease=None, kept=None, seconds=FOREVER, hosts=None, peer="127.0.0.1"
+    ):
         self.server = server
+        url = canonical(server.url + "/")
         self.parts = Parts(
             client,
-            origin=server.url,
-            enter=enter or (lambda _: at_once),
-            allowed=self.allowed,
+            page=replace(PAGE, url=url, peer=peer),
+            lease=lease or Unhurried(forbidden=("private",)),
             hosts=hosts if hosts is not None else Hosts(),
             kept=Kept(lambda: 0) if kept is None else kept,
             decoded=DecodedBytes(),
             until=asyncio.get_running_loop().time() + seconds,
         )
 
-    async def allowed(self, url):
-        return "private" not in url.text
-
-    async def get(self, path, *, kind="fetch", headers=(), method="GET"):
-        found = await self.parts.fetch(self.server.url + path, method=method, headers=headers, kind=kind)
+    async def get(self, path, *, kind="xhr", headers=None, method="GET", hops=0, left_site=False):
+        url = path if "://" in path else self.server.url + path
+        wanted = Wanted(
+            url=url, method=method, headers=headers or {}, kind=kind, hops=hops, left_site=left_site
+        )
+        found = await self.parts.fetch(wanted)
         return found if isinstance(found, str) else found.payload
 
 
@@ -49,31 +68,65 @@ async def client():
 
 async def test_the_headers_of_the_page_go_with_the_request(client):
     async with Server({"/a": page("x")}).serve() as server:
-        assert await Asked(server, client).get("/a", headers=[("x-token", "7"), ("accept", "text/x")]) == b"x"
+        assert await Asked(server, client).get("/a", headers={"x-token": "7", "accept": "text/x"}) == b"x"
         assert b"\r\nx-token: 7\r\n" in server.requests[0].lower()
         assert server.requests[0].lower().count(b"\r\naccept: ") == 1
 
 
-async def test_redirects_are_followed_each_hop_a_part_and_not_for_ever(client):
-    async with Server(
-        {"/a": redirect("/b"), "/b": page("b"), "/round": redirect("/round")}
-    ).serve() as server:
+async def test_a_redirect_is_handed_on_and_not_for_ever(client):
+    async with Server({"/a": redirect("/b"), "/b": page("b")}).serve() as server:
         asked = Asked(server, client)
-        assert [await asked.get(path) for path in ("/a", "/round")] == [b"b", "too_many_hops"]
-        assert [part.capture.status for part in asked.parts.fetched] == [301, 200, *[301] * 6]
+        assert [await asked.get("/a"), await asked.get("/b", hops=HOPS)] == [b"", b"b"]
+        assert await asked.get("/b", hops=HOPS + 1) == "too_many_hops"
+        assert [part.capture.status for part in asked.parts.fetched] == [301, 200]
 
 
-async def test_robots_and_the_guard_are_asked_on_every_hop(client):
-    answers = {
-        "/a": redirect("/private"),
-        "/b": redirect("http://127.9.9.9/"),
-        "/c": redirect("file:///etc/passwd"),
-    }
-    async with Server(answers).serve() as server:
+async def test_robots_and_the_guard_are_asked_of_every_part(client):
+    async with Server({}).serve() as server:
         asked = Asked(server, client)
-        found = [await asked.get(path) for path in ("/private", "/a", "/b", "/c")]
-        assert found == ["robots", "robots", "address_blocked", "bad_url"]
-        assert "/private" not in server.paths
+        found = [
+            await asked.get(url)
+            for url in ("/private", "http://127.9.9.9/", "http:///", "file:///etc/passwd")
+        ]
+        assert found == ["robots", "address_blocked", "bad_url", "bad_url"]
+        assert not server.paths
+
+
+@pytest.mark.parametrize(
+    ("peer", "found"),
+    [
+        ("127.0.0.1", b"x"),
+        ("::ffff:127.0.0.1", b"x"),
+        ("93.184.216.34", "address_blocked"),
+        ("10.0.0.1", "address_blocked"),
+        ("", "address_blocked"),
+    ],
+)
+async def test_a_private_network_is_for_pages_of_that_network(client, peer, found):
+    async with Server({"/a": page("x")}).serve() as server:
+        assert await Asked(server, client, peer=peer).get("/a") == found
+        assert server.connections == (found == b"x")
+
+
+async def test_what_a_page_of_a_private_network_had_is_not_kept_for_the_open_web(client):
+    async with Server({"/a.js": page("x", kind="text/javascript")}).serve() as server:
+        kept = Kept(lambda: 0)
+        found = [
+            await Asked(server, client, kept=kept, peer=peer).get("/a.js", kind="script")
+            for peer in ("127.0.0.1", "93.184.216.34")
+        ]
+        assert found == [b"x", "address_blocked"]
+
+
+async def test_a_script_that_anybody_may_have_is_kept_for_all_sites_and_what_scripts_fetch_for_one(
+    client, capture
+):
+    kept = Kept(lambda: 0)
+    async with Server({}).serve() as server:
+        url = f"{server.url}/a.js"
+        kept.put(url, [], capture, "script")
+        asked = Asked(server, client, kept=kept, peer="93.184.216.34")
+        assert [await asked.get(url, kind=kind) for kind in ("script", "xhr")] == [b"x", "address_blocked"]
 
 
 async def test_a_host_is_asked_one_thing_at_a_time_by_all_pages(client):
@@ -97,19 +150,47 @@ async def test_a_host_is_asked_one_thing_at_a_time_by_all_pages(client):
 async def test_the_turn_of_an_address_is_waited_for_if_it_is_near(client):
     told = []
 
-    def enter(waited):
-        async def ask(_):
-            told.append(waited)
-            return 0 if waited else wait_ms
+    class Hurried(Unhurried):
+        def enter(self, *, waited):
+            async def ask(_):
+                told.append(waited)
+                return 0 if waited else wait_ms
 
-        return ask
+            return ask
 
     async with Server({"/a": page("a")}).serve() as server:
         wait_ms = 20
-        assert await Asked(server, client, enter=enter).get("/a") == b"a"
+        assert await Asked(server, client, lease=Hurried()).get("/a") == b"a"
         wait_ms = 60_000
-        assert await Asked(server, client, enter=enter).get("/a") == "not_its_turn"
+        assert await Asked(server, client, lease=Hurried()).get("/a") == "not_its_turn"
     assert told == [False, True, False]
+
+
+async def test_the_turn_of_a_host_is_waited_for_if_it_comes_in_time(client):
+    class Line(Unhurried):
+        def __init__(self, wait_ms):
+            super().__init__()
+            self.wait_ms, self.told = wait_ms, []
+
+        async def permission(self, url, fetch):
+            return Permission(delay_ms=7)
+
+        async def turn(self, host, *, delay_ms, most_ms):
+            self.told.append((host, delay_ms, most_ms))
+            return self.wait_ms
+
+        async def left(self, host, *, delay_ms):
+            self.told.append((host, delay_ms))
+
+    near, far = Line(20), Line(100_000)
+    async with Server({"/a": page("a")}).serve() as server:
+        assert await Asked(server, client, lease=near, seconds=100).get("/a") == b"a"
+        assert await Asked(server, client, lease=far, seconds=100).get("/a") == "not_its_turn"
+        assert server.paths == {"/a": 1}
+    (turn, left), (refused,) = near.told, far.told
+    assert (turn[:2], left) == (("127.0.0.1", 7), ("127.0.0.1", 7))
+    assert turn[2] == pytest.approx(80_000, abs=2_000)  # the last fifth is for what the page makes of it
+    assert refused[:2] == ("127.0.0.1", 7)
 
 
 async def test_a_page_has_so_many_parts_and_bytes_and_asks_for_one_thing_so_often(client, monkeypatch):
@@ -146,8 +227,8 @@ async def capture(client):
     [
         ([], "script", 600),
         ([], "stylesheet", 600),
-        ([], "fetch", 0),
-        ([("Cache-Control", "public, max-age=60")], "fetch", 60),
+        ([], "xhr", 0),
+        ([("Cache-Control", "public, max-age=60")], "xhr", 60),
         ([("Cache-Control", "max-age=31536000, immutable")], "script", 3_600),
         ([("Cache-Control", "max-age=0")], "script", 0),
         ([("Cache-Control", "no-store")], "script", 0),
@@ -188,7 +269,7 @@ async def test_what_is_personal_broken_or_huge_is_not_kept_and_the_least_used_go
 async def test_a_part_that_is_kept_is_not_asked_for_again(client):
     async with Server({"/a.js": page("x", kind="text/javascript")}).serve() as server:
         kept = Kept(lambda: 0)
-        first, second = (Asked(server, client, kept=kept) for _ in range(2))
+        first, second = (Asked(server, client, kept=kept, peer="127.0.0.1") for _ in range(2))
         assert [await one.get("/a.js", kind="script") for one in (first, second)] == [b"x", b"x"]
         assert [len(one.parts.fetched) for one in (first, second)] == [1, 0]
         assert server.paths == {"/a.js": 1}

@@ -63,7 +63,7 @@ def test_links_that_scripts_make_are_followed_and_all_that_came_is_archived(craw
     assert [record.resource_type for record in found if record.type == "response"] == [
         "",
         "script",
-        "fetch",
+        "xhr",
         "",
         "",
     ]

@@ -41,7 +41,7 @@ def test_what_scripts_make_of_a_page_is_its_dom(stage):
     assert (found.title, found.note.problem, dict(found.blocked)) == ("made", "", {})
     assert [(part.kind, part.capture.url.text) for part in found.parts] == [
         ("script", f"{server.url}/app.js"),
-        ("fetch", f"{server.url}/data.json"),
+        ("xhr", f"{server.url}/data.json"),
     ]
     assert server.paths == {"/": 1, "/app.js": 1, "/data.json": 1}
 

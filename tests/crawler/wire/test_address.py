@@ -85,6 +85,35 @@ def test_only_the_allowed_network_is_exempt():
     assert blocked("::1", allowed)
 
 
+@pytest.mark.parametrize(
+    ("asker", "wanted", "is_blocked"),
+    [
+        (None, "10.1.2.3", False),
+        ("10.9.9.9", "10.1.2.3", False),
+        ("::ffff:10.9.9.9", "10.1.2.3", False),
+        ("10.9.9.9", "64:ff9b::10.1.2.3", False),
+        ("8.8.8.8", "10.1.2.3", True),
+        ("2001:4860::1", "10.1.2.3", True),
+        ("192.168.1.1", "10.1.2.3", True),  # another network
+        ("", "10.1.2.3", True),
+        ("nobody", "10.1.2.3", True),
+        ("8.8.8.8", "1.1.1.1", False),
+        ("8.8.8.8", "9.9.9.9", False),  # allowed by name, but public anyway
+        ("10.9.9.9", "127.0.0.1", True),
+        ("127.0.0.1", "127.0.0.2", False),
+    ],
+)
+def test_what_a_page_wants_of_a_private_network_is_for_pages_of_that_network(asker, wanted, is_blocked):
+    allowed = networks(["10.0.0.0/8", "192.168.0.0/16", "127.0.0.0/8", "9.9.9.9/32"])
+    assert blocked(wanted, allowed, asker) is is_blocked
+
+
+@pytest.mark.parametrize("asker", ["8.8.8.8", "10.0.0.1"])
+def test_a_page_reaches_loopback_from_loopback_alone_whatever_is_allowed(asker):
+    assert blocked("127.0.0.1", networks(["0.0.0.0/0"]), asker)
+    assert not blocked("127.0.0.1", networks(["0.0.0.0/0"]), "127.0.0.9")
+
+
 def test_a_network_that_is_none_is_an_error_of_one_line():
     with pytest.raises(InputError, match=r"allow_networks: '10.0.0.0/40'"):
         networks(["10.0.0.0/40"])

@@ -1,0 +1,148 @@
+"""`Interceptor`: what one tab asks for is held up before it is sent, and answered, refused or left unanswered.
+
+1. Chromium asks us in place of the network (the Fetch domain of its DevTools protocol), and enforces CORS on what we answer as on what
+   comes from a network. So it is told what the server said and nothing else: Playwright's own routing would add headers
+   that let the page read everything, and say yes to every preflight.
+2. A redirect is handed on: the browser follows it, and judges each hop.
+3. The tab stays at its page. The first document is the answer at hand; every other is a link, or a frame.
+"""
+
+import asyncio
+from base64 import b64encode
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+from playwright.async_api import CDPSession, Error
+
+from core import Capture
+from crawler.outcome import REDIRECTS
+from crawler.render import dom, rules
+from crawler.render.parts import Parts, Wanted
+
+MOST_WENT = 100
+"""Places to which the scripts of a page would go that are remembered."""
+DOCUMENT = "document"
+FAVICON = "/favicon.ico"
+"""What the browser asks for itself, whatever the page says."""
+
+
+class Interceptor:
+    """The requests of one tab. `trouble` is the first fault of ours: whoever renders the page raises it."""
+
+    def __init__(self, capture: Capture, parts: Parts) -> None:
+        self._capture, self._parts = capture, parts
+        self._session: CDPSession
+        self._frame = ""
+        self._given = False
+        self._asking: set[asyncio.Task[Capture | str]] = set()
+        self._redirected: dict[str, Wanted] = {}
+        self.asked = self.under_way = 0
+        self.refused: Counter[str] = Counter()
+        self.went: dict[str, None] = {}
+        self.trouble: Exception | None = None
+        self.declares_closed = False
+        """Whether the page, as it came, declares a closed shadow root."""
+
+    async def begin(self, session: CDPSession) -> None:
+        """Hold up every request of the tab from now on."""
+        self._session = session
+        tree: dict[str, Any] = await session.send("Page.getFrameTree")
+        self._frame = tree["frameTree"]["frame"]["id"]
+        session.on("Fetch.requestPaused", self._on_paused)
+        await session.send("Network.setCacheDisabled", {"cacheDisabled": True})
+        await session.send("Fetch.enable", {"patterns": [{"urlPattern": "*", "requestStage": "Request"}]})
+
+    def refuse(self, reason: str) -> None:
+        """Count something that the page wanted and does not get."""
+        self.refused[reason] += 1
+
+    def close(self) -> None:
+        """Fetch nothing more."""
+        for task in self._asking:
+            task.cancel()
+
+    async def _on_paused(self, event: dict[str, Any]) -> None:
+        self.asked += 1
+        key, request = event["requestId"], event["request"]
+        kind = rules.kind(event["resourceType"], request["headers"])
+        try:
+            if kind == DOCUMENT:
+                await self._navigate(key, request["url"], event["frameId"])
+                return
+            asked_for = rules.preflight(request["method"], request["headers"])
+            method = asked_for or request["method"]
+            if reason := rules.refusal(method=method, kind=kind, url=request["url"]):
+                if reason != "other" or not request["url"].endswith(FAVICON):
+                    self.refuse(reason)
+                await self._fail(key, "BlockedByClient")
+                return
+            wanted = Wanted(
+                url=request["url"], method=request["method"], headers=request["headers"], kind=kind
+            )
+            await self._fetch(key, event.get("networkId", key), wanted)
+        except Error:
+            pass  # the page is gone, or asks no more
+
+    async def _navigate(self, key: str, url: str, frame: str) -> None:
+        if frame != self._frame:
+            self.refuse("frame")
+        elif not self._given:
+            self._given = True
+            await self._give(key, self._capture, without=("x-frame-options",))
+            return
+        else:
+            self.refuse("navigation")
+            if len(self.went) < MOST_WENT and len(url) <= rules.LONGEST_URL:
+                self.went[url] = None
+        await self._fail(key, "Aborted")
+
+    async def _fetch(self, key: str, network: str, wanted: Wanted) -> None:
+        if before := self._redirected.pop(network, None):
+            wanted = replace(wanted, hops=before.hops + 1, left_site=before.left_site)
+        self.under_way += 1
+        try:
+            task = asyncio.create_task(self._parts.fetch(wanted))
+            self._asking.add(task)
+            task.add_done_callback(self._asking.discard)
+            found = await task
+        except asyncio.CancelledError:
+            return  # the tab is closed
+        except Exception as error:  # noqa: BLE001 - ours, not the page's: whoever renders it raises it
+            self.trouble = self.trouble or error
+            return
+        finally:
+            self.under_way -= 1
+        if isinstance(found, str):
+            self.refuse(found)
+            await self._fail(key, "Failed")
+            return
+        if found.status in REDIRECTS and wanted.method != rules.PREFLIGHT:
+            self._redirected[network] = replace(wanted, left_site=self._parts.leaves_site(wanted))
+        await self._give(key, found)
+
+    async def _give(self, key: str, capture: Capture, *, without: tuple[str, ...] = ()) -> None:
+        if not 200 <= capture.status <= 599:
+            await self._fail(key, "Failed")
+            return
+        headers = rules.given(capture.headers, without=without)
+        if not any(name.lower() == "content-type" for name, _ in headers):
+            headers.append(("content-type", "text/html" if capture is self._capture else "text/plain"))
+        async with self._parts.decoded.decoded(capture) as body:
+            if capture is self._capture:
+                self.declares_closed = dom.declares_closed(body)
+            await self._session.send(
+                "Fetch.fulfillRequest",
+                {
+                    "requestId": key,
+                    "responseCode": capture.status,
+                    "responseHeaders": [{"name": name, "value": value} for name, value in headers],
+                    "body": b64encode(body).decode(),
+                },
+            )
+
+    async def _fail(self, key: str, reason: str) -> None:
+        await self._session.send("Fetch.failRequest", {"requestId": key, "errorReason": reason})
+
+    def __repr__(self) -> str:
+        return f"<interceptor: {self.asked} asked, {self.under_way} under way, {sum(self.refused.values())} refused>"

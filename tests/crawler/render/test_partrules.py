@@ -1,0 +1,223 @@
+"""What parts are fetched: what robots.txt of their own origin allows, when it is the turn of their host."""
+
+import time
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+
+from crawler import run_worker
+from crawler.entrance import Entrance
+from crawler.render.pagelease import PageLease
+from crawler.render.partrules import AGAIN_MS, PartRules, Permission
+from crawler.robots import KEPT_MS, AskAgain, Event, Rulebook, Ruling, stamped
+from frontier import RobotsRecord, Settings, canonical
+from tests.crawler.conftest import redis  # noqa: F401 - a fixture
+from tests.crawler.leases import lease
+from tests.crawler.render.test_rendering import records
+from tests.crawler.render.test_tab import shell
+from tests.crawler.server import Server, page
+
+NOW = 1_700_000_000_000
+RULES = b"User-agent: *\nDisallow: /private\nCrawl-delay: 7"
+ALLOW = Ruling(rule="allow")
+
+
+class Robots:
+    """The robots.txt files of a web, as the frontier has them and as they would be fetched."""
+
+    def __init__(self, answer=ALLOW, record=None):
+        self.answer, self.record, self.asked, self.now = answer, record, [], NOW
+        self.rules = PartRules(self.read, lambda: self.now)
+
+    async def read(self, origin):
+        return self.record
+
+    async def fetch(self, url):
+        self.asked.append(url.text)
+        return self.answer if isinstance(self.answer, str) else Event(captures=(), answer=self.answer)
+
+    async def permission(self, url="http://cdn.test/a.js"):
+        return await self.rules.permission(canonical(url), self.fetch)
+
+
+def record(rule="rules", body=RULES, read_ms=NOW):
+    return RobotsRecord(origin="http://cdn.test", version=1, rule=rule, body=stamped(body, read_ms))
+
+
+async def test_the_rules_of_another_origin_are_asked_for_once_and_obeyed():
+    robots = Robots(Ruling(rule="rules", body=stamped(RULES, NOW)))
+    assert await robots.permission() == Permission(delay_ms=7_000)
+    assert await robots.permission("http://cdn.test/private/a.js") == Permission(refusal="robots")
+    assert robots.asked == ["http://cdn.test/robots.txt"]
+    robots.now += KEPT_MS
+    await robots.permission()
+    assert len(robots.asked) == 2
+
+
+async def test_where_there_are_none_everything_may_be_fetched():
+    assert await Robots(ALLOW).permission() == Permission()
+
+
+async def test_rules_that_the_frontier_has_of_today_are_not_asked_for():
+    robots = Robots(record=record())
+    assert await robots.permission("http://cdn.test/private/") == Permission(refusal="robots")
+    assert robots.asked == []
+    robots.now += KEPT_MS
+    await robots.permission()
+    assert len(robots.asked) == 1
+
+
+@pytest.mark.parametrize("found", [record("allow", b""), record("disallow", b""), None])
+async def test_records_of_no_known_age_are_asked_for(found):
+    robots = Robots(record=found)
+    assert await robots.permission() == Permission()
+    assert len(robots.asked) == 1
+
+
+@pytest.mark.parametrize("answer", [AskAgain(after_ms=None), Ruling(rule="disallow")])
+async def test_where_they_cannot_be_had_nothing_is_fetched_for_some_minutes(answer):
+    robots = Robots(answer)
+    for _ in range(2):
+        assert await robots.permission() == Permission(refusal="robots_unreachable")
+    assert len(robots.asked) == 1
+    robots.now, robots.answer = NOW + AGAIN_MS, ALLOW
+    assert await robots.permission() == Permission()
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [("not_its_turn", "not_its_turn"), (Ruling(rule="disallow", body=b"address_blocked"), "address_blocked")],
+)
+async def test_what_one_page_could_not_ask_is_asked_for_the_next(answer, why):
+    robots = Robots(answer)
+    assert await robots.permission() == Permission(refusal=why)
+    robots.answer = ALLOW
+    assert await robots.permission() == Permission()
+
+
+async def test_rules_of_many_origins_are_kept_up_to_a_number(monkeypatch):
+    monkeypatch.setattr("crawler.render.partrules._KEPT_AT_MOST", 2)
+    robots = Robots(ALLOW)
+    for name in "abca":
+        await robots.permission(f"http://{name}.test/")
+    assert len(robots.asked) == 4
+    assert repr(robots.rules) == "<part rules of 2 origins>"
+
+
+class Turns:
+    """A frontier that grants each turn at once, and remembers who asked."""
+
+    def __init__(self, delay_ms):
+        self.settings = Settings(min_delay_ms=delay_ms)
+        self.told = []
+
+    async def turn(self, host, *, most_ms, delay_ms, leased):
+        self.told.append((host, delay_ms, leased))
+        return 0
+
+    async def end_turn(self, host, *, delay_ms, leased):
+        self.told.append(("end", host, delay_ms, leased))
+
+
+def under(frontier, clock, rules=RULES):
+    async def read(_):
+        return record(body=rules)
+
+    return PageLease(
+        lease("http://a.test/page"),
+        entrance=Entrance(frontier),
+        rulebook=Rulebook(read),
+        rules=PartRules(read, lambda: NOW),
+        clock=clock,
+    )
+
+
+async def test_the_pages_own_host_has_its_delay_after_the_page_itself():
+    frontier, now = Turns(1_000), 50.0
+    held = under(frontier, lambda: now)
+    assert await held.turn("a.test", delay_ms=0, most_ms=9_000) == 1_000
+    assert await held.turn("b.test", delay_ms=0, most_ms=9_000) == 0
+    now += 0.4
+    assert await held.turn("a.test", delay_ms=0, most_ms=9_000) == 600
+    assert await held.turn("a.test", delay_ms=7_000, most_ms=9_000) == 6_600
+    now += 60
+    assert await held.turn("a.test", delay_ms=7_000, most_ms=9_000) == 0
+    await held.left("a.test", delay_ms=7_000)
+    await held.left("b.test", delay_ms=0)
+    assert frontier.told[:2] == [("a.test", 0, True), ("b.test", 0, False)]
+    assert frontier.told[-2:] == [("end", "a.test", 7_000, True), ("end", "b.test", 0, False)]
+
+
+async def test_the_pages_own_origin_has_the_rules_that_it_was_leased_under():
+    async def fetch(_):
+        raise AssertionError
+
+    held = under(Turns(0), lambda: 0.0)
+    assert await held.permission(canonical("http://a.test/x"), fetch) == Permission(delay_ms=7_000)
+    assert await held.permission(canonical("http://a.test/private"), fetch) == Permission(refusal="robots")
+
+
+def robots_txt(text):
+    return page(text, kind="text/plain")
+
+
+class Asked(Server):
+    """A server that remembers when it was asked for what."""
+
+    def __init__(self, answers, address):
+        super().__init__(answers, address)
+        self.times = []
+        self.fallback = self.answer
+
+    def answer(self, path):
+        self.times.append(time.monotonic())
+        return page("x", "Access-Control-Allow-Origin: *", kind="text/plain")
+
+
+def flood(server, n):
+    calls = "".join(f"fetch('{server.url}/{number}').catch(() => 0);" for number in range(n))
+    return shell(f"{calls} document.body.append('done')")
+
+
+def crawled(crawl, site, other, n, **options):
+    site.answers["/"] = flood(other, n)
+    crawl.seed(f"{site.url}/", max_depth=0)
+    run_worker(crawl.config("w", **{"render": "always", "timeout_s": 30, **options}))
+    assert crawl.stats.outcomes["fetched"] == 1
+    notes = [record.payload for record in records(crawl) if record.type == "metadata"]
+    (note,) = (payload for payload in notes if payload.startswith(b"rendering: "))
+    return dict(line.split(": ", 1) for line in note.decode().splitlines())
+
+
+@pytest.mark.usefixtures("chromium")
+def test_a_host_that_forbids_it_is_asked_for_no_part(crawl, site):
+    rules = {"/robots.txt": robots_txt("User-agent: *\nDisallow: /\nCrawl-delay: 60")}
+    with Asked(rules, "127.0.0.2").in_thread() as other:
+        note = crawled(crawl, site, other, 20)
+    assert other.paths == Counter({"/robots.txt": 1})
+    assert note["refused-robots"] == "20"
+    kept = [record for record in records(crawl) if record.url == f"{other.url}/robots.txt"]
+    assert {record.resource_type for record in kept if record.type == "response"} == {"other"}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("chromium")
+def test_a_host_is_asked_for_parts_at_its_own_pace_and_what_comes_too_late_is_left_out(crawl, site):
+    with Asked({}, "127.0.0.2").in_thread() as other:
+        note = crawled(crawl, site, other, 20, min_delay_s=0.8, timeout_s=8)
+    gaps = [b - a for a, b in pairwise(other.times)]
+    assert 1 <= len(gaps) <= 8
+    assert min(gaps) >= 0.8
+    assert int(note["refused-not_its_turn"]) + len(other.times) == 20
+    assert other.paths["/robots.txt"] == 1
+
+
+@pytest.mark.usefixtures("chromium")
+def test_a_crawl_delay_beyond_the_pages_time_leaves_all_parts_out(crawl, site):
+    with Asked(
+        {"/robots.txt": robots_txt("User-agent: *\nCrawl-delay: 60")}, "127.0.0.2"
+    ).in_thread() as other:
+        note = crawled(crawl, site, other, 5)
+    assert other.paths == Counter({"/robots.txt": 1})
+    assert note["refused-not_its_turn"] == "5"

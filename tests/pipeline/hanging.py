@@ -1,0 +1,38 @@
+"""Crawl workers whose parser does not come to an end of pages with the mark on them, or dies of them."""
+
+import os
+import signal
+
+import crawler.page
+
+MARK = b"<!-- the mark -->"
+
+
+def loop():
+    while True:
+        pass
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def hanging(work, *args):
+    """What a worker does, whose parser hangs. The process in which it reads aside has the parser that there is."""
+    _infect(loop)
+    work(*args)
+
+
+def dying(work, *args):
+    """The same of one whose parser dies."""
+    _infect(die)
+    work(*args)
+
+
+def _infect(end, found=crawler.page.links):
+    def links(html, url, codec):
+        if MARK in html:
+            end()
+        return found(html, url, codec)
+
+    crawler.page.links = links

@@ -1,0 +1,142 @@
+"""A crawl worker whose event loop stands still is ended, and the page that it read is read aside."""
+
+import signal
+from functools import partial
+
+import pytest
+
+import pipeline.berth
+import pipeline.crawl
+from crawler.activity import SPIDER, Activity
+from frontier import Outcome
+from frontier.server import embedded
+from pipeline import supervision
+from pipeline.berth import told
+from pipeline.supervision import BUSY_S, EVERY_S, STILL_S, Supervision
+from tests.crawler.server import Server, links, page
+from tests.pipeline import hanging
+from tests.pipeline.crawling import crawled, project_at, seeded
+
+
+class Worker:
+    """A process that takes CPU time as a test says."""
+
+    pid = 1
+
+    def __init__(self, monkeypatch):
+        self.now = self.cpu = 0.0
+        self.signals = []
+        monkeypatch.setattr(supervision, "cpu_seconds_of", lambda _: self.cpu)
+        self.activity = Activity.make()
+        self.supervision = Supervision(self, self.activity, clock=lambda: self.now)
+
+    def signal(self, signum):
+        self.signals.append(signum)
+
+    def passes(self, seconds, *, cpu=0.0, turns=False):
+        """Look as often as a supervisor does."""
+        for _ in range(round(seconds / EVERY_S)):
+            self.now += EVERY_S
+            self.cpu += cpu * EVERY_S
+            self.activity._turns.value += turns
+            self.supervision.look()
+
+
+@pytest.fixture
+def worker(monkeypatch):
+    worker = Worker(monkeypatch)
+    worker.activity._turns.value = 1
+    return worker
+
+
+def test_a_worker_whose_event_loop_turns_is_left_alone(worker):
+    worker.passes(2 * STILL_S, cpu=1.0, turns=True)
+    assert worker.signals == []
+
+
+def test_a_worker_that_computes_without_a_turn_is_ended_once(worker):
+    with worker.activity.reading(7):
+        worker.passes(BUSY_S, cpu=1.0)
+        assert worker.signals == []
+        worker.passes(5, cpu=1.0)
+    assert worker.signals == [signal.SIGKILL]
+    assert BUSY_S < worker.supervision.stood_s < BUSY_S + 2 * EVERY_S
+
+
+def test_time_in_which_the_worker_did_not_run_counts_for_little(worker):
+    worker.passes(STILL_S - 1)
+    worker.passes(1, turns=True)
+    worker.passes(STILL_S - 1)
+    assert worker.signals == []
+    worker.passes(3)
+    assert worker.signals == [signal.SIGKILL]
+    assert worker.supervision.stood_s == pytest.approx(STILL_S, abs=2)
+
+
+def test_while_nobody_looked_nothing_is_held_against_a_worker(worker):
+    """The machine slept, or the supervisor was stopped."""
+    for _ in range(100):
+        worker.now += STILL_S
+        worker.supervision.look()
+    assert worker.signals == []
+
+
+def test_before_the_first_turn_and_after_the_last_nothing_counts(worker):
+    worker.activity._turns.value = 0
+    worker.passes(2 * STILL_S, cpu=1.0)
+    assert worker.signals == []
+
+
+def test_a_spider_may_compute_for_as_long_as_it_may(worker):
+    worker.activity.entertain()
+    worker.passes(STILL_S - 1, cpu=1.0)
+    assert worker.signals == []
+
+
+def test_what_a_spider_is_not_to_blame_for_ends_its_worker(worker):
+    worker.activity.entertain()
+    with worker.activity.reading(7):
+        assert worker.activity.reads == 7
+        worker.passes(BUSY_S + 1, cpu=1.0)
+    assert worker.activity.reads == SPIDER
+    assert worker.signals == [signal.SIGKILL]
+
+
+@pytest.fixture
+def redis(tmp_path):
+    with embedded(tmp_path / "redis") as address:
+        yield address
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        (hanging.hanging, "is ended: its event loop stood still for "),
+        (hanging.dying, "died with exit code -11, while it read "),
+    ],
+    ids=["hangs", "dies"],
+)
+def test_a_page_that_ends_its_worker_is_read_aside_and_the_crawl_goes_on(
+    redis, tmp_path, monkeypatch, capsys, ends, said
+):
+    monkeypatch.setattr(pipeline.crawl, "told", lambda work, *args: told(ends, work, *args))
+    monkeypatch.setattr(pipeline.berth, "Supervision", partial(Supervision, busy_s=0.5))
+    monkeypatch.setattr(pipeline.crawl, "REPLACEMENTS", 0)
+    with Server().in_thread() as site:
+        site.answers["/"] = links("/first", *(f"/fine/{number}" for number in range(20)))
+        site.answers["/first"] = page(hanging.MARK + b"<a href=/second>")
+        site.answers["/second"] = page(hanging.MARK + b"<a href=/led>")
+        site.answers |= {f"/fine/{number}": page(f"page {number}") for number in range(20)}
+        site.answers["/led"] = page("the end")
+        project = project_at(tmp_path, redis)
+        seeded(project, f"{site.url}/")
+        stats = crawled(project)
+    assert stats.drained
+    assert stats.outcomes[Outcome.FETCHED] == 24
+    assert not any(reason.startswith("failed") for reason in stats.reasons)
+    told_of = [line for line in capsys.readouterr().err.splitlines() if said in line]
+    assert [line.partition("while it read ")[2].partition(": ")[0] for line in told_of] == [
+        f"{site.url}/first",
+        f"{site.url}/second",
+    ]
