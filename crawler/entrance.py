@@ -9,7 +9,7 @@ comes between entering and asking. So the frontier is told where that took longe
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 
@@ -28,9 +28,9 @@ REMEMBERED = 10_000
 class Entrance:
     """The way to every address, for one worker."""
 
-    def __init__(self, frontier: Frontier) -> None:
+    def __init__(self, frontier: Frontier, clock: Callable[[], float] = boot_s) -> None:
         """With a delay of 0 addresses have no line, and nothing is asked; so it is with hosts that are asked without a lease."""
-        self._frontier = frontier
+        self._frontier, self._clock = frontier, clock
         self._asked: list[tuple[Lease, str]] = []
         self._answers: list[asyncio.Future[int]] = []
         self._asking: set[asyncio.Task[None]] = set()
@@ -55,7 +55,7 @@ class Entrance:
         if not self._delay_ms:
             return
         entered = self._entered.pop(address, None)
-        if entered is not None and boot_s() - entered <= LATE_S:
+        if entered is not None and self._clock() - entered <= LATE_S:
             return
         self._late.add(address)
         if len(self._late) == 1:
@@ -97,7 +97,7 @@ class Entrance:
         await asyncio.sleep(GATHER_S)
         asked, self._asked = self._asked, []
         answers, self._answers = self._answers, []
-        begun = boot_s()
+        begun = self._clock()
         try:
             waits = await self._frontier.enter_all(asked)
         except Exception as error:  # noqa: BLE001 - whatever it is, those who wait raise it

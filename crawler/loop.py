@@ -64,15 +64,17 @@ class Loop:
         max_requests: int | None,
         until: float | None,
         sitemaps: bool,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`lease_ms` says how long a lease is to last that is asked for now. `max_pages` counts the whole crawl's fetched pages,
-        `max_requests` its `Stats.requests`; `until` is a time of the monotonic clock.
+        `max_requests` its `Stats.requests`; `until` is a time of `clock`, which runs as the
+        event loop's does.
         """
         self._frontier, self._gate, self._pulse, self._worker = frontier, gate, pulse, worker
         self._uplink = uplink
         self._concurrency, self._lease_ms = concurrency, lease_ms
         self._max_pages, self._max_requests = max_pages, max_requests
-        self._until, self._sitemaps = until, sitemaps
+        self._until, self._sitemaps, self._clock = until, sitemaps, clock
         self._rulebook = Rulebook(frontier.robots, lambda: frontier.restarts)
         self._restarts = frontier.restarts
         self._open: dict[int, Lease] = {}
@@ -191,7 +193,7 @@ class Loop:
 
     async def _take(self) -> list[Lease]:
         room = self._room()
-        if room <= 0 or self._poll.wait_s(time.monotonic()) or not await self._gate.admits():
+        if room <= 0 or self._poll.wait_s(self._clock()) or not await self._gate.admits():
             return []
         self._pulse.check()
         granted = await self._frontier.lease(
@@ -201,13 +203,13 @@ class Loop:
             limit=self._max_pages,
             most_requests=self._max_requests,
         )
-        self._poll.asked(time.monotonic(), granted=len(granted), soonest_ms=granted.soonest_ms)
+        self._poll.asked(self._clock(), granted=len(granted), soonest_ms=granted.soonest_ms)
         self._open.update((lease.token, lease) for lease in granted)
         return self._admitted(granted)
 
     def _admitted(self, granted: Sequence[Lease]) -> list[Lease]:
         """Those that have a slot, or need none; the others go back."""
-        now, slots = time.monotonic(), self._uplink.room(self._concurrency)
+        now, slots = self._clock(), self._uplink.room(self._concurrency)
         admitted = []
         for lease in granted:
             wait_s = (
@@ -223,7 +225,7 @@ class Loop:
         over, self._ended = self._ended, []
         back, self._postponed = self._postponed, []
         if over:
-            self._poll.told(time.monotonic(), await self._frontier.release(over))
+            self._poll.told(self._clock(), await self._frontier.release(over))
         if back:
             await self._frontier.postpone_all(back)
             self._poll.at_once()
@@ -231,7 +233,7 @@ class Loop:
     def _close(self, lease: Lease) -> None:
         del self._open[lease.token]
         self._fetching.discard(lease.token)
-        self._shares.leave(lease.token, time.monotonic())
+        self._shares.leave(lease.token, self._clock())
         if self._orphan == lease.token:
             self._orphan = None
 
@@ -252,7 +254,7 @@ class Loop:
     async def _pause(self) -> None:
         """Wait until something changes here, or may have changed in the frontier."""
         try:
-            async with asyncio.timeout(self._wait_s(time.monotonic())):
+            async with asyncio.timeout(self._wait_s(self._clock())):
                 await self._changed.wait()
         except TimeoutError:
             return
@@ -268,7 +270,7 @@ class Loop:
         return self._uplink.room(self._concurrency) - len(self._open)
 
     def _is_over(self) -> bool:
-        return self._stopped or (self._until is not None and time.monotonic() >= self._until)
+        return self._stopped or (self._until is not None and self._clock() >= self._until)
 
     def __repr__(self) -> str:
         return f"<loop of {self._worker}: {len(self._open)} of {self._concurrency} leases open>"

@@ -7,11 +7,9 @@
 
 import asyncio
 import math
-import time
-from collections.abc import Callable
-from uuid import uuid4
 
 from crawler.logline import of_conclusion
+from crawler.system import REAL, System
 from frontier import Frontier
 from frontier.tail import Tail
 from storage import logwriter
@@ -32,11 +30,11 @@ class OutboxRelay:
         tail: Tail,
         store: Store,
         crawl: str,
-        clock: Callable[[], float] = time.monotonic,
+        system: System = REAL,
     ) -> None:
         self._frontier, self._tail, self._store, self._crawl = frontier, tail, store, crawl
-        self._writer, self._serial = f"frontier-{uuid4().hex}", 0
-        self._clock, self._since, self._next = clock, math.inf, 0.0
+        self._writer, self._serial = f"frontier-{system.unique()}", 0
+        self._clock, self._since, self._next = system.clock, math.inf, 0.0
 
     async def drain(self) -> int:
         """Log a batch if it is time; returns how many pages."""

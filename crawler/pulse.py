@@ -62,6 +62,13 @@ class Pulse:
         if not self._is_given_up():
             await self.begin()
 
+    async def expire(self) -> None:
+        """Return when `check` raises."""
+        while not self._is_given_up():
+            assert self._heard is not None
+            left_s = self._heard + self._ttl_s - self._clock()
+            await asyncio.sleep(min(max(left_s, 0.0), self._period_s))
+
     def check(self) -> None:
         """Raises `GivenUp` where the last beat that was heard counts no more."""
         if self._is_given_up():

@@ -24,7 +24,7 @@ from collections.abc import Awaitable, Callable, Container, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import cast
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from core import Failure, reading
 from core.capture import Truncation
@@ -41,6 +41,7 @@ from crawler.rendered import decode as read_note
 from crawler.rendered import dom_id, note_id
 from crawler.robots import HOPS, UNREADABLE, redirect, ruling
 from crawler.settle import BATCH, Finished, end
+from crawler.system import REAL, System
 from frontier import Frontier, Kind, Lease, Settlement
 from storage import logwriter
 from storage.archive import recover as seal_unfinished
@@ -68,6 +69,7 @@ async def recover(
     crawl: str,
     options: PageOptions = USUAL,
     crashed: Container[str] = frozenset(),
+    system: System = REAL,
 ) -> int:
     """Take up what the dead workers of a crawl left; returns how many leases were settled from the archive.
 
@@ -83,7 +85,7 @@ async def recover(
     sealed = await asyncio.to_thread(_sealed, store, crawl) if gone & holders else {}
     settled = 0
     for writer in sorted(gone & holders):
-        settled += await _replay(store, frontier, crawl, writer, sealed, options)
+        settled += await _replay(store, frontier, crawl, writer, sealed, options, system)
         await frontier.reclaim(writer, died=True, crashed=writer in crashed)
     return settled
 
@@ -103,6 +105,7 @@ async def _replay(
     writer: str,
     sealed: Mapping[str, list[str]],
     options: PageOptions,
+    system: System,
 ) -> int:
     leases = await frontier.leases(writer)
     wanted = {
@@ -118,7 +121,7 @@ async def _replay(
     batch: list[Finished] = []
     lines: list[Line] = []
     ended = 0
-    aside = Aside()
+    aside = system.aside()
     try:
         for lease in leases:
             finished = await _finished(crawl, lease, records, options, aside)
@@ -126,11 +129,12 @@ async def _replay(
                 batch.append(finished)
                 last = _last(crawl, lease, records)
                 lines.append(of_record(lease, finished.answer, last, finished.error))
-        stem = f"{crawl}-recovery-{uuid4().hex}-00000"
+        stem = f"{crawl}-recovery-{system.unique()}-00000"
         await asyncio.to_thread(logwriter.put, store, crawl, stem, lines)
         for first in range(0, len(batch), BATCH):
-            await end(frontier, batch[first : first + BATCH], Recent(0), died=True)
-            ended += len(batch[first : first + BATCH])
+            some = batch[first : first + BATCH]
+            await end(frontier, some, Recent(0), died=True, clock_ms=system.clock_ms)
+            ended += len(some)
     finally:
         aside.close()
     return ended

@@ -134,7 +134,13 @@ class Settler:
         before = self._archive.appended
         kept = await self._in_thread(lambda: self._store(batch))
         self._pulse.check()
-        await end(self._frontier, kept, self.known, archived=self._archive.appended - before)
+        await end(
+            self._frontier,
+            kept,
+            self.known,
+            archived=self._archive.appended - before,
+            clock_ms=self._clock_ms,
+        )
         self._settled([finished.lease for finished in batch])
 
     async def _seal(self, written: Archive | CrawlLog) -> None:
@@ -199,6 +205,7 @@ async def end(
     *,
     archived: int = 0,
     died: bool = False,
+    clock_ms: Callable[[], int] = utc_ms,
 ) -> None:
     """End leases whose records are durable; what the frontier was told of is `known` from then on.
 
@@ -207,7 +214,7 @@ async def end(
     """
     pages = [finished.answer for finished in batch if isinstance(finished.answer, Settlement)]
     for finished in batch:
-        await _end_robots(frontier, finished, died=died)
+        await _end_robots(frontier, finished, clock_ms(), died=died)
     # A stale lease adds nothing; which one it was is not said, so nothing of such a batch counts as known.
     if await frontier.settle(pages, archived=archived, died=died) == len(pages):
         for page in pages:
@@ -215,11 +222,11 @@ async def end(
                 known.add(found.url.text)
 
 
-async def _end_robots(frontier: Frontier, finished: Finished, *, died: bool) -> None:
+async def _end_robots(frontier: Frontier, finished: Finished, now_ms: int, *, died: bool) -> None:
     lease, answer = finished.lease, finished.answer
     if isinstance(answer, AskAgain):
         record = await frontier.robots(lease.url.origin) if lease.robots_version else None
-        answer = as_before(answer, record, utc_ms())
+        answer = as_before(answer, record, now_ms)
     match answer:
         case Ruling():
             await frontier.settle_robots(

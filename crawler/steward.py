@@ -77,6 +77,7 @@ class Steward:
         activity: Activity,
         decoded: DecodedBytes,
         options: Callable[[], PageOptions] = lambda: USUAL,
+        aside: Aside | None = None,
     ) -> None:
         self.crawl, self.worker = crawl, worker
         self.loop, self.settler, self.screen = loop, settler, screen
@@ -86,7 +87,8 @@ class Steward:
         """What a user's spider takes its bodies from."""
         self._client, self._entrance, self._renderer = client, entrance, renderer
         self._activity = activity
-        self._options, self._aside = options, Aside()
+        self._options, self._aside = options, aside or Aside()
+        self._under_way: set[asyncio.Timeout] = set()
 
     @property
     def options(self) -> PageOptions:
@@ -128,7 +130,21 @@ class Steward:
         self.settler.add(Finished(lease=lease, answer=replace(settled(lease, refusal), asked=False)))
 
     async def fetch(self, lease: Lease, asked: Sequence[tuple[str, str]] = ()) -> Fetched:
-        """Fetch what a lease is for, and let its host go; `asked` are the headers that a user's spider wants sent."""
+        """Fetch what a lease is for, and let its host go; `asked` are the headers that a user's spider wants sent. Raises what the
+        worker was given up by (`give_up`).
+        """
+        try:
+            async with asyncio.timeout(None) as limit:
+                self._under_way.add(limit)
+                return await self._fetch(lease, asked)
+        except TimeoutError:
+            if self.error is None:
+                raise
+            raise self.error from None
+        finally:
+            self._under_way.discard(limit)
+
+    async def _fetch(self, lease: Lease, asked: Sequence[tuple[str, str]]) -> Fetched:
         found: Capture | Failure | Event | Wait | None = None
         rendered = None
         failure: ReadingFailure | None = None
@@ -159,6 +175,13 @@ class Steward:
         """Lease no more; the worker raises the first error once all has come to an end."""
         self.error = self.error or error
         self.loop.stop()
+
+    def give_up(self, error: BaseException) -> None:
+        """Lease no more, and break off every exchange that is under way: others may ask its host from now on."""
+        self.stop(error)
+        now = asyncio.get_running_loop().time()
+        for limit in self._under_way:
+            limit.reschedule(now)
 
     def close(self) -> None:
         """End the process that pages are read in."""

@@ -14,7 +14,6 @@
 import asyncio
 import os
 import signal
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -36,10 +35,11 @@ from crawler.rotation import Rotation
 from crawler.screen import Screen
 from crawler.settle import Settler
 from crawler.steward import Steward
+from crawler.system import REAL, System
 from crawler.uplink import Uplink
 from crawler.wire import Client, networks
 from crawler.wire.limits import TOTAL
-from frontier import Frontier
+from frontier import Frontier, GivenUp
 from frontier.connect import connect
 from storage.archive import Archive
 from storage.compression import Compression
@@ -129,83 +129,93 @@ def run_worker(config: WorkerConfig, activity: Activity | None = None) -> bool:
 
 
 async def _run(config: WorkerConfig, activity: Activity) -> bool:
-    allow = networks(config.allow_networks)
-    log = CrawlLog(config.store, config.crawl, writer=config.worker)
     link = await connect(config.redis)
     try:
-        frontier = Frontier(link, config.crawl)
-        await frontier.open()
-        name = _user_agent(config, frontier)
-        archive = Archive(
-            config.store,
-            config.crawl,
-            writer=config.worker,
-            user_agent=name,
-            max_bytes=config.max_file_bytes,
-            max_age_s=config.max_file_age_s,
-            compression=config.compression,
-            before=log.commit,
-        )
-        named: list[Named] = [archive]
-
-        ttl_s = config.ttl_s + _blocked_s(config)
-        entrance = Entrance(frontier)
-        client = Client(
-            user_agent=name,
-            max_body=config.max_body,
-            timeout_s=config.timeout_s,
-            allow=allow,
-            verify_tls=config.verify_tls,
-            nameservers=config.nameservers,
-            proxy=config.proxy,
-            cookies=config.cookies,
-            auth=config.auth,
-            asked=entrance.asked,
-        )
-        decoded = DecodedBytes()
-        renderer = _renderer(config, frontier, client, entrance, decoded)
-        named += [client, *([renderer] if renderer else [])]
-
-        async def report() -> None:
-            await pulse.hasten()
-
-        uplink = Uplink(client, frontier.responsive, report)
-
-        async def beat() -> None:
-            for each in named:
-                each.user_agent = _user_agent(config, frontier)
-            since = config.store.waiting_since_ms()
-            stalled_ms = None if since is None else max(0, time.time_ns() // 1_000_000 - since)
-            ttl_ms = round(ttl_s * 1000)
-            await frontier.beat(config.worker, ttl_ms, stalled_ms=stalled_ms, outage=uplink.outage)
-
-        pulse = Pulse(beat, worker=config.worker, ttl_s=ttl_s, period_s=config.ttl_s / 3)
-        await pulse.begin()
-        beside = [asyncio.create_task(work) for work in (pulse.run(), activity.run())]
-        try:
-            if renderer is not None:
-                await renderer.begin()
-            enough = await _crawl(
-                config, frontier, archive, log, uplink, entrance, pulse, activity, renderer, decoded
-            )
-        finally:
-            for task in beside:
-                task.cancel()
-            await uplink.close()
-            if renderer is not None:
-                await renderer.close()
-            await client.close()
-        # Leased, but never begun: a drain came between. Everything else is settled by now.
-        await frontier.reclaim(config.worker)
-        await frontier.leave(config.worker)
-        return enough
+        return await crawl(config, Frontier(link, config.crawl), activity, REAL)
     finally:
         await link.aclose()
+
+
+async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, system: System) -> bool:
+    """Crawl as `run_worker` does, on a frontier and a system of the caller's."""
+    allow = networks(config.allow_networks)
+    log = CrawlLog(config.store, config.crawl, writer=config.worker, clock=system.clock)
+    await frontier.open()
+    name = _user_agent(config, frontier)
+    archive = Archive(
+        config.store,
+        config.crawl,
+        writer=config.worker,
+        user_agent=name,
+        max_bytes=config.max_file_bytes,
+        max_age_s=config.max_file_age_s,
+        compression=config.compression,
+        before=log.commit,
+    )
+    named: list[Named] = [archive]
+
+    ttl_s = config.ttl_s + _blocked_s(config)
+    entrance = Entrance(frontier, system.boot_clock)
+
+    def asked(address: str) -> None:
+        pulse.check()  # a worker that has slept may have been given up, and others ask in its place
+        entrance.asked(address)
+
+    client = system.client(
+        user_agent=name,
+        max_body=config.max_body,
+        timeout_s=config.timeout_s,
+        allow=allow,
+        verify_tls=config.verify_tls,
+        nameservers=config.nameservers,
+        proxy=config.proxy,
+        cookies=config.cookies,
+        auth=config.auth,
+        asked=asked,
+    )
+    decoded = DecodedBytes()
+    renderer = _renderer(config, frontier, client, entrance, decoded)
+    named += [client, *([renderer] if renderer else [])]
+
+    async def report() -> None:
+        await pulse.hasten()
+
+    uplink = Uplink(client, frontier.responsive, report, clock=system.clock)
+
+    async def beat() -> None:
+        for each in named:
+            each.user_agent = _user_agent(config, frontier)
+        since = config.store.waiting_since_ms()
+        stalled_ms = None if since is None else max(0, system.clock_ms() - since)
+        ttl_ms = round(ttl_s * 1000)
+        await frontier.beat(config.worker, ttl_ms, stalled_ms=stalled_ms, outage=uplink.outage)
+
+    pulse = Pulse(beat, worker=config.worker, ttl_s=ttl_s, period_s=config.ttl_s / 3, clock=system.boot_clock)
+    await pulse.begin()
+    beside = [asyncio.create_task(work) for work in (pulse.run(), activity.run())]
+    try:
+        if renderer is not None:
+            await renderer.begin()
+        enough = await _crawl(
+            config, frontier, system, archive, log, uplink, entrance, pulse, activity, renderer, decoded
+        )
+    finally:
+        for task in beside:
+            task.cancel()
+        await uplink.close()
+        if renderer is not None:
+            await renderer.close()
+        await client.close()
+    # Leased, but never begun: a drain came between. Everything else is settled by now.
+    await frontier.reclaim(config.worker)
+    await frontier.leave(config.worker)
+    return enough
 
 
 async def _crawl(
     config: WorkerConfig,
     frontier: Frontier,
+    system: System,
     archive: Archive,
     log: CrawlLog,
     uplink: Uplink,
@@ -215,7 +225,7 @@ async def _crawl(
     renderer: "Renderer | None",
     decoded: DecodedBytes,
 ) -> bool:
-    gate = Gate(frontier.flow)
+    gate = Gate(frontier.flow, system.clock)
     lease_ms = (
         round(config.timeout_s * 1000) * (TOTAL * HOPS + _renderings(config))
         + PATIENCE_MS
@@ -232,8 +242,9 @@ async def _crawl(
         lease_ms=lambda: lease_ms + frontier.settings.min_delay_ms * 2 * HOPS,
         max_pages=config.max_pages,
         max_requests=config.max_requests,
-        until=None if config.max_time_s is None else time.monotonic() + config.max_time_s,
+        until=None if config.max_time_s is None else system.clock() + config.max_time_s,
         sitemaps=config.sitemaps and config.guest is None,
+        clock=system.clock,
     )
     rotation = Rotation(max_bytes=config.max_file_bytes, max_age_ms=config.max_file_age_s * 1000)
     feeds = Feeds()
@@ -245,6 +256,7 @@ async def _crawl(
         gate=gate,
         pulse=pulse,
         rotation=rotation,
+        clock_ms=system.clock_ms,
         before=None if config.guest is None else feeds.sync,
     )
     _obey_signals(loop)
@@ -262,21 +274,35 @@ async def _crawl(
         activity=activity,
         decoded=decoded,
         options=lambda: _page_options(config, frontier),
+        aside=system.aside(),
     )
     enough = False
-    if config.guest is None:
-        await steward.run()
-    else:
-        activity.entertain()
-        from crawler.guest.engine import entertain  # noqa: PLC0415 - Scrapy, for guests alone
+    watching = asyncio.create_task(_give_up(steward, pulse))
+    try:
+        if config.guest is None:
+            await steward.run()
+        else:
+            activity.entertain()
+            from crawler.guest.engine import entertain  # noqa: PLC0415 - Scrapy, for guests alone
 
-        enough = await entertain(config.guest, steward, feeds, concurrency=config.concurrency)
+            enough = await entertain(config.guest, steward, feeds, concurrency=config.concurrency)
+    finally:
+        watching.cancel()
     settler.close()
     await settling
     steward.close()
     if steward.error is not None:
         raise steward.error
     return enough
+
+
+async def _give_up(steward: Steward, pulse: Pulse) -> None:
+    """See to it that nothing is under way when the worker may have been given up."""
+    await pulse.expire()
+    try:
+        pulse.check()
+    except GivenUp as error:
+        steward.give_up(error)
 
 
 def _blocked_s(config: WorkerConfig) -> float:

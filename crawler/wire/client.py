@@ -79,7 +79,8 @@ class Client:
         auth: Mapping[str, Mapping[str, Any]] | None = None,
         asked: Callable[[str], None] | None = None,
     ) -> None:
-        """`asked` is told each address when a request is about to be sent to it.
+        """`asked` is told each address when a request is about to be sent to it; if it raises, nothing is sent, and `get` raises
+        the same.
 
         `InputError` where a name server, the proxy or what is told to a domain is written wrong.
         """
@@ -118,7 +119,7 @@ class Client:
         credentials: bool = True,
         asker: str | None = None,
     ) -> Capture | Failure | Wait:
-        """Ask for `url.wire`; never raises for anything that a server or the network does, only what `enter` raises.
+        """Ask for `url.wire`; never raises for anything that a server or the network does, only what `enter` and `asked` raise.
 
         `headers` take the place of ours of the same name. `timeout_s` is the patience for the first byte; the limits of
         the other parts follow from it (`crawler.wire.limits`). The time for which `enter` is waited for does not count.
@@ -286,10 +287,10 @@ class Client:
         self, exchange: _Exchange, connection: Connection, address: str, dialled: Dialled | None = None
     ) -> Capture | Heard:
         """Have the exchange; what was heard where no response came of it."""
-        if self._asked is not None:
-            self._asked(meant(address))
         started_ms, begun = self._clock_ms(), time.monotonic()
         try:
+            if self._asked is not None:
+                self._asked(meant(address))
             heard = await connection.converse(exchange.asked, exchange.limits, exchange.left_s)
         except BaseException:
             connection.close()

@@ -14,6 +14,7 @@ from core import CorruptData
 from crawler import recover, run_worker
 from crawler.logline import discovery, of_conclusion
 from crawler.outbox import OutboxRelay
+from crawler.system import System
 from frontier import Conclusion, Discovery, Outcome, Scope, canonical
 from storage import crawllog
 from storage.archive import Archive
@@ -179,7 +180,7 @@ def test_it_is_logged_when_there_is_much_or_when_some_has_waited_long(crawl, mon
         await frontier.drop(Scope.parse(f"host:{found[0].host}"))
 
     async def told(frontier):
-        log = OutboxRelay(frontier, frontier.tail(store), store, crawl.name, clock=lambda: now[0])
+        log = OutboxRelay(frontier, frontier.tail(store), store, crawl.name, System(clock=lambda: now[0]))
         await drop(frontier, ["http://a.test/1"])
         first = await log.drain()
         now[0] += 29

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import time
 
 import pytest
 
@@ -51,6 +52,20 @@ async def test_a_beat_counts_until_its_time_is_over_and_no_longer(hearing):
     hearing.now += 0.1
     with pytest.raises(GivenUp, match=r"worker w was not heard of for 30 s"):
         made.check()
+
+
+async def test_it_says_when_its_time_is_over():
+    made = Pulse(_heard, worker="w", ttl_s=0.05, period_s=0.01)
+    await made.begin()
+    begun = time.monotonic()
+    await made.expire()
+    assert time.monotonic() - begun >= 0.04
+    with pytest.raises(GivenUp):
+        made.check()
+
+
+async def _heard():
+    """Everybody hears it."""
 
 
 async def test_a_beat_is_dated_by_when_it_was_begun(hearing):

@@ -6,7 +6,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from core import Capture
+from core import Capture, Unavailable
 from crawler.wire import Failure, Wait
 from frontier import canonical
 from tests.crawler.server import Server, page
@@ -244,6 +244,21 @@ async def test_each_request_is_told_before_it_is_sent_over_a_kept_connection_and
         for _ in range(3):
             assert isinstance(await asking.get(canonical(f"{server.url}/")), Capture)
     assert happened == ["127.0.0.1", "request"] * 3
+
+
+async def test_nothing_is_sent_that_may_not_be_sent_after_all(client):
+    asked = []
+
+    async def answer(reader, writer):
+        asked.append("request")
+
+    def refuse(_):
+        raise Unavailable("given up")
+
+    async with Server({"/": answer}).serve() as server, client(asked=refuse) as asking:
+        with pytest.raises(Unavailable):
+            await asking.get(canonical(f"{server.url}/"))
+    assert not asked
 
 
 async def test_what_the_network_says_has_a_reason(client):

@@ -1,0 +1,102 @@
+"""`simulate`: one run of one seed, from the first seed URL to the judgement."""
+
+import gc
+import logging
+import shutil
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from frontier import Discovery, Scope, Settings, canonical
+from tests.simulator import promises
+from tests.simulator.faults import ALL, KNOWN, Plan
+from tests.simulator.fleet import TTL_S, Fleet
+from tests.simulator.objects import Objects
+from tests.simulator.server import Server, done
+from tests.simulator.web import Web
+from tests.simulator.world import Stuck, World
+
+HELD = tuple(kind for kind in ALL if kind not in KNOWN)
+"""Faults that break no promise."""
+LIMIT_S = 4_000.0
+"""Virtual: leases of the lost expire within minutes, robots.txt of the unreachable within an hour."""
+SHM = Path("/dev/shm")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What a seed came to."""
+
+    seed: int
+    kinds: tuple[str, ...]
+    """Of faults that it was allowed."""
+    broken: tuple[str, ...]
+    """Promises that did not hold, and by what."""
+    hash: str
+    """Of everything that happened."""
+    trace: tuple[str, ...]
+    """The end of it."""
+    seconds: float
+    """Virtual."""
+    events: int
+
+    def __str__(self) -> str:
+        """What broke, how to see it again, and what happened before."""
+        said = "\n".join(f"  {each}" for each in self.broken)
+        again = f"python bench/simulate.py --seed {self.seed} --kinds {','.join(self.kinds)} --trace"
+        return f"seed {self.seed} breaks a promise:\n{said}\nsee it again: {again}"
+
+
+def simulate(seed: int, kinds: Iterable[str] = HELD) -> Run:
+    """Run a seed with faults of these kinds."""
+    kinds = tuple(kinds)
+    staging = Path(tempfile.mkdtemp(prefix="simulator-", dir=SHM if SHM.is_dir() else None))
+    gc.disable()  # what it finds it finds at moments that no seed decides
+    logging.disable()
+    world = World(seed)
+    try:
+        broken = _run(world, Plan(kinds=kinds), staging)
+    finally:
+        for process in world.processes:
+            process.bury()
+        gc.enable()
+        logging.disable(logging.NOTSET)
+        shutil.rmtree(staging)
+    return Run(
+        seed=seed,
+        kinds=kinds,
+        broken=tuple(broken),
+        hash=world.hash,
+        trace=tuple(world.trace),
+        seconds=world.now,
+        events=world.events,
+    )
+
+
+def _run(world: World, plan: Plan, staging: Path) -> list[str]:
+    random = world.random
+    web, server, objects = Web(world, random), Server(world), Objects(world, staging)
+    settings = Settings(
+        contact="mailto:crawl@example.org",
+        min_delay_ms=random.choice([100, 200, 500]),
+        min_ip_delay_ms=random.choice([0, 0, 50]),
+    )
+    done(server.model.open(settings))
+    urls = [canonical(url) for url in web.seeds]
+    done(server.model.add([Discovery(url=url, scope=Scope.of("host", url)) for url in urls]))
+    fleet = Fleet(world, server, objects, web, machines=random.choice([1, 2, 2, 3]))
+    for machine in fleet.machines:
+        fleet.start(machine)
+        world.after(1.0, lambda machine=machine: fleet.look_after(machine))
+    plan.lay(fleet)
+    world.at(plan.within_s + 2.0, fleet.calm_down)
+    try:
+        world.run(lambda: fleet.is_calm and fleet.is_over, LIMIT_S)
+        # What a machine left that nobody looked after again is taken up by the next command, when nobody is taken for living.
+        world.after(2 * TTL_S, lambda: fleet.start(fleet.machines[0]))
+        ended = len(world.processes)
+        world.run(lambda: len(world.processes) > ended and fleet.is_over, 2 * LIMIT_S)
+    except Stuck as stuck:
+        return [f"the crawl does not come to its end: {stuck}", *fleet.errors]
+    return [*fleet.errors, *promises.broken(fleet)]

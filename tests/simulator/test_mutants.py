@@ -1,0 +1,152 @@
+"""What is broken on purpose is found: each promise of the simulator can fail, and by the part that keeps it."""
+
+import pytest
+
+from crawler import page, replay, settle
+from frontier.memory.living import Living
+from frontier.memory.state import Host
+from storage import archive, logwriter, recovery, segments
+from tests.simulator import promises
+from tests.simulator.faults import ALL, KNOWN
+from tests.simulator.process import Process
+from tests.simulator.simulation import simulate
+from tests.simulator.wire import Wire
+
+SEEDS = 60
+
+
+def found(kinds, seeds=SEEDS, promise=""):
+    """The first thing that seeds break of a promise."""
+    for seed in range(seeds):
+        for broken in simulate(seed, kinds).broken:
+            if broken.startswith(promise):
+                return broken
+    return None
+
+
+def test_a_page_settled_before_its_record_is_durable_is_found(monkeypatch):
+    sound = settle.Settler._store
+
+    def hasty(self, batch):
+        commit, self._archive.commit = self._archive.commit, lambda: None
+        try:
+            return sound(self, batch)
+        finally:
+            self._archive.commit = commit
+
+    monkeypatch.setattr(settle.Settler, "_store", hasty)
+    monkeypatch.setattr("crawler.worker.Archive", _with_commit(archive.Archive))
+    assert found(["kill"], promise="settled is readable")
+
+
+def _with_commit(kind):
+    """Of an archive, a kind whose `commit` can be taken away from one of them."""
+
+    class Open(kind):
+        pass
+
+    return Open
+
+
+def test_a_host_that_is_asked_within_its_delay_is_found(monkeypatch):
+    monkeypatch.setattr(Host, "after_last", lambda self, pace: 0)
+    assert found([], promise="polite")
+
+
+def test_a_link_that_is_not_followed_is_found(monkeypatch):
+    sound = page.targets
+    monkeypatch.setattr(page, "targets", lambda *args: sound(*args)[:1])
+    assert found([], promise="nothing forgotten")
+
+
+def test_an_archive_that_is_not_replayed_is_found(monkeypatch):
+    monkeypatch.setattr(replay, "_find", lambda *_: {})
+    assert found(["kill_at_write"], promise="archived once")
+
+
+def test_a_recovery_that_stops_too_soon_is_found(monkeypatch):
+    """It takes the first segment of an open file for all of it."""
+    sound = segments._together
+    monkeypatch.setattr(segments, "_together", lambda store, names, path: sound(store, names[:1], path))
+    assert found(["kill"], promise="settled is readable")
+
+
+def test_a_log_that_leaves_lines_out_is_found(monkeypatch):
+    sound = logwriter.CrawlLog.append
+    monkeypatch.setattr(
+        logwriter.CrawlLog,
+        "append",
+        lambda self, line: None if line.url.endswith("/2") else sound(self, line),
+    )
+    assert found([], promise="one funnel")
+
+
+def test_open_files_that_nobody_recovers_are_found(monkeypatch):
+    monkeypatch.setattr(replay, "seal_unfinished", lambda *_: [])
+    assert found(["kill"], promise="sealed")
+
+
+def test_pages_that_are_leased_and_never_settled_are_found(monkeypatch):
+    """Who dies keeps its leases until their deadline, and then for ever."""
+    from tests.simulator.server import Server
+
+    sound = Server.carry_out
+
+    def deaf(self, verb, args, named):
+        return sound(self, verb, args, named) if verb != "reclaim" else 0
+
+    monkeypatch.setattr(Server, "carry_out", deaf)
+    monkeypatch.setattr("tests.simulator.simulation.LIMIT_S", 300.0)
+    monkeypatch.setattr("frontier.memory.crawl.Crawl.catch_up", lambda self, now: None)
+    assert found(["kill"])
+
+
+def test_a_worker_that_wakes_and_sends_what_it_was_about_to_send_is_found(monkeypatch):
+    """Its heart is not looked at when a request is about to be sent."""
+    sound = Wire.__init__
+
+    def heartless(self, *args, **told):
+        sound(self, *args, **told)
+        self._asked = lambda _: None
+
+    monkeypatch.setattr(Wire, "__init__", heartless)
+    assert found(["pause_at_request"], promise="polite")
+
+
+def _sealed_once(store, crawl, writer, name, left):
+    """A recovery that leaves aside what was written behind the one before it."""
+    return None if recovery._published(store, crawl, name) else SOUND(store, crawl, writer, name, left)
+
+
+SOUND = recovery._recovered
+
+
+def _end_of_all(self):
+    """All segments are removed, whether they were read or not."""
+    segments._remove(self._store, list(self._store.list(f"{self._names[0].rpartition('/')[0]}/")))
+
+
+def test_a_worker_that_sleeps_and_goes_on_is_found(monkeypatch):
+    """Its clock sleeps too, its name stays good when it is taken over, and recovery removes what it has not sealed."""
+    monkeypatch.setattr(Process, "boottime", Process.time)
+    monkeypatch.setattr(Living, "take_over", lambda *_: None)
+    monkeypatch.setattr(recovery, "_recovered", _sealed_once)
+    monkeypatch.setattr(segments.LeftSegments, "end", _end_of_all)
+    assert found(["suspend"], seeds=150, promise="settled is readable")
+
+
+@pytest.mark.parametrize("kind", sorted(KNOWN))
+def test_what_is_known_to_break_a_promise_is_found(kind):
+    """When its mend is in, the kind leaves `KNOWN`, and what is left of this is a mutant without the mend."""
+    assert found([kind])
+
+
+@pytest.mark.slow
+def test_a_clock_that_is_set_may_let_the_wrong_line_count(monkeypatch):
+    monkeypatch.setattr(promises, "STRICT", True)
+    assert found(["kill_at_write", "step_clock"], seeds=1000, promise="one funnel")
+
+
+@pytest.mark.parametrize("kind", sorted(ALL))
+def test_every_fault_comes_to_pass(kind):
+    assert any("fault: " in line for seed in range(6) for line in simulate(seed, [kind]).trace)

@@ -1,0 +1,43 @@
+"""A seed is a run: it comes to the same, event by event, in every process."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.simulator.faults import ALL
+from tests.simulator.simulation import simulate
+
+ROOT = Path(__file__).parents[2]
+SEEDS = (3, 44, 104, 105)
+SCRIPT = f"""
+import json
+from tests.simulator.simulation import simulate
+print(json.dumps([(run.hash, run.broken) for run in (simulate(seed, {tuple(ALL)!r}) for seed in {SEEDS!r})]))
+"""
+
+
+def told(hash_seed):
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def test_a_seed_comes_to_the_same_twice():
+    for seed in SEEDS:
+        first, second = simulate(seed, ALL), simulate(seed, ALL)
+        assert first.hash == second.hash
+        assert first == second
+
+
+def test_two_seeds_are_two_runs():
+    assert len({simulate(seed).hash for seed in range(8)}) == 8
+
+
+def test_a_seed_comes_to_the_same_in_another_process():
+    here = [(run.hash, list(run.broken)) for run in (simulate(seed, ALL) for seed in SEEDS)]
+    assert [tuple(each) for each in told("1")] == here
+    assert [tuple(each) for each in told("4242")] == here

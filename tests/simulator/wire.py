@@ -1,0 +1,119 @@
+"""`Wire`: the client of a worker in a world without a network; and `Inline`, its child process in a world without any."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from core import Capture
+from crawler.wire import Failure, Wait, at_once
+from crawler.wire.probes import Knock
+from tests.simulator.process import Process, spring
+from tests.simulator.web import Request, Web
+
+SILENT = 0.01
+"""How likely a server does not answer at all, while faults last."""
+LONGEST = 4
+"""The most an exchange may take, in time-outs (`crawler.wire.limits`)."""
+
+
+class Probes:
+    """Our own side works."""
+
+    resolved_at = 0.0
+
+    def __init__(self, web: Web) -> None:
+        self._web = web
+
+    async def name_servers(self) -> str:
+        return ""
+
+    def route(self, address: str = "") -> str:
+        return ""
+
+    async def address(self, url) -> str:
+        return self._web.addresses[url.host]
+
+    async def knock(self, url) -> Knock:
+        return Knock(address=self._web.addresses[url.host], answered=True)
+
+
+class Wire:
+    """As `Client`; what it asks is written down where it is asked, at the moment at which it arrives."""
+
+    def __init__(self, web: Web, process: Process, is_calm: Callable[[], bool], **told: Any) -> None:
+        self._web, self._process, self._is_calm = web, process, is_calm
+        self._asked = told["asked"]
+        self._timeout_s = told["timeout_s"]
+        self.user_agent = told["user_agent"]
+        self.probes = Probes(web)
+
+    async def get(self, url, enter=at_once, *, headers=(), max_body=None):
+        world, web = self._process.world, self._web
+        address = web.addresses.get(url.host)
+        if address is None:
+            return Failure(reason="dns", detail="no such name")
+        wait = await enter(address)
+        if wait:
+            return Wait(ms=wait)
+        spring(web.traps, self._process)
+        await asyncio.sleep(world.latency())  # a connection is made
+        self._asked(address)
+        started_ms, begun = self._process.wall_ms(), self._process.time()
+        took = min(0.005 + world.latency() * (1 + 20 * world.random.random()), LONGEST * self._timeout_s)
+        is_silent = not self._is_calm() and world.random.random() < SILENT
+        if is_silent:
+            took = self._timeout_s
+        path = url.text.partition(url.host)[2]
+        world.note(self._process.name, f"asks for {url.text}")
+        request = Request(
+            host=url.host,
+            address=address,
+            path=path,
+            begun=world.now,
+            ended=world.now + took,
+            by=self._process,
+        )
+        web.requests.append(request)
+        answer = None if is_silent else web.answer(url)
+        try:
+            await asyncio.sleep(took)
+        finally:  # who breaks off closes the connection
+            request.ended = min(request.ended, world.now)
+        if is_silent:
+            return Failure(reason="timeout_first_byte", detail="nobody answers", sign="silent")
+        if answer is None:
+            return Failure(reason="reset", detail="the connection was broken off", sign="answered")
+        status, fields, body = answer
+        fields = [*fields, ("Content-Length", str(len(body)))]
+        head = (
+            f"HTTP/1.1 {status} Said\r\n" + "".join(f"{name}: {value}\r\n" for name, value in fields) + "\r\n"
+        )
+        return Capture(
+            url=url,
+            request=f"GET {path} HTTP/1.1\r\nHost: {url.host}\r\nUser-Agent: {self.user_agent}\r\n\r\n".encode(),
+            response=head.encode() + body,
+            head_length=len(head),
+            status=status,
+            headers=tuple(fields),
+            payload=body,
+            started_ms=started_ms,
+            elapsed_ms=round((self._process.time() - begun) * 1000),
+            peer=address,
+            truncated=None,
+        )
+
+    def learn(self, cookies) -> None:
+        """No cookies."""
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+class Inline:
+    """As `Aside`, in the process itself."""
+
+    async def call(self, work, *args, returns):
+        return await asyncio.to_thread(work, *args)
+
+    def close(self) -> None:
+        """There is no process."""
