@@ -122,7 +122,7 @@ end, FREES)
 -- args: worker, 1 where it died and 2 where nobody knows of what ; returns how many leases went back
 verb('reclaim', function(keys, args)
   local c = open(keys)
-  if args[2] ~= '1' and is_taken(c, args[1]) then return refusal(args[1]) end
+  if args[2] == '0' and is_taken(c, args[1]) then return refusal(args[1]) end
   local all, held = call('HGETALL', c.leases), {}
   for i = 1, #all, 2 do
     local l = parse_lease(all[i + 1])

@@ -422,7 +422,7 @@ class MemoryFrontier:
 
     async def reclaim(self, worker: str, *, died: bool = False, crashed: bool = False) -> int:
         """As `Frontier.reclaim`."""
-        if not died:
+        if not (died or crashed):
             self._living.refuse(worker)
         now = self._clock()
         held = [token for token, held in self._crawl.promises.items() if held.worker == worker]

@@ -82,7 +82,8 @@ async def test_what_a_worker_settles_that_was_given_up_changes_nothing(frontier,
     assert await frontier.settle([Settlement(lease=again, outcome=Outcome.FETCHED)]) == 1
 
 
-async def test_a_name_that_was_taken_over_is_dead_for_ever(frontier, found, grants):
+@pytest.mark.parametrize("crashed", [False, True])
+async def test_a_name_that_was_taken_over_is_dead_for_ever(frontier, found, grants, crashed):
     await frontier.add([found(f"http://{host}.test/") for host in "abcd"])
     await frontier.beat("asleep")
     pages = await grants(frontier, "asleep").pages()
@@ -102,7 +103,7 @@ async def test_a_name_that_was_taken_over_is_dead_for_ever(frontier, found, gran
             await refused()
     assert {lease.token for lease in await frontier.leases("asleep")} == {lease.token for lease in pages}
     assert await frontier.settle(settlements[:1], died=True) == 1
-    assert await frontier.reclaim("asleep", died=True) == 3
+    assert await frontier.reclaim("asleep", died=True, crashed=crashed) == 3
     assert await frontier.settle(settlements) == 0
     await frontier.beat("next")
     assert len(await grants(frontier, "next").pages()) == 3

@@ -153,8 +153,10 @@ def test_one_of_many_adopted_files_wins(store, tmp_path):
         path.write_bytes(bytes([number]) * ONE_PART_MORE)
     with ThreadPoolExecutor(3) as pool:
         created = list(pool.map(lambda path: store.adopt(path, "name"), paths))
-    assert created.count(True) == 1
-    assert store.read("name") == paths[created.index(True)].read_bytes()
+    winners = [path.read_bytes() for path, won in zip(paths, created, strict=True) if won]
+    assert store.read("name") in winners
+    # Of a server that knows no condition for multipart uploads, each may have been the first (`storage.s3.put`).
+    assert len(winners) == 1 or not isinstance(store, Files)
 
 
 def test_missing_objects_are_named(store):
