@@ -14,7 +14,7 @@ from pipeline.ingest import Brought, Ingested, Ways, ingest
 from pipeline.progress import stderr_progress
 from pipeline.project import Project
 from pipeline.said import counted
-from pipeline.terminal import say
+from pipeline.terminal import echo, say
 from pipeline.wanted import Wanted
 from storage.store import Store
 
@@ -27,7 +27,7 @@ MOST_WAITING = 10_000
 def run_ingest(store: Store, source: str, inputs: Iterable[str], ways: Ways, as_json: bool) -> None:
     """Bring in every input, and say so. Ends the command with exit code 2 where one was refused."""
     store.sweep()
-    lines = Lines(partial(typer.echo, err=True))
+    lines = Lines(partial(echo, err=True))
     done = ingest(store, source, given(inputs), ways, lines.take)
     lines.end()
     _say(source, done, as_json)
@@ -44,7 +44,7 @@ def run_commoncrawl(
             selected = commoncrawl.select_all(project.store, source, client, inputs, wanted, progress)
             say(as_json, asdict(selected), selected_line(source, selected))
             return
-        lines = Lines(partial(typer.echo, err=True))
+        lines = Lines(partial(echo, err=True))
         done = commoncrawl.bring_all(project.store, source, client, inputs, wanted, progress, lines.take)
         lines.end()
     _say(source, done, as_json)

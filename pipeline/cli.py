@@ -70,7 +70,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(f"thresher {version('thresher')}")
+        echo(f"thresher {version('thresher')}")
         raise typer.Exit
 
 
@@ -726,7 +726,7 @@ def status_command(
     opened = Project.at(project)
     found = status.status(opened)
     if as_metrics:
-        typer.echo(metrics(found, opened.cache_stats), nl=False)
+        echo(metrics(found, opened.cache_stats).removesuffix("\n"))
     elif as_json:
         print_json(found)
     else:

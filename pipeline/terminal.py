@@ -84,9 +84,9 @@ def say(as_json: bool, body: Mapping[str, Any], line: str) -> None:
         echo(line)
 
 
-def echo(line: str, *, err: bool = False) -> None:
-    """Print a line, other people's texts in it made printable."""
-    typer.echo(printable(without_secrets(line) if err else line), err=err)
+def echo(line: str, *, err: bool = False, ended: bool = True) -> None:
+    """Print a line, other people's texts in it made printable. One that is not `ended` is gone on with by the next."""
+    typer.echo(printable(without_secrets(line) if err else line), err=err, nl=ended)
 
 
 def end_crawl(crawled: Crawled) -> None:

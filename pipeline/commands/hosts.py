@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +10,7 @@ import typer
 
 from pipeline.commands.frontier import CrawlName
 from pipeline.commands.options import HERE, JsonOption, ProjectOption, checked_name
+from pipeline.printable import printable_json
 from pipeline.terminal import echo
 
 if TYPE_CHECKING:
@@ -47,17 +47,17 @@ async def _text(frontier: Frontier, crawl: str, *, every: bool) -> None:
         shown += 1
     if not shown:
         count = (await frontier.stats()).hosts
-        typer.echo(f"{crawl}: {count:,} {'host' if count == 1 else 'hosts'}, and none rests or was given up")
+        echo(f"{crawl}: {count:,} {'host' if count == 1 else 'hosts'}, and none rests or was given up")
 
 
 async def _json(frontier: Frontier, _: str, *, every: bool) -> None:
     """One object, printed host by host: there may be millions."""
-    typer.echo('{"hosts": [', nl=False)
+    echo('{"hosts": [', ended=False)
     comma = ""
     async for host in frontier.hosts(resting=not every):
-        typer.echo(comma + json.dumps(body(host, datetime.now(UTC))), nl=False)
+        echo(comma + printable_json(body(host, datetime.now(UTC))), ended=False)
         comma = ", "
-    typer.echo("]}")
+    echo("]}")
 
 
 def lines(host: HostState, now: datetime) -> Iterator[str]:

@@ -9,10 +9,14 @@ import pytest
 from hypothesis import given as examples
 from hypothesis import strategies as st
 from rich.console import Console
+from typer import Exit
 
 from pipeline import terminal
+from pipeline.brought import run_ingest
+from pipeline.ingest import Ways
 from pipeline.printable import printable, printable_json
 from pipeline.progress import BarProgress, LineProgress
+from storage.files import Files
 
 ESCAPES = "\x1b]0;title\x07\x1b[31mred\x1b[2J\x9b2J\u202eback\r"
 
@@ -43,14 +47,8 @@ def test_a_name_in_an_archive_is_shown_escaped(tmp_path, capsys):
         package.writestr("archive/a.warc", "x")
         resource = {"path": f"x{ESCAPES}", "hash": "sha256:00"}
         package.writestr("datapackage.json", json.dumps({"resources": [resource]}))
-    from storage.inputs import wacz
-
-    def command():
-        with path.open("rb") as file:
-            list(wacz.read(file, "a.wacz"))
-
-    with pytest.raises(SystemExit):
-        terminal.run_command(command)
+    with pytest.raises(Exit):
+        run_ingest(Files(tmp_path / "data"), "w", [str(path)], Ways(), as_json=False)
     shown = capsys.readouterr().err
     assert "names x\\x1b]0;title" in shown
     assert not is_obeyed(shown.rstrip("\n"))

@@ -9,10 +9,10 @@ from crawler import run_worker, settle
 def die_before_settling(config):
     end = settle.end
 
-    async def ending(frontier, batch, known, *, archived=0):
+    async def ending(frontier, batch, known, **options):
         if any(finished.rendered for finished in batch):
             os.kill(os.getpid(), signal.SIGKILL)
-        await end(frontier, batch, known, archived=archived)
+        await end(frontier, batch, known, **options)
 
     settle.end = ending
     run_worker(config)
