@@ -237,7 +237,11 @@ def _typed(path: Path, key: str, value: Any, kind: Any) -> Any:
         return value
     if kind in {str, bool} and isinstance(value, kind):
         return value
-    if kind == Tables and isinstance(value, dict) and all(isinstance(item, dict) for item in value.values()):
+    if kind == Tables and isinstance(value, dict):
+        for host, item in value.items():
+            _typed(path, f'{key}."{host}"', item, dict)
+        return value
+    if kind is dict and isinstance(value, dict):
         return value
     if kind == tuple[str, ...] and isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
@@ -245,6 +249,7 @@ def _typed(path: Path, key: str, value: Any, kind: Any) -> Any:
         str: "a string",
         bool: "true or false",
         Tables: 'tables such as [crawler.auth."example.org"]',
+        dict: f"a table, written as [{key}]",
         tuple[str, ...]: "a list of strings",
         int: "a whole number",
     }
