@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from core import CorruptData
 from frontier.canonical import canonical
 from frontier.encoding import decode, is_orphan
 from frontier.flow import Flow
@@ -49,7 +50,14 @@ def lease(row: Sequence[Any], worker: str) -> Lease:
 
 
 def conclusion(item: bytes) -> Conclusion:
-    """One item of `unlogged`."""
+    """One item of `unlogged`; `CorruptData` where it is none."""
+    try:
+        return _conclusion(item)
+    except ValueError as error:
+        raise CorruptData(f"frontier: what was settled cannot be read: {item[:80]!r}") from error
+
+
+def _conclusion(item: bytes) -> Conclusion:
     at_ms, *lengths = int.from_bytes(item[:6], "big"), *item[6:_CONCLUSION]
     texts, at = [], _CONCLUSION
     for length in lengths:

@@ -4,7 +4,7 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core import InputError
+from core import CorruptData, InputError
 from core.surt import surt
 from crawler import seedlist, sitemap
 from crawler.outcome import as_browsers_read, wait_ms
@@ -22,7 +22,9 @@ from extract.links import links
 from extract.mime import sniffed
 from extract.rights import rights
 from extract.suspicion import suspicion
-from frontier import NotAUrl, canonical
+from frontier import Discovery, NotAUrl, Scope, canonical, reply
+from frontier.encoding import decode as read_entry
+from frontier.encoding import encode as entry_of
 from storage.inputs.kinds import items, kind_of, kinds
 from storage.payload import content_decoded, transfer_decoded
 from storage.records import read
@@ -126,6 +128,39 @@ def _input(name: str) -> Callable[[bytes], None]:
             return
 
     return made
+
+
+def _reply(data: bytes) -> None:
+    """What a server answers of a URL that waits, and of one that it settled."""
+    for read_one in (lambda: read_entry("a.test", data), lambda: reply.conclusion(data)):
+        try:
+            read_one()
+        except CorruptData:
+            continue
+
+
+def _replies() -> tuple[bytes, ...]:
+    urls = [
+        canonical(text)
+        for text in ("http://a.test/", "https://a.test:8443/a/b?c=%C3%A9&d", "http://a.test/x#y")
+    ]
+    entries = [
+        entry_of(
+            Discovery(
+                url=url,
+                scope=Scope.of("domain", url),
+                depth=300,
+                max_depth=9,
+                note=b"note",
+                referrer="http://b.test/",
+            ),
+            7,
+        )
+        for url in urls
+    ]
+    texts = (b"failed", b"dead_dns", b"a.test")
+    settled = bytes(6) + bytes(map(len, texts)) + b"".join(texts)
+    return (*entries, *(settled + entry for entry in entries))
 
 
 def _seeds(data: bytes) -> None:
@@ -278,6 +313,11 @@ def readers() -> dict[str, Reader]:
             ),
             samples=(ROBOTS,),
             shared=("robots/robots-txt.tar.zst",),
+        ),
+        "reply": Reader(
+            read=_reply,
+            tokens=(b"\0", b"\xff", b"\x80\x80", b"failed", b"dead_dns", b"a.test", b"/", b"http://"),
+            samples=_replies(),
         ),
         "sitemap": Reader(
             read=sitemap.listing,
