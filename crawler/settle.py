@@ -130,9 +130,11 @@ class Settler:
         batch, self._waiting = self._waiting, []
         if not batch:
             return
+        # What is logged now is older than whatever others do after this worker was given up, however long it stands still from here.
+        now_ms = self._clock_ms()
         self._pulse.check()
         before = self._archive.appended
-        kept = await self._in_thread(lambda: self._store(batch))
+        kept = await self._in_thread(lambda: self._store(batch, now_ms))
         self._pulse.check()
         await end(
             self._frontier,
@@ -153,15 +155,15 @@ class Settler:
             size=growing.bytes, age_ms=self._clock_ms() - growing.since_ms, flow=self._gate.flow
         )
 
-    def _store(self, batch: Sequence[Finished]) -> list[Finished]:
+    def _store(self, batch: Sequence[Finished], now_ms: int) -> list[Finished]:
         if self._before is not None:
             self._before()
-        kept = [self._stored(finished) for finished in batch]
+        kept = [self._stored(finished, now_ms) for finished in batch]
         self._log.commit()
         self._archive.commit()
         return kept
 
-    def _stored(self, finished: Finished) -> Finished:
+    def _stored(self, finished: Finished, now_ms: int) -> Finished:
         ref = None
         try:
             with reading("record"):
@@ -173,7 +175,6 @@ class Settler:
                 finished = replace(finished, error=error.traceback)
             if isinstance(finished.answer, Settlement):
                 finished = replace(finished, answer=settled(finished.lease, UNFIT))
-        now_ms = self._clock_ms()
         self._log.append(
             of_exchange(finished.lease, finished.answer, finished.records, ref, now_ms, finished.error)
         )

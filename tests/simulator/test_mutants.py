@@ -27,10 +27,10 @@ def found(kinds, seeds=SEEDS, promise=""):
 def test_a_page_settled_before_its_record_is_durable_is_found(monkeypatch):
     sound = settle.Settler._store
 
-    def hasty(self, batch):
+    def hasty(self, batch, now_ms):
         commit, self._archive.commit = self._archive.commit, lambda: None
         try:
-            return sound(self, batch)
+            return sound(self, batch, now_ms)
         finally:
             self._archive.commit = commit
 
