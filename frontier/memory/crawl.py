@@ -179,7 +179,7 @@ class Crawl:
             self.settle_here(page, Outcome.FAILED, host.dead, now)
         else:
             host.enqueue(page)
-        host.place(now)
+            host.place(now)
 
     def put_back(self, page: Page, now: int) -> None:
         """Put a page that was granted back to where it came from. The caller places the host."""
