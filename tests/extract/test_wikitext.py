@@ -31,6 +31,11 @@ def plain(text, **options):
     return found.text if isinstance(found, Extracted) else ""
 
 
+def uncommented(text):
+    """A comment ends at the first `-->`: none holds another."""
+    return text.replace("<!--", "").replace("-->", "")
+
+
 WORD = st.sampled_from(["lamp", "tower", "gulls", "sea", "灯台", "маяк"])
 PHRASE = st.recursive(
     WORD,
@@ -40,7 +45,7 @@ PHRASE = st.recursive(
         WORD.map("''{}''".format),
         inner.map("<small>{}</small>".format),
         inner.map("{{{{unknown|{}}}}}".format),
-        st.tuples(WORD, inner).map("{0[0]}<!-- {0[1]} -->".format),
+        st.tuples(WORD, inner.map(uncommented)).map("{0[0]}<!-- {0[1]} -->".format),
     ),
     max_leaves=8,
 )
