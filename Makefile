@@ -15,9 +15,9 @@ demo: $(VENV)/demo.stamp             ## the main job, offline, on a small web ma
 test: $(VENV)/test.stamp $(VENV)/chromium.stamp  ## the whole suite but what is marked slow
 	$(BIN)/python -m pytest -m "not slow"
 
-test-slow: $(VENV)/test.stamp $(VENV)/chromium.stamp  ## what `make test` leaves out; property tests with random examples
+test-slow: $(VENV)/test.stamp $(VENV)/chromium.stamp  ## what `make test` leaves out; property tests with random examples, or with those of SEED
 	$(BIN)/python -m pytest -m slow
-	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile random
+	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile random $(if $(SEED),--hypothesis-seed $(SEED))
 
 check: $(VENV)/test.stamp           ## format, lint, types, layers
 	$(BIN)/ruff format --check .

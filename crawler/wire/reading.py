@@ -16,6 +16,7 @@ from storage.payload import hexadecimal
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _BLANK = re.compile(rb"[\r\n]+")
 _BLANKS_AT_MOST = 64
+_LOOKED_AT = 5  # bytes of `may_begin`
 _SIZE, _DATA, _BEHIND, _TRAILER, _BROKEN = range(5)
 
 
@@ -105,7 +106,7 @@ class Reading:
     def _find_head(self) -> bool:
         received = self._received
         while True:
-            if not self._scanned and not self._begins():
+            if self._scanned < _LOOKED_AT and not self._begins():
                 return False
             end = _HEAD_END.search(received, max(self._scanned - 3, 0))
             if len(received) > HEAD_LIMIT and (end is None or end.end() > HEAD_LIMIT):
@@ -135,7 +136,7 @@ class Reading:
         if blank is not None:
             self._blanks += blank.end()
             del received[: blank.end()]
-        if self._blanks > _BLANKS_AT_MOST or not may_begin(bytes(received[:5])):
+        if self._blanks > _BLANKS_AT_MOST or not may_begin(bytes(received[:_LOOKED_AT])):
             self._refuse("no HTTP response")
             return False
         return bool(received)

@@ -16,6 +16,7 @@ from storage.commoncrawl.span import Span, joined, of_domain, of_prefix
 from storage.manifest import JSON
 
 SCHEME = re.compile(r"^https?://", re.IGNORECASE)
+DOTS = re.compile(r"/\.\.?(?:/|$)")
 LANGUAGE = re.compile(r"[a-z]{3}")
 MIME = re.compile(r"[a-z0-9.+-]+/[a-z0-9.+-]+")
 FETCHED = frozenset({200})
@@ -45,6 +46,11 @@ class Selection:
             raise InputError(
                 "an index is asked for domains or prefixes of URLs: say --domain or --url-prefix; without a look-up whole files come in"
             )
+        for prefix in self.prefixes:
+            if DOTS.search(prefix.partition("?")[0]):
+                raise InputError(
+                    f"--url-prefix {prefix}: an index has no . or .. in paths; write where they lead to"
+                )
         for language in self.languages:
             if not LANGUAGE.fullmatch(language):
                 raise InputError(

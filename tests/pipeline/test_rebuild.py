@@ -215,7 +215,8 @@ def test_what_waits_in_a_storage_that_lost_it_is_found_anew(site, redis, project
     with pytest.raises(CorruptData, match=r"of its URLs wait in frontier/main/.* --anew"):
         crawled(project)
     before = ask(project, stats)
-    assert (before.tail, before.reasons) == (before.waiting, {})
+    assert 0 < before.tail <= before.waiting
+    assert not before.reasons, "what is lost is no settlement"
     after = made(project, anew=True).stats
     assert (settled(after), after.tail, after.drained) == (settled(before), 0, True)
 
