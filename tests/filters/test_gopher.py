@@ -137,6 +137,6 @@ def test_any_text_is_judged_and_ratios_are_ratios(body):
         if finding.reason is None:
             assert set(finding.measurements) == set(rule.measures)
     measured = Repetition()(text(body)).measurements
-    assert all(0 <= value for value in measured.values())
+    assert all(value >= 0 for value in measured.values())
     # Occurrences of a most frequent n-gram overlap, and are counted whole, as in datatrove: `: : :` is 2 x `: :`.
     assert all(value <= 1 for name, value in measured.items() if not name.startswith("top_"))
