@@ -1,4 +1,7 @@
-"""`Hand`: one process of workers, each of which leases, waits some milliseconds, releases and settles, until it dies."""
+"""`Hand`: one process of workers, each of which leases, waits some milliseconds, releases and settles, until it dies.
+
+Each worker has a client of its own, as a process has: what it remembers of the frontier (`frontier.journal`) dies with it.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,6 +17,7 @@ from core import Unavailable
 from frontier import Exchange, Frontier, Lease
 from frontier import Kind as Wanted
 from frontier.connect import connect
+from frontier.link import Link
 from storage.files import Files
 
 CRAWL = "fleet"
@@ -29,13 +33,23 @@ class Death(Exception):
     """Of a worker, between two calls."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    """One of them, from its birth to its death."""
+
+    number: int
+    frontier: Frontier
+
+
 @dataclass(kw_only=True)
 class Hand:
     """One process of workers. Workers of generation g have numbers from g * SERIALS on."""
 
     play: Play
     generation: int
+    link: Link
     frontier: Frontier
+    """Of who looks on and takes back."""
     ledger: Ledger
     random: Random
     drained: bool = False
@@ -74,23 +88,24 @@ class Hand:
     async def _place(self) -> None:
         """One worker after the other."""
         while not self.drained:
-            worker = self.generation * SERIALS + next(self._serial)
+            worker = Worker(
+                number=self.generation * SERIALS + next(self._serial), frontier=await client_on(self.link)
+            )
             try:
                 while not self.drained:
                     await self._turn(worker)
             except Death:
-                self.ledger.write([Fact(Kind.DEATH, worker=worker)])
-                self.frontier.disown(str(worker))  # what it knew dies with it
+                self.ledger.write([Fact(Kind.DEATH, worker=worker.number)])
                 if self.random.random() < 0.5:
                     await asyncio.sleep(self.random.random())
-                    await self._reclaim(worker)
+                    await self._reclaim(worker.number)
 
     async def _reclaim(self, worker: int) -> None:
         self.ledger.write([Fact(Kind.RECLAIM, worker=worker, before=now())])
         with suppress(Unavailable):
             await self.frontier.reclaim(str(worker))
 
-    async def _turn(self, worker: int) -> None:
+    async def _turn(self, worker: Worker) -> None:
         leases = await self._lease(worker)
         if not leases:
             await asyncio.sleep(self.random.uniform(0, IDLE_S))
@@ -99,7 +114,7 @@ class Hand:
         await self._think()
         if leases and self.random.random() < RENEWED:
             with suppress(Unavailable):
-                await self.frontier.renew(leases, self.play.lease_ms)
+                await worker.frontier.renew(leases, self.play.lease_ms)
         await self._release(worker, leases)
         await self._think()
         for lease in leases:
@@ -117,12 +132,12 @@ class Hand:
         if self.random.random() * 100 < self.play.die:
             raise Death
 
-    async def _lease(self, worker: int) -> list[Lease]:
+    async def _lease(self, worker: Worker) -> list[Lease]:
         play, before = self.play, now()
         try:
-            leases = await self.frontier.lease(
+            leases = await worker.frontier.lease(
                 self.random.randint(1, play.batch),
-                worker=str(worker),
+                worker=str(worker.number),
                 lease_ms=play.lease_ms,
             )
         except Unavailable:
@@ -133,7 +148,7 @@ class Hand:
             Fact(
                 Kind.GRANT,
                 version=lease.robots_version,
-                worker=worker,
+                worker=worker.number,
                 host=(host := host_of(lease)),
                 wait=max(play.min_delay_ms, crawl_delay_ms(play, host, lease.robots_version)),
                 url=-1 if lease.kind is Wanted.ROBOTS else page_of(lease),
@@ -146,7 +161,7 @@ class Hand:
         )
         return leases
 
-    async def _enter(self, worker: int, lease: Lease) -> bool:
+    async def _enter(self, worker: Worker, lease: Lease) -> bool:
         """Whether the lease's host may be asked now, as far as its address goes; if not, the lease is given back."""
         number, delay = address(host_of(lease)), self.play.min_delay_ms
         if number is None:
@@ -154,34 +169,38 @@ class Hand:
         self._may_die()
         before = now()
         try:
-            wait = await self.frontier.enter(lease, f"192.0.2.{number}")
+            wait = await worker.frontier.enter(lease, f"192.0.2.{number}")
             if wait == 0:
-                fact = Fact(Kind.ENTER, worker=worker, host=number, wait=delay, before=before, after=now())
+                fact = Fact(
+                    Kind.ENTER, worker=worker.number, host=number, wait=delay, before=before, after=now()
+                )
                 self.ledger.write([fact])
                 return True
             self._may_die()
-            fact = Fact(Kind.POSTPONE, worker=worker, token=lease.token, before=now())
+            fact = Fact(Kind.POSTPONE, worker=worker.number, token=lease.token, before=now())
             self.ledger.write([fact])
-            await self.frontier.postpone(lease, wait)
+            await worker.frontier.postpone(lease, wait)
         except Unavailable:
             pass
         return False
 
-    async def _release(self, worker: int, leases: Sequence[Lease]) -> None:
+    async def _release(self, worker: Worker, leases: Sequence[Lease]) -> None:
         before = now()
-        self.ledger.write(Fact(Kind.END, worker=worker, token=lease.token, before=before) for lease in leases)
+        self.ledger.write(
+            Fact(Kind.END, worker=worker.number, token=lease.token, before=before) for lease in leases
+        )
         with suppress(Unavailable):
-            await self.frontier.release([Exchange(lease=lease, elapsed_ms=1) for lease in leases])
+            await worker.frontier.release([Exchange(lease=lease, elapsed_ms=1) for lease in leases])
 
-    async def _settle_robots(self, worker: int, lease: Lease) -> None:
-        self.ledger.write([Fact(Kind.END, worker=worker, token=lease.token, before=now())])
+    async def _settle_robots(self, worker: Worker, lease: Lease) -> None:
+        self.ledger.write([Fact(Kind.END, worker=worker.number, token=lease.token, before=now())])
         delay = crawl_delay_ms(self.play, host_of(lease), lease.robots_version + 1)
         with suppress(Unavailable):
-            await self.frontier.settle_robots(
+            await worker.frontier.settle_robots(
                 lease, rule="allow", body=b"", ttl_ms=self.play.ttl_ms, delay_ms=delay
             )
 
-    async def _settle(self, worker: int, leases: Sequence[Lease]) -> None:
+    async def _settle(self, worker: Worker, leases: Sequence[Lease]) -> None:
         if not leases:
             return
         before = now()
@@ -190,7 +209,7 @@ class Hand:
             Fact(
                 Kind.SETTLE,
                 final=final,
-                worker=worker,
+                worker=worker.number,
                 host=host_of(lease),
                 wait=settled.hold_ms,
                 url=page_of(lease),
@@ -201,7 +220,7 @@ class Hand:
         ]
         self.ledger.write(facts)
         try:
-            accepted = await self.frontier.settle([settled for _, settled, _ in told])
+            accepted = await worker.frontier.settle([settled for _, settled, _ in told])
         except Unavailable:
             return
         if accepted == len(facts):  # of fewer nobody says which
@@ -219,12 +238,20 @@ def page_of(lease: Lease) -> int:
     return int(lease.url.text.rpartition("/")[2])
 
 
+async def client_on(link: Link) -> Frontier:
+    """A client that remembers nothing yet, as soon as the server is there."""
+    while True:
+        try:
+            return await Frontier(link, CRAWL).open()
+        except Unavailable:
+            await asyncio.sleep(IDLE_S)
+
+
 async def hand(play: Play, generation: int, heir_of: int | None) -> None:
     """The process, to its end."""
     while True:
         try:
             link = await connect(f"unix://{play.proxied}")
-            frontier = await Frontier(link, CRAWL).open()
             break
         except Unavailable:  # the server is away
             await asyncio.sleep(IDLE_S)
@@ -232,7 +259,8 @@ async def hand(play: Play, generation: int, heir_of: int | None) -> None:
         await Hand(
             play=play,
             generation=generation,
-            frontier=frontier,
+            link=link,
+            frontier=await client_on(link),
             ledger=Ledger(play.dir / f"{generation}.facts"),
             random=Random(f"{play.seed} {generation}"),
         ).live(heir_of)

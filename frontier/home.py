@@ -208,10 +208,6 @@ class Home:
             for p, (call, (nonce, at_ms)) in enumerate(zip(calls, replies, strict=True)):
                 await self._reconciler.tell(p, call, nonce, at_ms)
 
-    def disown(self, worker: str) -> None:
-        """Hold no lease of a worker any more that has died in this process: it is not told to a server that has forgotten it."""
-        self._journal.let_go_all(worker)
-
     async def leave(self, worker: str) -> None:
         """Say that a worker has come to its end, all of its leases over."""
         await self._home("leave", worker)

@@ -41,7 +41,7 @@ def test_the_frontier_in_memory_has_the_verbs_of_the_frontier():
     server = verbs(Frontier)
     # What lies in storage, which crawls share a server, and what a server has lost or has on its disk, are no matter of one process.
     assert verbs(MemoryFrontier) == {
-        name: server[name] for name in server.keys() - {"tail", "crawls", "torn", "sync", "disown"}
+        name: server[name] for name in server.keys() - {"tail", "crawls", "torn", "sync"}
     }
 
 
