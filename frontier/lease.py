@@ -7,6 +7,7 @@ ends the lease with an `Outcome`; `Exchange` says, mostly earlier, that the host
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import IntEnum, StrEnum
+from typing import Any, Self
 
 from core import InputError, Url
 from frontier.scope import Scope
@@ -158,6 +159,11 @@ class Lease:
     it. Nothing is asked for such a lease; it ends with that outcome and reason, whatever its settlement says. Empty for every other."""
     slot_ms: int = 0
     """Until when the host was held before; it may be its place in the line of its address (`Frontier.enter`)."""
+
+    @classmethod
+    def of(cls, discovery: Discovery, **given: Any) -> Self:
+        """Return a lease that is granted of a discovery; `given` are the fields that a discovery does not have."""
+        return cls(**{each.name: getattr(discovery, each.name) for each in fields(Discovery)}, **given)
 
     @property
     def discovery(self) -> Discovery:

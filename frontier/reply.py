@@ -23,28 +23,16 @@ def lease(row: Sequence[Any], worker: str) -> Lease:
     else:
         found, attempt = decode(host.decode(), subject)
         orphan = is_orphan(subject)
-    return Lease(
-        url=found.url,
+    return Lease.of(
+        found,
         kind=Kind(kind.decode()),
         token=int(token),
         worker=worker,
         deadline_ms=deadline_ms,
-        scope=found.scope,
-        depth=found.depth,
-        max_depth=found.max_depth,
-        hops=found.hops,
-        referrer=found.referrer,
-        priority=found.priority,
-        generation=found.generation,
-        interval_s=found.interval_s,
-        listed=found.listed,
-        again=found.again,
-        note=found.note,
         attempt=attempt,
         robots_version=robots_version,
         slot_ms=slot_ms,
         orphan=orphan,
-        notify=found.notify,
         failure=failure.decode(),
     )
 

@@ -21,6 +21,9 @@ from isolation.environment import scrubbed
 
 BOOT = "import sys; sys.path[:] = sys.argv[4:]; from isolation.child import spawn_main; spawn_main(*map(int, sys.argv[1:4]))"
 """Named as `multiprocessing` names the entry of its own, for who looks at a list of processes."""
+TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+USER, SYSTEM = 11, 12
+"""Places of CPU time among the fields of /proc/PID/stat that follow the name (proc_pid_stat(5), fields 14 and 15)."""
 
 
 class WorkerProcess:
@@ -76,6 +79,15 @@ class WorkerProcess:
     def pid(self) -> int:
         """Of the process."""
         return self._process.pid
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds that it took, all threads; 0 where it is gone."""
+        with suppress(OSError), open(f"/proc/{self.pid}/stat", "rb") as file:  # noqa: PTH123 - there is nothing to join
+            stat = file.read()
+            fields = stat[stat.rfind(b")") + 2 :].split()
+            return (int(fields[USER]) + int(fields[SYSTEM])) / TICKS_A_SECOND
+        return 0.0
 
     def exitcode(self) -> int | None:
         """Return how it ended, negative for a signal; None while it lives. Does not wait."""

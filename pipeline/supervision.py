@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 from crawler.activity import SPIDER, Activity
 from isolation import WorkerProcess
-from pipeline.watchdog import cpu_seconds_of
 
 EVERY_S = 0.5
 """Between two looks."""
@@ -49,7 +48,7 @@ class Supervision:
         if passed_s < EVERY_S or self.stood_s is not None:
             return
         self._looked_s = now_s
-        cpu_s, turns = cpu_seconds_of(self._process.pid), self._activity.turns
+        cpu_s, turns = self._process.cpu_s, self._activity.turns
         if turns != self._turns or not turns:
             self._turns, self._since_cpu_s, self._still = turns, cpu_s, 0.0
             return

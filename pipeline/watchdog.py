@@ -3,20 +3,15 @@
 It looks from outside: nothing that the process does, or is made to do, switches it off.
 """
 
-import os
 import signal
 import time
-from contextlib import suppress
 
 from isolation import WorkerProcess
 from isolation.mark import Mark
 from pipeline.work import NOWHERE
 
-TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 EVERY_S = 0.5
 """Between two looks."""
-USER, SYSTEM = 11, 12
-"""Places of CPU time among the fields of /proc/PID/stat that follow the name (proc_pid_stat(5), fields 14 and 15)."""
 
 
 class Watchdog:
@@ -28,7 +23,7 @@ class Watchdog:
         self.is_spent = False
         """Whether the process was ended because of the CPU time that an item took."""
         self._item = NOWHERE
-        self._since_cpu_s = self._last_cpu_s = cpu_seconds_of(process.pid)
+        self._since_cpu_s = self._last_cpu_s = process.cpu_s
         self._looked_s = self._still_since_s = time.monotonic()
 
     def heard(self) -> None:
@@ -41,7 +36,7 @@ class Watchdog:
         if now_s - self._looked_s < EVERY_S:
             return
         self._looked_s = now_s
-        cpu_s, item = cpu_seconds_of(self._process.pid), self._mark.value
+        cpu_s, item = self._process.cpu_s, self._mark.value
         if cpu_s > self._last_cpu_s:
             self._last_cpu_s, self._still_since_s = cpu_s, now_s
         if item != self._item or item == NOWHERE:
@@ -54,12 +49,3 @@ class Watchdog:
 
     def __repr__(self) -> str:
         return f"<watchdog of {self._process}>"
-
-
-def cpu_seconds_of(pid: int) -> float:
-    """CPU seconds of a process, all threads; 0 where the process is gone."""
-    with suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - there is nothing to join
-        stat = file.read()
-        fields = stat[stat.rfind(b")") + 2 :].split()
-        return (int(fields[USER]) + int(fields[SYSTEM])) / TICKS_A_SECOND
-    return 0.0

@@ -15,27 +15,15 @@ def told(crawl: Crawl, token: int, slot: int = 0) -> Lease:
     else:
         url = canonical("/robots.txt", promise.origin)
         found, attempt = Discovery(url=url, scope=Scope(kind="any", anchor="")), origin.attempt
-    return Lease(
-        url=found.url,
+    return Lease.of(
+        found,
         kind=promise.kind,
         token=token,
         worker=promise.worker,
         deadline_ms=promise.deadline,
-        scope=found.scope,
-        depth=found.depth,
-        max_depth=found.max_depth,
-        hops=found.hops,
-        referrer=found.referrer,
-        priority=found.priority,
-        generation=found.generation,
-        interval_s=found.interval_s,
-        listed=found.listed,
-        again=found.again,
-        note=found.note,
         attempt=attempt,
         robots_version=origin.version,
         slot_ms=slot,
-        notify=found.notify,
         failure=promise.failure,
         orphan=promise.page is not None and (promise.page.died or promise.page.expiries > 0),
     )

@@ -10,7 +10,6 @@ import pipeline.crawl
 from crawler.activity import SPIDER, Activity
 from frontier import Outcome
 from frontier.server import embedded
-from pipeline import supervision
 from pipeline.berth import told
 from pipeline.supervision import BUSY_S, EVERY_S, STILL_S, Supervision
 from tests.crawler.server import Server, links, page
@@ -21,12 +20,9 @@ from tests.pipeline.crawling import crawled, project_at, seeded
 class Worker:
     """A process that takes CPU time as a test says."""
 
-    pid = 1
-
-    def __init__(self, monkeypatch):
-        self.now = self.cpu = 0.0
+    def __init__(self):
+        self.now = self.cpu_s = 0.0
         self.signals = []
-        monkeypatch.setattr(supervision, "cpu_seconds_of", lambda _: self.cpu)
         self.activity = Activity.make()
         self.supervision = Supervision(self, self.activity, clock=lambda: self.now)
 
@@ -37,14 +33,14 @@ class Worker:
         """Look as often as a supervisor does."""
         for _ in range(round(seconds / EVERY_S)):
             self.now += EVERY_S
-            self.cpu += cpu * EVERY_S
+            self.cpu_s += cpu * EVERY_S
             self.activity._turns.value += turns
             self.supervision.look()
 
 
 @pytest.fixture
-def worker(monkeypatch):
-    worker = Worker(monkeypatch)
+def worker():
+    worker = Worker()
     worker.activity._turns.value = 1
     return worker
 
