@@ -32,9 +32,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import psutil
 
-from pipeline.terminal import INCOMPLETE
+from pipeline.terminal.output import INCOMPLETE
 from storage.manifest import load
-from storage.root import store as open_store
+from storage.location import store as open_store
 from storage.store import Store
 from tests.pipeline.raycluster import Nodes, cluster
 

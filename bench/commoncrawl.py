@@ -19,10 +19,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pipeline import commoncrawl
-from pipeline.config import parse
-from pipeline.progress import LineProgress
-from pipeline.wanted import Wanted
+from pipeline.inputs import commoncrawl_input
+from pipeline.configuration import parse
+from pipeline.terminal.progress import LineProgress
+from pipeline.inputs.commoncrawl_selection import Wanted
 from storage.files import Files
 from tests.commoncrawl import CRAWL, Page, article, make, serving
 
@@ -81,8 +81,8 @@ def bring(name: str, base: str, directory: Path, wanted: Wanted) -> None:
     )
     store = Files(directory)
     begun, address = time.perf_counter(), f"commoncrawl:{CRAWL}"
-    with commoncrawl.opened(config) as client:
-        bring_in = commoncrawl.select_all if wanted.is_selective else commoncrawl.bring_all
+    with commoncrawl_input.opened(config) as client:
+        bring_in = commoncrawl_input.select_all if wanted.is_selective else commoncrawl_input.bring_all
         found = bring_in(store, "cc", client, [address], wanted, LineProgress())
     seconds = time.perf_counter() - begun
     records = found.added if wanted.is_selective else found.entries

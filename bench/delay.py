@@ -28,8 +28,8 @@ from redis import Redis
 
 from crawler import WorkerConfig, run_worker
 from frontier import Discovery, Frontier, Scope, canonical
-from frontier.connect import connect
-from frontier.server import embedded
+from frontier.link.connect import connect
+from frontier.link.embedded import embedded
 from storage.files import Files
 
 SPAWN = multiprocessing.get_context("spawn")

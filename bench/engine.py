@@ -29,14 +29,15 @@ import psutil
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from pipeline import engine, process  # noqa: E402 - a script finds the packages only now
-from pipeline.config import FiltersConfig  # noqa: E402
-from pipeline.crew import local_crew  # noqa: E402
-from pipeline.given import given  # noqa: E402
-from pipeline.ingest import ingest  # noqa: E402
-from pipeline.progress import LineProgress  # noqa: E402
+from pipeline.engine import run_step
+from pipeline.steps import process  # noqa: E402 - a script finds the packages only now
+from pipeline.configuration import FiltersConfig  # noqa: E402
+from pipeline.engine.local.worker_pool import local_crew  # noqa: E402
+from pipeline.inputs.locate import given  # noqa: E402
+from pipeline.inputs.ingest import ingest  # noqa: E402
+from pipeline.terminal.progress import LineProgress  # noqa: E402
 from storage.files import Files  # noqa: E402
-from storage.records import read  # noqa: E402
+from storage.warc.records import read  # noqa: E402
 
 FILTERS = FiltersConfig(preset="none", languages=())
 PAGES_A_FILE = 500
@@ -110,7 +111,7 @@ def run(directory: Path, warcs: list[Path], hands: int) -> dict[str, float]:
     with peak() as most:
         with local_crew(hands) as crew:
             begun = time.perf_counter()
-            ran = engine.run(files, step, parts, process.work, crew=crew, progress=LineProgress())
+            ran = run_step.run(files, step, parts, process.work, crew=crew, progress=LineProgress())
             wall = time.perf_counter() - begun
         spent = cpu(resource.RUSAGE_SELF) - own + cpu(resource.RUSAGE_CHILDREN) - children
     return {

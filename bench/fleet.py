@@ -45,8 +45,8 @@ from bench.hand import CRAWL, hand
 from bench.ledger import Span
 from bench.play import ROOTS, Play, discovery
 from frontier import Frontier, Settings, Stats
-from frontier.connect import connect
-from frontier.server import embedded
+from frontier.link.connect import connect
+from frontier.link.embedded import embedded
 from tests.frontier.proxy import proxy
 
 LOOK_S = 0.05

@@ -32,7 +32,7 @@ from core import Url  # noqa: E402 - a script finds the packages only now
 from extract.charset import utf8  # noqa: E402
 from extract.links import links  # noqa: E402
 from frontier import NotAUrl, canonical  # noqa: E402
-from frontier.identity import page_key  # noqa: E402
+from frontier.page_key import page_key  # noqa: E402
 
 HTML = (".html", ".htm", ".xhtml")
 _URL = re.compile(rb"https?://[^\s\"'<>\\]+")

@@ -1,6 +1,6 @@
 """`Hand`: one process of workers, each of which leases, waits some milliseconds, releases and settles, until it dies.
 
-Each worker has a client of its own, as a process has: what it remembers of the frontier (`frontier.journal`) dies with it.
+Each worker has a client of its own, as a process has: what it remembers of the frontier (`frontier.verbs.journal`) dies with it.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ from bench.play import Play, address, crawl_delay_ms, settlement
 from core import Unavailable
 from frontier import Exchange, Frontier, Lease
 from frontier import Kind as Wanted
-from frontier.connect import connect
-from frontier.link import Link
+from frontier.link.connect import connect
+from frontier.link.link import Link
 from storage.files import Files
 
 CRAWL = "fleet"

@@ -25,8 +25,8 @@ from meter import Meter
 
 from crawler import WorkerConfig, run_worker
 from frontier import Discovery, Frontier, Outcome, Scope, Settings, canonical
-from frontier.connect import connect
-from frontier.server import embedded
+from frontier.link.connect import connect
+from frontier.link.embedded import embedded
 from storage.files import Files
 
 LINKS = 100

@@ -12,7 +12,7 @@ from tempfile import gettempdir
 from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
 
 from frontier import Discovery, Fault, Lease, Outcome, Scope, Settlement
-from frontier.canonical import known
+from frontier.urls.canonical import known
 from tests.frontier.proxy import Trouble
 
 LINKS = 1

@@ -26,19 +26,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from resiliparse.extract.html2text import extract_plain_text
 
-from extract.document import document
+from extract.record_document import document
 from isolation.mark import Mark
-from pipeline import process
-from pipeline.config import FiltersConfig
-from pipeline.given import given
-from pipeline.ingest import ingest
-from pipeline.partserver import PartServer
-from pipeline.partstore import PartStore
-from pipeline.step import Part, Step
-from pipeline.work import NOWHERE, Made, Task, Watch
+from pipeline.steps import process
+from pipeline.configuration import FiltersConfig
+from pipeline.inputs.locate import given
+from pipeline.inputs.ingest import ingest
+from pipeline.engine.local.part_server import PartServer
+from pipeline.engine.part_store import PartStore
+from pipeline.engine.step import Part, Step
+from pipeline.engine.task import NOWHERE, Made, Task, Watch
 from storage.files import Files
 from storage.manifest import Input
-from storage.records import read
+from storage.warc.records import read
 
 
 def main() -> None:

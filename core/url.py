@@ -9,7 +9,7 @@ from core.surt import surt
 class Url:
     """One http or https URL.
 
-    Two URLs whose `text` is equal are the same page; the frontier takes some others for one page too (`frontier.identity`). `wire` is the form that goes into the
+    Two URLs whose `text` is equal are the same page; the frontier takes some others for one page too (`frontier.page_key`). `wire` is the form that goes into the
     request, as the page that linked it wrote it (after WHATWG parsing, without fragment): a server may
     tell apart what the canonical form folds together.
     """

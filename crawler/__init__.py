@@ -32,7 +32,7 @@ all links; its middlewares and pipelines are in Scrapy's engine, around the stew
 but `guest` imports Scrapy, and that only where there is one.
 """
 
-from crawler.replay import recover
+from crawler.replay.replay import recover
 from crawler.worker import WorkerConfig, run_worker
 
 __all__ = ["WorkerConfig", "recover", "run_worker"]

@@ -1,7 +1,7 @@
 """`DecodedBytes`: how many bytes of decoded bodies a worker holds at once. Who wants more waits.
 
-A response of 64 KiB may stand for 64 MiB (`storage.records.PAYLOAD_LIMIT`). What the steward reads itself it decodes up to
-`crawler.aside.HEAVY`, and leaves longer bodies to another process, one at a time. A browser and a user's spider are given
+A response of 64 KiB may stand for 64 MiB (`storage.warc.records.PAYLOAD_LIMIT`). What the steward reads itself it decodes up to
+`crawler.page_process.HEAVY`, and leaves longer bodies to another process, one at a time. A browser and a user's spider are given
 whole bodies, which they hold for as long as they like: these are counted here.
 
 1. A body of up to `SMALL` bytes is held without asking: a worker has few leases, and each has one.
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from core import Capture
 from crawler.wire import field
-from storage.payload import TOO_LONG, content_decoded
-from storage.records import PAYLOAD_LIMIT
+from storage.warc.payload import TOO_LONG, content_decoded
+from storage.warc.records import PAYLOAD_LIMIT
 
 MOST = 2 * PAYLOAD_LIMIT
 """Bytes held at once, small bodies not counted."""
@@ -31,7 +31,7 @@ class Decoded:
 
     body: bytes
     problem: str | None
-    """Why the body is not what was meant, if it is not (`storage.payload`)."""
+    """Why the body is not what was meant, if it is not (`storage.warc.payload`)."""
     held: int
     """Bytes to `give_back` once nobody holds the body."""
 

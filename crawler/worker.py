@@ -1,10 +1,10 @@
 """One worker: a process that crawls until the frontier is drained, a limit is reached, or it is told to stop.
 
-1. A plain crawl is the steward's alone. Scrapy is there only where a user's spider is (`crawler.guest`): nothing else
+1. A plain crawl is the steward's alone. Scrapy is there only where a user's spider is (`crawler.spiders`): nothing else
    imports it.
 2. SIGTERM and the first SIGINT drain: lease no more, finish what is in flight, settle it, seal the archive. The
-   second stops at once; then nothing is lost but open leases, and `crawler.replay` takes up what was archived.
-3. A worker that was not heard of for too long, or whose name was taken over, stops (`crawler.pulse`): `GivenUp`. Another takes
+   second stops at once; then nothing is lost but open leases, and `crawler.replay.replay` takes up what was archived.
+3. A worker that was not heard of for too long, or whose name was taken over, stops (`crawler.machine.heartbeat`): `GivenUp`. Another takes
    up what it left.
 4. What goes wrong on our side (the server of the frontier, the disk) is raised when all has come to a stop.
 5. Contact, delays, budgets and policy are the crawl's (`Frontier.settings`). When somebody updates them, this worker has
@@ -18,32 +18,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from crawler.activity import Activity
+from crawler.machine.activity import Activity
 from crawler.decoded import DecodedBytes
-from crawler.entrance import Entrance
-from crawler.gate import Gate
-from crawler.guest import Guest
-from crawler.guest.blocking import LONGEST_S
-from crawler.guest.feeds import Feeds
-from crawler.identity import user_agent
-from crawler.loop import Loop
-from crawler.options import USUAL, PageOptions
-from crawler.pulse import Pulse
-from crawler.render.program import TABS, program
-from crawler.robots import PATIENCE_MS
+from crawler.uplink.address_limiter import Entrance
+from crawler.backpressure import Gate
+from crawler.spiders import Guest
+from crawler.spiders.blocking import LONGEST_S
+from crawler.spiders.feeds import Feeds
+from crawler.user_agent import user_agent
+from crawler.scheduling.scheduler import Loop
+from crawler.reading.page_options import USUAL, PageOptions
+from crawler.machine.heartbeat import Pulse
+from crawler.render.chromium.program import TABS, program
+from crawler.robots.robots_txt import PATIENCE_MS
 from crawler.rotation import Rotation
-from crawler.screen import Screen
-from crawler.settle import Settler
-from crawler.steward import Steward
-from crawler.system import REAL, System
-from crawler.uplink import Uplink
+from crawler.archive_filter import Screen
+from crawler.settlement import Settler
+from crawler.lease_handler import Steward
+from crawler.machine.system import REAL, System
+from crawler.uplink.uplink import Uplink
 from crawler.wire import Client, networks
 from crawler.wire.limits import TOTAL
 from frontier import Frontier, GivenUp
-from frontier.connect import connect
-from storage.archive import Archive
-from storage.compression import Compression
-from storage.logwriter import CrawlLog
+from frontier.link.connect import connect
+from storage.archive.archive_writer import Archive
+from storage.warc.compression import Compression
+from storage.crawllog.log_writer import CrawlLog
 from storage.store import Store
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class WorkerConfig:
     """Whether Chromium's own sandbox is on. Off, a page that breaks out of its script engine is kept by the outer walls alone."""
     ttl_s: float = 30.0
     """How long the worker is taken for living after it was heard of; it beats three times as often. With a spider it is longer
-    by as much as that may hold up the event loop (`crawler.guest.blocking`)."""
+    by as much as that may hold up the event loop (`crawler.spiders.blocking`)."""
 
 
 class Named(Protocol):
@@ -283,7 +283,7 @@ async def _crawl(
             await steward.run()
         else:
             activity.entertain()
-            from crawler.guest.engine import entertain  # noqa: PLC0415 - Scrapy, for guests alone
+            from crawler.spiders.spider_engine import entertain  # noqa: PLC0415 - Scrapy, for guests alone
 
             enough = await entertain(config.guest, steward, feeds, concurrency=config.concurrency)
     finally:

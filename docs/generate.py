@@ -9,7 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pipeline import config, reasons
+from pipeline import configuration
+from pipeline.terminal import reasons
 from pipeline.cli import app
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -44,7 +45,7 @@ def _help(*command: str) -> str:
 def keys() -> str:
     """Every key of thresher.toml with its default."""
     lines = ["# thresher.toml\n", "Generated from the code by `make docs`. An unknown key is an error.\n"]
-    for section, kind in config.SECTIONS.items():
+    for section, kind in configuration.SECTIONS.items():
         lines += [
             f"## [{section}]\n",
             f"{' '.join((kind.__doc__ or '').split())}\n",
@@ -56,7 +57,7 @@ def keys() -> str:
             default = field.default if made is dataclasses.MISSING else made()
             lines.append(f"| `{field.name}` | `{json.dumps(default)}` |")
         lines.append("")
-    lines += ["## As `thresher init` writes it\n", "```toml", config.TEMPLATE.rstrip(), "```", ""]
+    lines += ["## As `thresher init` writes it\n", "```toml", configuration.TEMPLATE.rstrip(), "```", ""]
     return "\n".join(lines)
 
 

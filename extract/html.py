@@ -7,10 +7,12 @@
 
 from lxml import etree
 
-from extract import says
+from extract import page_facts
 from extract.bounds import LONGEST, beyond
 from extract.extracted import Extracted
-from extract.page import content, layout, reader
+from extract.page import content
+from extract.page import layout
+from extract.page import page_reader
 from extract.page.boxes import MOST_ELEMENTS
 from extract.rights import METAS
 from extract.skip import Skip
@@ -29,12 +31,12 @@ def extract(html: str, url: str, *, markdown: bool = False) -> Extracted | Skip:
         return Skip(reason="empty_body")
     if (reason := beyond(html)) is not None:
         return Skip(reason=reason)
-    page = reader.read(body)
+    page = page_reader.read(body)
     if page is None:
         return Skip(reason="no_text")
     if page.elements > MOST_ELEMENTS:
         return Skip(reason="too_large")
-    said = says.facts(page.said, url, METAS)
+    said = page_facts.facts(page.said, url, METAS)
     chosen = content.choose(page, said.title, said.kind)
     text = (layout.markdown if markdown else layout.plain)(chosen)
     if not text:
@@ -44,7 +46,7 @@ def extract(html: str, url: str, *, markdown: bool = False) -> Extracted | Skip:
         extractor=EXTRACTOR,
         route=said.kind,
         title=said.title
-        or next((block.text for block in page.blocks if block.tag == "h1"), "")[: says.LONGEST_TITLE],
+        or next((block.text for block in page.blocks if block.tag == "h1"), "")[: page_facts.LONGEST_TITLE],
         author=said.author,
         date=said.date,
         declared_language=said.language,

@@ -8,6 +8,6 @@ What is kept is signed (`signature`), and the signatures of everything together 
 """
 
 from filters.judge import judge
-from filters.rules import Finding, Rule, Text
+from filters.text import Finding, Rule, Text
 
 __all__ = ["Finding", "Rule", "Text", "judge"]

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from core import Document, Verdict
-from filters.language import Language
-from filters.rules import Rule, Text
+from filters.models.language import Language
+from filters.text import Rule, Text
 
 
 def judge(document: Document, language: Language, rules: Sequence[Rule]) -> Verdict:

@@ -1,14 +1,14 @@
 """The frontier: which URLs a crawl knows, which come next, and when their hosts may be asked.
 
 **The life of a URL.** Before anybody adds it, a URL is *unknown*. A seed or a link makes it a `Discovery`; `add` looks up
-its fingerprint (`frontier.identity`), and if that is new, the budgets have room and no trap is suspected (`frontier.novelty`),
+its fingerprint (`frontier.page_key`), and if that is new, the budgets have room and no trap is suspected (`frontier.urls.novelty`),
 it is *waiting*,
 in the queue of its host, behind what is nearer to the seeds or has more priority; where too much waits for memory, in
-storage (`frontier.tail`). When its turn comes it is *leased*: promised to one worker until a deadline, under a token
+storage (`frontier.verbs.tail`). When its turn comes it is *leased*: promised to one worker until a deadline, under a token
 that no other grant ever has. The worker ends the promise with a `Settlement`, once what it fetched is durable, and the URL
 is *settled*: fetched, unchanged, redirected (its target was added before), gone, refused or failed. It never becomes
 unknown again, so no URL is crawled twice, unless it is asked for anew: by another `generation`, or because it was to be
-visited again after an interval, which each visit adapts (`frontier.revisit`). Two ways lead back: a settlement may ask to
+visited again after an interval, which each visit adapts (`frontier.urls.revisit_interval`). Two ways lead back: a settlement may ask to
 try again, and the URL waits until *later*, three attempts in all; and a lease whose worker was not heard of by the
 deadline expires, and the URL waits as before. One that outlives five workers' deadlines is failed, for it is likely what
 kills them. What no worker settles, because its host was given up or it is not wanted any more, is told until somebody has written
@@ -40,16 +40,16 @@ who was not heard of for a time is not `alive`, and another may take up what it 
 (`frontier.settings`). A frontier that was lost is made again by telling it what was settled (`restore`) and what was found; until
 that is `complete`, nothing is leased.
 
-Everything lives in Redis or Valkey, one server or a cluster (`frontier.link`): a crawl is spread over partitions
-(`frontier.partition`), and the functions in `lua/` are the only writers, each atomic and of one partition. Time is the
+Everything lives in Redis or Valkey, one server or a cluster (`frontier.link.link`): a crawl is spread over partitions
+(`frontier.link.partition`), and the functions in `lua/` are the only writers, each atomic and of one partition. Time is the
 server's (`lua/clock.lua`). `server.embedded` runs such a server for one machine; `memory` is the same frontier for one
 process, without a server: what is promised, in plain Python.
 """
 
-from frontier.canonical import NotAUrl, canonical
+from frontier.urls.canonical import NotAUrl, canonical
 from frontier.flow import Flow
 from frontier.frontier import Frontier
-from frontier.inspection import HostState, Place, Rest
+from frontier.verbs.inspection import HostState, Place, Rest
 from frontier.lease import (
     Added,
     Budget,
@@ -69,8 +69,8 @@ from frontier.lease import (
 )
 from frontier.outage import Outage
 from frontier.policy import Policy, Switch
-from frontier.robots import RobotsRecord
-from frontier.scope import Scope
+from frontier.robots_record import RobotsRecord
+from frontier.urls.scope import Scope
 from frontier.settings import Settings, StorageId
 from frontier.takeover import GivenUp
 

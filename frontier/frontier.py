@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, TypeVar, cast
 
 from core import InputError, Url
-from frontier.canonical import host_of
+from frontier.urls.canonical import host_of
 from frontier.lease import (
     Added,
     Discovery,
@@ -28,13 +28,13 @@ from frontier.lease import (
     Stats,
     Unlogged,
 )
-from frontier.link import Arg, Call, Link
-from frontier.lost import lost_frontier
-from frontier.reply import added, conclusion, lease, soonest_ms, stats
-from frontier.request import additions, questions, released, restorations, settled
-from frontier.robots import RobotsRecord, Rule, packed
-from frontier.steering import Steering
-from frontier.tail import HOT, Shelf, Tail
+from frontier.link.link import Arg, Call, Link
+from frontier.link.lost import lost_frontier
+from frontier.codec.replies import added, conclusion, lease, soonest_ms, stats
+from frontier.codec.arguments import additions, questions, released, restorations, settled
+from frontier.robots_record import RobotsRecord, Rule, packed
+from frontier.verbs.operator import Steering
+from frontier.verbs.tail import HOT, Shelf, Tail
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from enum import IntEnum, StrEnum
 from typing import Any, Self
 
 from core import InputError, Url
-from frontier.scope import Scope
+from frontier.urls.scope import Scope
 
 LEVELS = 1_000_000_000
 """Depths and priorities are at most so far from zero: their difference is ordered as a 32-bit number."""
@@ -93,7 +93,7 @@ class Discovery:
     """A known URL waits once more for each generation: a re-scrape takes a number that no scrape had before. An unknown one
     is known from then on, whatever its generation."""
     interval_s: int = 0
-    """How long after a visit the next one is due; 0 for never. Visits adapt it (`frontier.revisit`)."""
+    """How long after a visit the next one is due; 0 for never. Visits adapt it (`frontier.urls.revisit_interval`)."""
     listed: bool = False
     """Whether a list names it: seeds, a sitemap, a feed. Lists end, so the frontier never refuses it as a trap."""
     again: int = 0

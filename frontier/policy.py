@@ -34,6 +34,6 @@ class Policy:
     """Rules of one crawl, with exceptions for hosts."""
 
     traps: Switch = ON
-    """Whether URLs that look endless are refused (`frontier.trap`, `frontier.novelty`)."""
+    """Whether URLs that look endless are refused (`frontier.urls.trap`, `frontier.urls.novelty`)."""
     query_order: Switch = OFF
-    """Whether the order of a query's parameters tells two pages apart (`frontier.identity`)."""
+    """Whether the order of a query's parameters tells two pages apart (`frontier.page_key`)."""

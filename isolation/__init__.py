@@ -11,6 +11,6 @@ does not offer is found out by trying (`probe`), and said.
 
 from isolation.confinement import Confinement, Limits, confine
 from isolation.probe import probe
-from isolation.worker import WorkerProcess
+from isolation.worker_process import WorkerProcess
 
 __all__ = ["Confinement", "Limits", "WorkerProcess", "confine", "probe"]

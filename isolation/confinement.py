@@ -15,7 +15,9 @@ import os
 import resource
 from dataclasses import dataclass
 
-from isolation import paths, syscalls, user
+from isolation import filesystem
+from isolation import syscalls
+from isolation import user
 from isolation.limit import limit
 
 DESCRIPTORS = 64
@@ -56,11 +58,11 @@ def confine(limits: Limits) -> Confinement:
     except (RuntimeError, ImportError) as error:
         lacks.append(f"no seccomp ({error}; `apt install libseccomp2`): {WITHOUT_SECCOMP}")
     seccomp = not lacks
-    allowed = paths.code()
-    is_open = paths.is_open_to_all(allowed.read)
+    allowed = filesystem.code()
+    is_open = filesystem.is_open_to_all(allowed.read)
     _close_terminal()
     try:
-        landlock = paths.restrict(allowed)
+        landlock = filesystem.restrict(allowed)
     except (OSError, ImportError) as error:
         landlock = 0
         lacks.append(f"no Landlock ({error}; Linux has it from 5.13 on): {WITHOUT_LANDLOCK}")

@@ -7,7 +7,7 @@ import msgspec
 
 from core import Unavailable
 from isolation.confinement import Confinement, Limits, confine
-from isolation.worker import WorkerProcess
+from isolation.worker_process import WorkerProcess
 
 ENOUGH = 1 << 30
 """Bytes: for a process that does nothing."""

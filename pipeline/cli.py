@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 import typer
 
 from core import InputError
-from pipeline import config
-from pipeline.commands.frontier import app as frontier_app
-from pipeline.commands.hosts import hosts_command
+from pipeline import configuration
+from pipeline.commands.frontier_commands import app as frontier_app
+from pipeline.commands.frontier_hosts import hosts_command
 from pipeline.commands.log import log_command
 from pipeline.commands.options import (
     HERE,
@@ -30,10 +30,10 @@ from pipeline.commands.options import (
     usable_cores,
 )
 from pipeline.commands.show import show_command
-from pipeline.terminal import Refusals, console, echo, end_crawl, print_json, run_command, say
+from pipeline.terminal.output import Refusals, console, echo, end_crawl, print_json, run_command, say
 
 if TYPE_CHECKING:
-    from crawler.guest import Guest
+    from crawler.spiders import Guest
     from pipeline.project import Project
 
 IndexName = Literal["cdx", "columnar"]
@@ -114,13 +114,13 @@ def init(
     Example:
       thresher init my-crawl
     """
-    path = directory / config.FILE
+    path = directory / configuration.FILE
     if path.exists():
         raise InputError(f"{path}: exists already, and was left as it is; edit it, or give another directory")
     directory.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{config.FILE}.new")
+    new = path.with_name(f".{configuration.FILE}.new")
     try:
-        new.write_text(config.TEMPLATE, encoding="utf-8")
+        new.write_text(configuration.TEMPLATE, encoding="utf-8")
         new.rename(path)
     finally:
         new.unlink(missing_ok=True)
@@ -167,10 +167,10 @@ def seed(
       thresher seed seeds.txt --crawl docs --scope host --depth 5
       thresher seed https://example.org/news/ --crawl news --revisit 12h
     """
-    from pipeline import said
+    from pipeline.commands import results
     from pipeline.project import Project
-    from pipeline.seed import Plan, revisit_s
-    from pipeline.seed import seed as run_seed
+    from pipeline.crawls.seed import Plan, revisit_s
+    from pipeline.crawls.seed import seed as run_seed
 
     plan = Plan(
         crawl=checked_name(crawl),
@@ -183,7 +183,7 @@ def seed(
     refusals = Refusals()
     seeded = run_seed(Project.at(project), file, plan, refusals.show, links=links, update=update)
     refusals.end()
-    say(as_json, asdict(seeded), said.seeded_line(seeded, crawl))
+    say(as_json, asdict(seeded), results.seeded_line(seeded, crawl))
 
 
 @app.command()
@@ -223,10 +223,10 @@ def crawl(
       thresher crawl docs --workers 2 --max-pages 10000
       thresher crawl shop --spider shop.spiders:Prices -a country=de --settings shop.settings
     """
-    from pipeline import summary
-    from pipeline.crawl import Limits
-    from pipeline.crawl import crawl as run_crawl
-    from pipeline.progress import stderr_progress
+    from pipeline.fleet import crawl_summary
+    from pipeline.fleet.crawl_command import Limits
+    from pipeline.fleet.crawl_command import crawl as run_crawl
+    from pipeline.terminal.progress import stderr_progress
     from pipeline.project import Project
 
     limits = Limits(workers=workers, max_pages=max_pages, max_requests=max_requests, max_time_s=max_time)
@@ -235,7 +235,7 @@ def crawl(
     crawled = run_crawl(
         opened, checked_name(name), limits, stderr_progress(), guest, update=update, verbose=verbose
     )
-    say(as_json, summary.body(crawled), "\n".join(summary.lines(name, crawled)))
+    say(as_json, crawl_summary.body(crawled), "\n".join(crawl_summary.lines(name, crawled)))
     end_crawl(crawled)
 
 
@@ -282,14 +282,14 @@ def rescrape(
       thresher rescrape docs example.org --max-age 7d
       thresher rescrape docs --from-report --budget 10000 --add-only
     """
-    from pipeline import summary
-    from pipeline.crawl import Limits
-    from pipeline.crawl import crawl as run_crawl
-    from pipeline.progress import stderr_progress
+    from pipeline.fleet import crawl_summary
+    from pipeline.fleet.crawl_command import Limits
+    from pipeline.fleet.crawl_command import crawl as run_crawl
+    from pipeline.terminal.progress import stderr_progress
     from pipeline.project import Project
-    from pipeline.rescrape import Plan
-    from pipeline.rescrape import rescrape as run_rescrape
-    from pipeline.steer import milliseconds
+    from pipeline.crawls.rescrape import Plan
+    from pipeline.crawls.rescrape import rescrape as run_rescrape
+    from pipeline.crawls.operate import milliseconds
 
     at = Project.at(project)
     plan = Plan(
@@ -307,8 +307,8 @@ def rescrape(
         say(as_json, asdict(found), line)
         return
     crawled = run_crawl(at, name, Limits(workers=workers, max_time_s=max_time), stderr_progress())
-    said = "\n".join((line, *summary.lines(name, crawled)))
-    say(as_json, {**summary.body(crawled), **asdict(found)}, said)
+    said = "\n".join((line, *crawl_summary.lines(name, crawled)))
+    say(as_json, {**crawl_summary.body(crawled), **asdict(found)}, said)
     end_crawl(crawled)
 
 
@@ -332,10 +332,10 @@ def refetch(
       thresher refetch cc --out truncated.txt
     """
     from core import InputError
-    from pipeline import said
+    from pipeline.commands import results
     from pipeline.project import Project
-    from pipeline.refetch import listed
-    from pipeline.refetch import refetch as run_refetch
+    from pipeline.crawls.refetch import listed
+    from pipeline.crawls.refetch import refetch as run_refetch
 
     at = Project.at(project)
     if bool(crawl) == (out is not None):
@@ -347,7 +347,7 @@ def refetch(
     refusals = Refusals()
     seeded = run_refetch(at, checked_name(name), checked_name(crawl), refusals.show)
     refusals.end()
-    say(as_json, asdict(seeded), said.seeded_line(seeded, crawl))
+    say(as_json, asdict(seeded), results.seeded_line(seeded, crawl))
 
 
 @app.command()
@@ -441,11 +441,11 @@ def ingest(
       thresher ingest cc commoncrawl:CC-MAIN-2024-22/wet --files 10
       thresher ingest docs commoncrawl:CC-MAIN-2024-22 --domain example.org --language eng
     """
-    from pipeline.brought import run_commoncrawl, run_ingest
-    from pipeline.ingest import Ways
+    from pipeline.inputs.ingest_result import run_commoncrawl, run_ingest
+    from pipeline.inputs.ingest import Ways
     from pipeline.project import Project
-    from pipeline.wanted import Wanted, is_meant
-    from storage.inputs.columns import Columns
+    from pipeline.inputs.commoncrawl_selection import Wanted, is_meant
+    from storage.inputs.tables.columns import Columns
 
     wanted = Wanted(
         files=files,
@@ -493,12 +493,13 @@ def process(
       thresher process docs
       thresher process docs --follow
     """
-    from pipeline import recipe, said
-    from pipeline.follow import follow as follow_sources
-    from pipeline.process import NAME, forget, step
-    from pipeline.progress import stderr_progress
+    from pipeline import recipe
+    from pipeline.commands import results
+    from pipeline.steps.follow import follow as follow_sources
+    from pipeline.steps.process import NAME, forget, step
+    from pipeline.terminal.progress import stderr_progress
     from pipeline.project import Project
-    from pipeline.quarantine import release
+    from pipeline.engine.quarantine import release
 
     opened = Project.at(project)
     # A crawl may be followed before it has sealed anything.
@@ -512,7 +513,7 @@ def process(
     with opened.crew(workers) as crew:
         made = follow_sources if follow else recipe.process_sources
         ran = made(opened, chosen, crew, stderr_progress())
-    say(as_json, asdict(ran), said.ran_line(ran))
+    say(as_json, asdict(ran), results.ran_line(ran))
     for each in ran.quarantined:
         echo(f"thresher: part {each.part} is in quarantine: {each.reason}", err=True)
     if ran.quarantined:
@@ -527,8 +528,9 @@ def dedup_command(names: Names = None, project: ProjectOption = HERE, as_json: J
     Example:
       thresher dedup docs cc
     """
-    from pipeline import recipe, report
-    from pipeline.progress import stderr_progress
+    from pipeline import recipe
+    from pipeline.reports import report
+    from pipeline.terminal.progress import stderr_progress
     from pipeline.project import Project
 
     opened = Project.at(project)
@@ -556,8 +558,9 @@ def export(
     Example:
       thresher export --out out --tokenizer tokenizer.json docs cc
     """
-    from pipeline import recipe, said
-    from pipeline.progress import stderr_progress
+    from pipeline import recipe
+    from pipeline.commands import results
+    from pipeline.terminal.progress import stderr_progress
     from pipeline.project import Project
     from shards.tokenizer import load as load_tokenizer
 
@@ -567,7 +570,7 @@ def export(
         dataset, _ = recipe.export_dataset(
             opened, _sources(opened, names), out, vocabulary, crew, stderr_progress()
         )
-    say(as_json, said.dataset_body(out, dataset), said.dataset_line(out, dataset))
+    say(as_json, results.dataset_body(out, dataset), results.dataset_line(out, dataset))
 
 
 @app.command(name="export-wacz")
@@ -588,9 +591,9 @@ def export_wacz_command(
     Example:
       thresher export-wacz docs --out docs.wacz
     """
-    from pipeline.progress import stderr_progress
+    from pipeline.terminal.progress import stderr_progress
     from pipeline.project import Project
-    from pipeline.wacz import export_wacz
+    from pipeline.reports.wacz_export import export_wacz
 
     made = export_wacz(Project.at(project).store, checked_name(name), out, title, stderr_progress())
     anew = f" ({made.recompressed} compressed anew with gzip)" if made.recompressed else ""
@@ -636,11 +639,14 @@ def run(
     Example:
       thresher run seeds.txt --out out --tokenizer tokenizer.json
     """
-    from pipeline import recipe, report, said, summary
-    from pipeline.crawl import Limits
-    from pipeline.progress import stderr_progress
+    from pipeline import recipe
+    from pipeline.reports import report
+    from pipeline.commands import results
+    from pipeline.fleet import crawl_summary
+    from pipeline.fleet.crawl_command import Limits
+    from pipeline.terminal.progress import stderr_progress
     from pipeline.project import Project
-    from pipeline.seed import Plan
+    from pipeline.crawls.seed import Plan
 
     opened = Project.at(project)
     plan = Plan(crawl=checked_name(crawl), scope=scope, max_depth=depth)
@@ -666,15 +672,15 @@ def run(
     )
     refusals.end()
     if not as_json:
-        echo("\n".join(summary.lines(crawl, job.crawled)))
+        echo("\n".join(crawl_summary.lines(crawl, job.crawled)))
         report.render(job.funnel, console())
     body = {
         "seeded": asdict(job.seeded),
-        "crawled": summary.body(job.crawled),
+        "crawled": crawl_summary.body(job.crawled),
         "funnel": job.funnel.to_dict(),
-        "dataset": said.dataset_body(out, job.dataset),
+        "dataset": results.dataset_body(out, job.dataset),
     }
-    say(as_json, body, said.dataset_line(out, job.dataset))
+    say(as_json, body, results.dataset_line(out, job.dataset))
 
 
 @app.command(name="report")
@@ -692,7 +698,7 @@ def report_command(
     Example:
       thresher report docs --plot funnel.png
     """
-    from pipeline import report
+    from pipeline.reports import report
     from pipeline.project import Project
 
     opened = Project.at(project)
@@ -719,8 +725,8 @@ def status_command(
     Example:
       thresher status --json
     """
-    from pipeline import status
-    from pipeline.metrics import metrics
+    from pipeline.reports import status
+    from pipeline.reports.metrics import metrics
     from pipeline.project import Project
 
     opened = Project.at(project)
@@ -769,7 +775,7 @@ def verify_command(
     Example:
       thresher verify && thresher verify out
     """
-    from pipeline.inspection import Options, inspect
+    from pipeline.integrity.verify_result import Options, inspect
 
     options = Options(datasets=tuple(datasets or ()), repair=repair, accept_loss=accept_loss, deep=deep)
     inspect(project, options, as_json)
@@ -793,10 +799,10 @@ def rebuild_command(project: ProjectOption = HERE, as_json: JsonOption = False) 
     Example:
       thresher catalog rebuild
     """
-    from pipeline import catalog
+    from pipeline import catalog_refresh
     from pipeline.project import Project
 
-    found = catalog.rebuild(Project.at(project))
+    found = catalog_refresh.rebuild(Project.at(project))
     line = (
         f"read {found.manifests:,} manifests and {found.runs:,} runs; they tell of {found.files:,} archive files "
         f"of {found.sources:,} sources"
@@ -810,7 +816,7 @@ def main() -> NoReturn:
 
 
 def _guest(project: Project, spider: str, arguments: list[str], settings: str) -> Guest | None:
-    from crawler.guest import Guest
+    from crawler.spiders import Guest
 
     if not spider:
         if arguments or settings:

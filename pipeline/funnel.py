@@ -95,7 +95,7 @@ def funnel(
 ) -> Funnel:
     """Put the counts of the process step in order, and take from the kept what deduplication removed.
 
-    `fates` are the summed counts of `pipeline.process`; `tokens` are those of an export of what was kept, `unprocessed` the records
+    `fates` are the summed counts of `pipeline.steps.process`; `tokens` are those of an export of what was kept, `unprocessed` the records
     that nobody has looked at yet.
     """
     stages: dict[str, Stage] = {}

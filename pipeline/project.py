@@ -8,22 +8,22 @@ from functools import cached_property
 from pathlib import Path
 
 from core import InputError
-from crawler.options import PageOptions
+from crawler.reading.page_options import PageOptions
 from frontier import Budget, Settings
-from frontier.server import embedded
+from frontier.link.embedded import embedded
 from isolation import Confinement, probe
-from pipeline import config
-from pipeline.berth import LocalBerth, Place
-from pipeline.config import Config
-from pipeline.crew import Crew, local_crew
-from pipeline.policy import policy
-from pipeline.rayberth import ray_berths
-from pipeline.raycrew import ray_crew
-from pipeline.terminal import warn
+from pipeline import configuration
+from pipeline.engine.local.crawl_worker import LocalBerth, Place
+from pipeline.configuration import Config
+from pipeline.engine.local.worker_pool import Crew, local_crew
+from pipeline.url_policy import policy
+from pipeline.engine.ray.ray_crawl_worker import ray_berths
+from pipeline.engine.ray.ray_pool import ray_crew
+from pipeline.terminal.output import warn
 from storage.cache.cache import Cache, default_directory
 from storage.cache.tally import CacheStats
 from storage.catalog import Catalog
-from storage.root import store
+from storage.location import store
 from storage.store import Store
 
 STATE = ".thresher"
@@ -43,7 +43,7 @@ class Project:
             raise InputError(
                 f"project {directory}: no such directory; make one with `thresher init {directory}`"
             )
-        return Project(config=config.load(directory.resolve()))
+        return Project(config=configuration.load(directory.resolve()))
 
     @property
     def directory(self) -> Path:

@@ -9,16 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core import Interrupted
-from pipeline import blocklist, dedup, engine, export, process, report
-from pipeline.crawl import Limits, crawl
-from pipeline.crew import Crew
+from pipeline.steps import blocklist
+from pipeline.steps import dedup
+from pipeline.engine import run_step
+from pipeline.steps import export
+from pipeline.steps import process
+from pipeline.reports import report
+from pipeline.fleet.crawl_command import Limits, crawl
+from pipeline.engine.local.worker_pool import Crew
 from pipeline.funnel import Funnel, Tokens
-from pipeline.progress import Progress
+from pipeline.terminal.progress import Progress
 from pipeline.project import Project
 from pipeline.runs import recorded
-from pipeline.seed import Plan, Seeded, seed
-from pipeline.seeds import Refused
-from pipeline.summary import Crawled
+from pipeline.crawls.seed import Plan, Seeded, seed
+from pipeline.crawls.seed_files import Refused
+from pipeline.fleet.crawl_summary import Crawled
 from shards import Dataset
 from shards.tokenizer import TokenizerFile, load
 from storage.manifest import Manifest
@@ -70,14 +75,14 @@ def run(
     return Job(seeded=seeded, crawled=crawled, funnel=funnel, dataset=dataset)
 
 
-def process_sources(project: Project, names: tuple[str, ...], crew: Crew, progress: Progress) -> engine.Ran:
+def process_sources(project: Project, names: tuple[str, ...], crew: Crew, progress: Progress) -> run_step.Ran:
     """Extract and judge everything that the sources have sealed and nobody has processed."""
     filters = project.config.filters
     blocked = blocklist.put(project.store, project.directory, filters.blocklist)
     step = process.step(filters, blocked)
     parts = (part for name in names for part in process.parts(project.store, name, filters, blocked))
     with recorded(project, step, names) as record:
-        record.ran = engine.run(project.store, step, parts, process.work, crew=crew, progress=progress)
+        record.ran = run_step.run(project.store, step, parts, process.work, crew=crew, progress=progress)
     return record.ran
 
 

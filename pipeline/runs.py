@@ -12,10 +12,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from core import ThresherError
-from pipeline.engine import Ran
+from pipeline.engine.run_step import Ran
 from pipeline.project import Project
-from pipeline.step import Step
-from pipeline.work import cpu_seconds
+from pipeline.engine.step import Step
+from pipeline.engine.task import cpu_seconds
 from storage.run import Outcome, Run, put
 
 

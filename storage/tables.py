@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core import CorruptData, Document, Verdict
-from storage import integrity
-from storage.integrity import SealedObject
+from storage import sealed_reading
+from storage.sealed_reading import SealedObject
 from storage.manifest import Output
 from storage.store import Readable, Store
 
@@ -273,7 +273,7 @@ def read(store: Readable, sealed: SealedObject, schema: pa.Schema) -> pa.Table:
     """The columns of a schema in a sealed table. Raises `CorruptData` where the table is not as it was sealed, or does not
     hold them. The whole table is read: only so can its digest be told (decision 24).
     """
-    data = integrity.read(store, sealed)
+    data = sealed_reading.read(store, sealed)
     try:
         # A worker process may start no thread: neither to decode nor to read ahead.
         parquet = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)

@@ -27,15 +27,15 @@ BOUNDED = {
 }
 """Expressions that are quadratic, and what they are given is checked for its length first: so many characters."""
 HANDED_OVER = {
-    "storage.inputs.arc.BEGIN": {"match"},  # to `storage.members`
-    "storage.members.RECORD_BEGIN": {"match"},
+    "storage.inputs.arc.BEGIN": {"match"},  # to `storage.warc.members`
+    "storage.warc.members.RECORD_BEGIN": {"match"},
 }
 """Expressions that another module calls by another name, and how."""
 WRITTEN_INLINE = {
     # An expression that is made when the program runs, and one that it may be.
-    "extract/wikitext/aside.py": [r"(?i)</ref\s*+>"],
+    "extract/wikitext/set_aside.py": [r"(?i)</ref\s*+>"],
     "storage/inputs/arc.py": [],  # see `test_the_lines_of_an_arc`
-    "pipeline/verify.py": [r"part-w-\d{12}\.json"],
+    "pipeline/integrity/verify.py": [r"part-w-\d{12}\.json"],
 }
 
 

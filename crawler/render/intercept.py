@@ -16,8 +16,9 @@ from typing import Any
 from playwright.async_api import CDPSession, Error
 
 from core import Capture
-from crawler.outcome import REDIRECTS
-from crawler.render import dom, rules
+from crawler.reading.outcome import REDIRECTS
+from crawler.render.chromium import dom
+from crawler.render import part_headers
 from crawler.render.parts import Parts, Wanted
 
 MOST_WENT = 100
@@ -65,14 +66,14 @@ class Interceptor:
     async def _on_paused(self, event: dict[str, Any]) -> None:
         self.asked += 1
         key, request = event["requestId"], event["request"]
-        kind = rules.kind(event["resourceType"], request["headers"])
+        kind = part_headers.kind(event["resourceType"], request["headers"])
         try:
             if kind == DOCUMENT:
                 await self._navigate(key, request["url"], event["frameId"])
                 return
-            asked_for = rules.preflight(request["method"], request["headers"])
+            asked_for = part_headers.preflight(request["method"], request["headers"])
             method = asked_for or request["method"]
-            if reason := rules.refusal(method=method, kind=kind, url=request["url"]):
+            if reason := part_headers.refusal(method=method, kind=kind, url=request["url"]):
                 if reason != "other" or not request["url"].endswith(FAVICON):
                     self.refuse(reason)
                 await self._fail(key, "BlockedByClient")
@@ -93,7 +94,7 @@ class Interceptor:
             return
         else:
             self.refuse("navigation")
-            if len(self.went) < MOST_WENT and len(url) <= rules.LONGEST_URL:
+            if len(self.went) < MOST_WENT and len(url) <= part_headers.LONGEST_URL:
                 self.went[url] = None
         await self._fail(key, "Aborted")
 
@@ -117,7 +118,7 @@ class Interceptor:
             self.refuse(found)
             await self._fail(key, "Failed")
             return
-        if found.status in REDIRECTS and wanted.method != rules.PREFLIGHT:
+        if found.status in REDIRECTS and wanted.method != part_headers.PREFLIGHT:
             self._redirected[network] = replace(wanted, left_site=self._parts.leaves_site(wanted))
         await self._give(key, found)
 
@@ -125,7 +126,7 @@ class Interceptor:
         if not 200 <= capture.status <= 599:
             await self._fail(key, "Failed")
             return
-        headers = rules.given(capture.headers, without=without)
+        headers = part_headers.given(capture.headers, without=without)
         if not any(name.lower() == "content-type" for name, _ in headers):
             headers.append(("content-type", "text/html" if capture is self._capture else "text/plain"))
         async with self._parts.decoded.decoded(capture) as body:

@@ -2,13 +2,13 @@
 
 1. A part is fetched like a page: by the same client, past the same guard, and its exchange is archived byte for byte.
 2. All happens under the lease of the page, whose host is held as long. One host is asked one thing at a time, whichever
-   tab wants it, and every host and every address in its turn (`crawler.render.pagelease`). A turn is waited for if it comes within the page's
+   tab wants it, and every host and every address in its turn (`crawler.render.page_lease`). A turn is waited for if it comes within the page's
    time; what has none is left out.
-3. robots.txt is obeyed, that of the part's own origin (`crawler.render.partrules`).
+3. robots.txt is obeyed, that of the part's own origin (`crawler.render.part_robots`).
 4. Redirects are followed by the browser, each hop a request of its own.
 5. Credentials (`crawler.auth`) and cookies go to the page's own site alone, and no further once a redirect has left it
-   (`crawler.render.samesite`). An answer that came with them and is not for the page's origin is asked for again without.
-6. A private network (`crawler.allow_networks`) is for pages that came from that network (`crawler.wire.address`).
+   (`crawler.render.same_site`). An answer that came with them and is not for the page's origin is asked for again without.
+6. A private network (`crawler.allow_networks`) is for pages that came from that network (`crawler.wire.network.address`).
 7. A page has so many parts, bytes, hops and seconds, and no more.
 """
 
@@ -21,14 +21,14 @@ from weakref import WeakValueDictionary
 
 from core import Capture, Url
 from crawler.decoded import DecodedBytes
-from crawler.render import rules
-from crawler.render.kept import SAME_FOR_ALL, Kept
-from crawler.render.pagelease import PageLease
-from crawler.render.samesite import lets_read, site
-from crawler.rendered import Part
-from crawler.robots import Event, Ruling
+from crawler.render import part_headers
+from crawler.render.part_cache import SAME_FOR_ALL, Kept
+from crawler.render.page_lease import PageLease
+from crawler.render.same_site import lets_read, site
+from crawler.reading.rendered import Part
+from crawler.robots.robots_txt import Event, Ruling
 from crawler.wire import Client, Enter, Failure, Wait, at_once, is_public
-from crawler.wire.request import HeaderList
+from crawler.wire.http.request import HeaderList
 from frontier import NotAUrl, canonical
 
 MOST_PARTS = 200
@@ -128,8 +128,8 @@ class Parts:
         except NotAUrl:
             return "bad_url"
         same_site = not self.leaves_site(wanted)
-        headers = rules.sent(wanted.headers, cookies=same_site)
-        may_carry = same_site and wanted.method != rules.PREFLIGHT
+        headers = part_headers.sent(wanted.headers, cookies=same_site)
+        may_carry = same_site and wanted.method != part_headers.PREFLIGHT
         carries = may_carry and self._client.has_credentials(url)
         # What a page has a say in, by its headers or by who it is, is kept for its own site.
         is_for_all = wanted.kind in SAME_FOR_ALL and not carries and is_public(self._address)
@@ -150,7 +150,7 @@ class Parts:
 
     def _is_repeated(self, wanted: Wanted) -> bool:
         # A preflight is no second request for the same.
-        preflight = f"{rules.PREFLIGHT} " if wanted.method == rules.PREFLIGHT else ""
+        preflight = f"{part_headers.PREFLIGHT} " if wanted.method == part_headers.PREFLIGHT else ""
         place = f"{preflight}{wanted.url.partition('?')[0]}?"
         same = preflight + wanted.url
         self._wanted.update((same, place))
@@ -247,4 +247,4 @@ def _is_readable(found: Capture, headers: HeaderList) -> bool:
 
 
 def _kind(wanted: Wanted) -> str:
-    return "preflight" if wanted.method == rules.PREFLIGHT else wanted.kind
+    return "preflight" if wanted.method == part_headers.PREFLIGHT else wanted.kind

@@ -15,21 +15,21 @@ from typing import Literal
 
 from core import Capture
 from crawler.decoded import DecodedBytes
-from crawler.entrance import Entrance
-from crawler.render.browser import Browser, start
-from crawler.render.kept import Kept
+from crawler.uplink.address_limiter import Entrance
+from crawler.render.chromium.browser import Browser, start
+from crawler.render.part_cache import Kept
 from crawler.render.need import need
-from crawler.render.pagelease import PageLease
-from crawler.render.partrules import PartRules
+from crawler.render.page_lease import PageLease
+from crawler.render.part_robots import PartRules
 from crawler.render.parts import Hosts, Parts
-from crawler.render.program import TABS, program
+from crawler.render.chromium.program import TABS, program
 from crawler.render.tab import BrowserGoneError, render
-from crawler.rendered import Note, Rendered
-from crawler.robots import Rulebook
+from crawler.reading.rendered import Note, Rendered
+from crawler.robots.robots_txt import Rulebook
 from crawler.wire import Client, utc_ms
 from frontier import Lease, RobotsRecord
-from storage.payload import content_decoded
-from storage.records import mime_of
+from storage.warc.payload import content_decoded
+from storage.warc.records import mime_of
 
 PAGES_A_BROWSER = 200
 LOOKED_AT = 512 << 10

@@ -8,7 +8,7 @@
    turn is not late for the page. A page is done when such five seconds are over, nothing is being fetched and its
    next frames change nothing; after some rounds of them at any rate. At its deadline (that is in real time) its scripts
    are stopped, and the DOM is taken as it is.
-3. The DOM is read as its reader sees it (`crawler.render.dom`), up to a length.
+3. The DOM is read as its reader sees it (`crawler.render.chromium.dom`), up to a length.
 4. Nothing of a page waits for a person: dialogs are dismissed, windows closed, downloads cancelled, permissions denied.
    Each is counted.
 5. What a tab does costs its page and no other. Where the whole browser is gone, `BrowserGoneError` says so.
@@ -30,14 +30,14 @@ from playwright.async_api import (
 )
 
 from core import Capture
-from crawler.render import dom
-from crawler.render.browser import Browser
-from crawler.render.init_script import INIT_SCRIPT, has_noticed
+from crawler.render.chromium import dom
+from crawler.render.chromium.browser import Browser
+from crawler.render.chromium.init_script import INIT_SCRIPT, has_noticed
 from crawler.render.intercept import Interceptor
 from crawler.render.parts import Parts
-from crawler.render.world import call
-from crawler.render.world import world as make_world
-from crawler.rendered import Note, Problem, Rendered
+from crawler.render.chromium.world import call
+from crawler.render.chromium.world import world as make_world
+from crawler.reading.rendered import Note, Problem, Rendered
 
 ROUND_MS = 5_000
 """Of the page's own clock."""

@@ -11,20 +11,20 @@ from zlib import crc32
 from core import Capture, Url
 from core.capture import Timing, Truncation
 from crawler.recent import Recent
-from crawler.wire import proxy as proxies
-from crawler.wire.address import Network, blocked, meant
-from crawler.wire.answer import Enter, Failure, Reason, Sign, Wait, at_once, utc_ms
+from crawler.wire.network import proxy as proxies
+from crawler.wire.network.address import Network, blocked, meant
+from crawler.wire.fetch_failure import Enter, Failure, Reason, Sign, Wait, at_once, utc_ms
 from crawler.wire.cookies import Cookies
 from crawler.wire.credentials import credentials, headers_for
-from crawler.wire.dial import BLOCKED, Dial, Dialled
-from crawler.wire.dns import HOSTS, Resolver
-from crawler.wire.guard import NAME_BLOCKED, PORT_BLOCKED, admits_port, is_private_name
-from crawler.wire.heard import Heard, Trouble
+from crawler.wire.network.dial import BLOCKED, Dial, Dialled
+from crawler.wire.network.dns import HOSTS, Resolver
+from crawler.wire.network.guard import NAME_BLOCKED, PORT_BLOCKED, admits_port, is_private_name
+from crawler.wire.http.exchange import Heard, Trouble
 from crawler.wire.limits import Limits
-from crawler.wire.pool import Connection, Pool
-from crawler.wire.probes import Probes
-from crawler.wire.request import HeaderList, Request, Target, common, request, target
-from crawler.wire.tls import Trust
+from crawler.wire.http.pool import Connection, Pool
+from crawler.wire.network.probes import Probes
+from crawler.wire.http.request import HeaderList, Request, Target, common, request, target
+from crawler.wire.network.tls import Trust
 
 TRIED = 2
 """Addresses of one host that one exchange tries."""
@@ -124,7 +124,7 @@ class Client:
         `headers` take the place of ours of the same name. `timeout_s` is the patience for the first byte; the limits of
         the other parts follow from it (`crawler.wire.limits`). The time for which `enter` is waited for does not count.
         Without `credentials` the server learns neither cookies nor what the configuration tells its domain, and sets no cookie.
-        `asker` is the address of the page that wants it, if one does; empty where that is not known (`crawler.wire.address`).
+        `asker` is the address of the page that wants it, if one does; empty where that is not known (`crawler.wire.network.address`).
         """
         limits = self._limits
         if max_body is not None or timeout_s is not None:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-from crawler.wire.dns import is_address
-from crawler.wire.message import Headers
-from crawler.wire.request import Target
-from frontier.scope import registered_domain
+from crawler.wire.network.dns import is_address
+from crawler.wire.http.message import Headers
+from crawler.wire.http.request import Target
+from frontier.urls.scope import registered_domain
 
 COOKIES = 50
 BYTES = 4096

@@ -3,7 +3,7 @@
 1. They are for that host and the hosts under it; of two that fit the longer name counts. They are sent over https only,
    unless `http = true` says that they may be read on the way.
 2. A value `env:NAME` is that environment variable, so that a file of configuration need not hold what is secret.
-3. The archive has `redacted` in their place (`crawler.wire.request`), and no log or `repr` shows them.
+3. The archive has `redacted` in their place (`crawler.wire.http.request`), and no log or `repr` shows them.
 """
 
 import base64
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core import InputError
-from crawler.wire.request import Target
+from crawler.wire.http.request import Target
 
 _KEYS = frozenset({"user", "password", "headers", "http"})
 

@@ -4,7 +4,7 @@
 2. A `Box` is an element that begins and ends on a line of its own; it has all blocks from `first` to before `last`. Boxes stand in the
    order in which they begin, and each names the one around it.
 
-They are made by `extract.page.reader`, and not changed afterwards.
+They are made by `extract.page.page_reader`, and not changed afterwards.
 """
 
 import re

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from extract.pdf.hyphens import Lexicon, is_parted, joint
-from extract.pdf.lines import is_right_to_left
-from extract.pdf.order import Block
-from extract.pdf.page import Line
+from extract.pdf.pdf_lines import is_right_to_left
+from extract.pdf.reading_order import Block
+from extract.pdf.pdf_page import Line
 
 LEADING = 1.35
 """Of the usual distance between lines: beyond it is a new paragraph."""

@@ -1,7 +1,7 @@
 """PDFium: documents opened, words and pictures of pages. The one module that calls the library.
 
 1. Nothing of a document raises; what it makes of the library is a reason. A native crash ends the process: whoever
-   reads what strangers wrote does so in a process of its own (`pipeline.cell`).
+   reads what strangers wrote does so in a process of its own (`pipeline.engine.local.part_process`).
 2. PDFium is for one thread of a process at a time.
 3. PDFium takes no budget, so each that it needs is kept around it: bytes that a stream unpacks to (`bombs`), objects of
    a page, characters of a page. Its time for the text of a page grows with the square of the text objects in
@@ -18,8 +18,8 @@ from typing import Any
 
 import pypdfium2.raw as pdfium
 
-from extract.pdf.extracted import Raster
-from extract.pdf.page import HYPHEN, Word
+from extract.pdf.extracted_pdf import Raster
+from extract.pdf.pdf_page import HYPHEN, Word
 
 MOST_OBJECTS = 200_000
 """On a page, those of its forms included: 0.4 s. The fullest of 1,002 real pages, a map, has 66,357."""

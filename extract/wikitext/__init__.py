@@ -14,7 +14,7 @@ import re
 
 from extract.extracted import Extracted
 from extract.skip import Skip
-from extract.wikitext.aside import back, set_aside
+from extract.wikitext.set_aside import back, set_aside
 from extract.wikitext.blocks import blocks
 from extract.wikitext.braces import resolved
 from extract.wikitext.inline import finished, plain

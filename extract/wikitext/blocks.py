@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from extract.wikitext.marks import BREAK, KEPT
 from extract.wikitext.names import APPENDICES
-from extract.wikitext.tables import Table, begun
+from extract.wikitext.wiki_tables import Table, begun
 
 MOST_TABLES = 20
 """Within one another; a table deeper than that is text of the one around it."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from extract.wikitext.names import link
 from extract.wikitext.quotes import unquoted
-from extract.wikitext.show import Call
+from extract.wikitext.template_text import Call
 from extract.wikitext.templates import shown
 
 DEEPEST = 100

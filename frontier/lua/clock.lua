@@ -9,7 +9,7 @@ local LOST_TOKENS = 1048576 -- more than can be granted in what a crash may lose
 local TOKENS_A_MS = 64 -- of a partition: tokens follow TIME, so that what two crashes lost is given twice by neither,
 local TOKENS_SINCE = 1735689600000 -- nor by a crawl that was forgotten. From 2025 on: with 64 partitions below 2^53 until 2094
 local HOLD_MS = 1500 -- after a restart under leases nothing is granted for so long: clients say again what the server forgot
--- (frontier/journal.py). They ask a server that does not answer again within a second (frontier/patience.py)
+-- (frontier/verbs/journal.py). They ask a server that does not answer again within a second (frontier/link/call_retry.py)
 local BIRTHS = 16 -- that are remembered of a partition
 
 local function wall_ms()
@@ -30,7 +30,7 @@ local function at(prefix, now, wall, since)
   }
 end
 
--- Nobody has made this, or somebody has emptied the server (frontier/lost.py).
+-- Nobody has made this, or somebody has emptied the server (frontier/link/lost.py).
 local function gone() error({err = 'NOFRONTIER nothing is here'}) end
 
 -- Of each restart: the nonce since, and when the last write was that is still there, by the steady clock.

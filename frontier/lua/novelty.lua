@@ -1,4 +1,4 @@
--- The rule of frontier/novelty.py, which says why. A standing is a credit, and STARVED once that is spent.
+-- The rule of frontier/urls/novelty.py, which says why. A standing is a credit, and STARVED once that is spent.
 
 local domain_of, hear, trapped
 

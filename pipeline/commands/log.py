@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from core import InputError
-from pipeline.commands.frontier import OutcomeName
+from pipeline.commands.frontier_commands import OutcomeName
 from pipeline.commands.options import HERE, ProjectOption, checked_name
-from pipeline.terminal import echo
+from pipeline.terminal.output import echo
 
 if TYPE_CHECKING:
-    from storage.crawllog import Line
+    from storage.crawllog.log_line import Line
 
 POLL_S = 1.0
 FIRST = 10
@@ -53,7 +53,7 @@ def log_command(
       thresher log docs --json | jq -r 'select(.status == 403) | .url'
     """
     from pipeline.project import Project
-    from storage.logreading import Follower, is_there, ordered
+    from storage.crawllog.log_reader import Follower, is_there, ordered
 
     crawl, store = checked_name(name), Project.at(project).store
     if not (follow or is_there(store, crawl)):
@@ -91,8 +91,8 @@ class _Chosen:
 
 
 def _print(lines: Iterable[Line], as_json: bool) -> None:
-    from pipeline.logtext import text
-    from storage.crawllog import encode
+    from pipeline.terminal.log_text import text
+    from storage.crawllog.log_line import encode
 
     for line in lines:
         echo(encode(line).decode().rstrip("\n") if as_json else text(line))

@@ -10,11 +10,11 @@ import typer
 
 from core import InputError
 from pipeline.commands.options import HERE, JsonOption, ProjectOption, checked_name
-from pipeline.terminal import say
+from pipeline.terminal.output import say
 
 if TYPE_CHECKING:
     from frontier import Place
-    from pipeline.history import Capture, History
+    from pipeline.reports.history import Capture, History
 
 
 def show_command(
@@ -35,7 +35,7 @@ def show_command(
       thresher show https://example.org/about docs --json
     """
     from frontier import NotAUrl, canonical
-    from pipeline.history import history
+    from pipeline.reports.history import history
     from pipeline.project import Project
 
     try:
@@ -56,7 +56,7 @@ def show_command(
 
 
 def _lines(known: History, url: str) -> Iterator[str]:
-    from pipeline.logtext import text
+    from pipeline.terminal.log_text import text
 
     yield f"{known.source}:{f' {_place(known.place)}' if known.place else ''}"
     yield from (f"  {text(line)}" for line in known.lines)
@@ -65,8 +65,8 @@ def _lines(known: History, url: str) -> Iterator[str]:
 
 
 def _place(place: Place) -> str:
-    from pipeline.pace import duration
-    from pipeline.reasons import in_words
+    from pipeline.terminal.rate import duration
+    from pipeline.terminal.reasons import in_words
 
     said: str = place.state
     if place.due_ms is not None:
@@ -106,7 +106,7 @@ def _capture(capture: Capture, url: str) -> Iterator[str]:
 
 
 def _body(known: History) -> dict[str, Any]:
-    from storage.crawllog import encode
+    from storage.crawllog.log_line import encode
 
     return {
         "name": known.source,

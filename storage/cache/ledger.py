@@ -15,7 +15,7 @@ from pathlib import Path
 
 import xxhash
 
-from storage.cache.lock import held
+from storage.cache.file_lock import held
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")  # Linux; where it is missing, all boots are one
 FORM = struct.Struct("<8s16sQQQQQ")

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from storage.cache.ledger import Change, Ledger, Totals
-from storage.cache.lock import held, is_free, lies_at
+from storage.cache.file_lock import held, is_free, lies_at
 
 PAGE = 4096
 """Bytes: the unit in which ext4, XFS and tmpfs give room to files."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from storage.cache.ledger import Totals
-from storage.cache.lock import is_free
+from storage.cache.file_lock import is_free
 from storage.files import FILE_MODE
 
 COUNTS = struct.Struct("<5Q")

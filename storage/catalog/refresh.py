@@ -14,7 +14,7 @@ from sqlmodel import Session, SQLModel, col
 
 from core import CorruptData
 from storage.catalog.rows import of_manifest, of_run
-from storage.catalog.tables import TABLES, ArchiveFile, Cost, Mirrored, Run, SealedPart, Source
+from storage.catalog.catalog_tables import TABLES, ArchiveFile, Cost, Mirrored, Run, SealedPart, Source
 from storage.store import Store
 
 BATCH = 500

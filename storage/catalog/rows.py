@@ -6,7 +6,7 @@ from sqlmodel import SQLModel
 
 from core import CorruptData
 from storage import run as runs
-from storage.catalog.tables import ArchiveFile, Cost, Run, SealedPart
+from storage.catalog.catalog_tables import ArchiveFile, Cost, Run, SealedPart
 from storage.manifest import Manifest, load
 from storage.store import Store
 

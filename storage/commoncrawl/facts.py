@@ -7,10 +7,10 @@ and it refers to the other (`WARC-Refers-To`). In front, as what a browser made 
 from dataclasses import dataclass, replace
 from uuid import UUID, uuid5
 
-from storage.commoncrawl.row import Row
-from storage.dropped import WARC_FIELDS
-from storage.records import ArchivedRecord
-from storage.warc import attached_record
+from storage.commoncrawl.index.row import Row
+from storage.warc.dropped import WARC_FIELDS
+from storage.warc.records import ArchivedRecord
+from storage.warc.exchange_records import attached_record
 
 FROM = "from"
 LINE = "\r\n"

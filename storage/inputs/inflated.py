@@ -15,8 +15,8 @@ import zstandard
 from isal import isal_zlib
 
 from core import InputError
-from storage.members import BROKEN, CUT_OFF, GZIP, INFLATE_ERROR, PIECE, SMALLEST_WINDOW, ZSTD
-from storage.members import WINDOW as FED
+from storage.warc.members import BROKEN, CUT_OFF, GZIP, INFLATE_ERROR, PIECE, SMALLEST_WINDOW, ZSTD
+from storage.warc.members import WINDOW as FED
 
 BZIP2 = b"BZh"
 WINDOW = 1 << 27

@@ -14,24 +14,22 @@ from tempfile import TemporaryFile
 from typing import BinaryIO, cast
 
 from core import Failure, InputError, reading
-from storage.inputs import (
-    arc,
-    arrow,
-    delimited,
-    jsonl,
-    parquet,
-    rewrapped,
-    stackexchange,
-    tar,
-    text,
-    wacz,
-    wikipedia,
-)
-from storage.inputs.columns import HTML_BYTES, USUAL, Columns
+from storage.inputs import arc
+from storage.inputs.tables import arrow
+from storage.inputs.tables import delimited
+from storage.inputs.tables import jsonl
+from storage.inputs.tables import parquet
+from storage.inputs import rewrapped
+from storage.inputs.dumps import stackexchange
+from storage.inputs import tar
+from storage.inputs import text_files
+from storage.inputs import wacz_input
+from storage.inputs.dumps import wikipedia
+from storage.inputs.tables.columns import HTML_BYTES, USUAL, Columns
 from storage.inputs.entry import Entry, Item, Reader, Unusable
 from storage.inputs.indexes import IndexFile, index
 from storage.inputs.inflated import DICTIONARY_FRAME, inflated, swelling, swollen
-from storage.members import LZ4
+from storage.warc.members import LZ4
 
 ITEM = 32
 """Bytes that a record of a table counts as at least."""
@@ -119,11 +117,11 @@ class Kind:
 
 def kinds(columns: Columns = USUAL, *, by_line: bool = False, site: str = "") -> Mapping[str, Kind]:
     """Every kind by its word, as the user wants it read."""
-    texts = text.by_line if by_line else partial(text.whole, mime=text.PLAIN_BYTES)
+    texts = text_files.by_line if by_line else partial(text_files.whole, mime=text_files.PLAIN_BYTES)
     made = (
         Kind(name="warc@1", read=rewrapped.read, as_it_lies=True),
         Kind(name="arc@1", read=arc.read, as_it_lies=True),
-        Kind(name="wacz@1", read=wacz.read, as_it_lies=True),
+        Kind(name="wacz@1", read=wacz_input.read, as_it_lies=True),
         Kind(name="parquet@1", read=partial(parquet.read, columns=columns), seeks=True, rows=True),
         Kind(name="arrow@1", read=partial(arrow.read, columns=columns, marked=True), rows=True),
         Kind(name="arrow stream@1", read=partial(arrow.read, columns=columns), rows=True),
@@ -133,8 +131,8 @@ def kinds(columns: Columns = USUAL, *, by_line: bool = False, site: str = "") ->
         Kind(name="lines@1" if by_line else "text@1", read=texts),
         Kind(name="wikipedia@1", read=wikipedia.read),
         Kind(name="stackexchange@1", read=partial(stackexchange.read, host=site)),
-        Kind(name="html@1", read=partial(text.whole, mime=HTML_BYTES)),
-        Kind(name="pdf@1", read=partial(text.whole, mime="application/pdf")),
+        Kind(name="html@1", read=partial(text_files.whole, mime=HTML_BYTES)),
+        Kind(name="pdf@1", read=partial(text_files.whole, mime="application/pdf")),
     )
     words = {kind.word: kind for kind in made}
     return {**words, "text": words["lines" if by_line else "text"]}

@@ -6,10 +6,10 @@ from typing import Literal
 from uuid import NAMESPACE_URL, uuid5
 
 from core import Failure, InputError, reading
-from storage.compression import member
+from storage.warc.compression import member
 from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry, Item, Unusable
 from storage.manifest import JSON, drift
-from storage.warc import brought_record
+from storage.warc.exchange_records import brought_record
 
 MOST_HEAD = 32 << 10
 """Bytes of a record's head: FastWARC reads no more."""

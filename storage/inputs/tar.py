@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 from core import Failure, InputError, reading
-from storage.inputs.columns import HTML_BYTES, USUAL, Columns, Spot, entry
+from storage.inputs.tables.columns import HTML_BYTES, USUAL, Columns, Spot, entry
 from storage.inputs.entry import LONGEST, Entry, Unusable
-from storage.inputs.text import PLAIN_BYTES, document
-from storage.members import CUT_OFF
+from storage.inputs.text_files import PLAIN_BYTES, document
+from storage.warc.members import CUT_OFF
 
 TYPES: Mapping[str, str] = {
     "html": HTML_BYTES,

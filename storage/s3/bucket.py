@@ -3,7 +3,7 @@
 1. An object appears by one request, which the server carries out whole or not at all. Who was first is decided by
    the server; what is promised where it cannot is said in `storage.s3.put`.
 2. Whatever the connection does to a request or its reply, it is sent again until it is answered or the patience
-   is at its end (`storage.s3.patience`). What is returned is what is true in the bucket.
+   is at its end (`storage.s3.request_retry`). What is returned is what is true in the bucket.
 3. Work in progress is a file in the node's spool, or an upload on the server that nobody sees.
 4. Threads share one connection and may all call at once. A pickled bucket, and one that came over a fork, makes
    its own connection; neither keys nor replies travel. The first process is told within seconds that nobody answers;
@@ -22,10 +22,10 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from core import CorruptData, InputError
-from core.address import shown
+from core.printable_address import shown
 from storage.s3 import listing, put, read, uploads
 from storage.s3.connection import Connection, Place
-from storage.s3.patience import Patience
+from storage.s3.request_retry import Patience
 from storage.s3.read import BlockCache, Head
 from storage.s3.spool import spool, spooled
 from storage.store import Staged, check_name

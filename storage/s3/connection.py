@@ -23,9 +23,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.handlers import add_expect_header
 
 from core import InputError
-from core.address import without_secrets
-from storage.s3.errors import refusal
-from storage.s3.patience import Patience
+from core.printable_address import without_secrets
+from storage.s3.s3_errors import refusal
+from storage.s3.request_retry import Patience
 from storage.s3.requests import Requests
 
 T = TypeVar("T")

@@ -24,7 +24,7 @@ from botocore.exceptions import ClientError
 
 from core import InputError, Unavailable
 from storage.s3.connection import Connection, together
-from storage.s3.errors import is_lost, is_misread, is_missing, is_taken, is_unknown_condition
+from storage.s3.s3_errors import is_lost, is_misread, is_missing, is_taken, is_unknown_condition
 
 MARK = "thresher-mark"
 DIGEST = "thresher-sha256"

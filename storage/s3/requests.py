@@ -1,6 +1,6 @@
 """`Requests`: sends each request as often as `patience` says, and never too many at once.
 
-It belongs to one event loop. The decisions are those of `storage.s3.patience`; here is only what waits and sends.
+It belongs to one event loop. The decisions are those of `storage.s3.request_retry`; here is only what waits and sends.
 """
 
 import asyncio
@@ -14,13 +14,13 @@ from typing import TypeVar
 from botocore.exceptions import ClientError
 
 from core import Unavailable
-from storage.s3.errors import Trouble, trouble
-from storage.s3.patience import Circuit, Patience, Turn, admit, answered, failed, left_ms, pause_ms, withdrawn
+from storage.s3.s3_errors import Trouble, trouble
+from storage.s3.request_retry import Circuit, Patience, Turn, admit, answered, failed, left_ms, pause_ms, withdrawn
 
 T = TypeVar("T")
 
 REACH_MS = 10_000
-"""How long the first request waits for a first reply. The frontier's server is given as long (`frontier.client`)."""
+"""How long the first request waits for a first reply. The frontier's server is given as long (`frontier.link.redis_client`)."""
 TOLD_MS = 5_000
 """A shorter outage is nothing to tell anybody of."""
 _log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.address import shown, without_secrets
+from core.printable_address import shown, without_secrets
 
 SECRET = "S3CRET"
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from surt import surt as reference
 
 from core.surt import surt
-from storage.warc import target_uri
+from storage.warc.exchange_records import target_uri
 from tests.shared import shared
 
 HREF = re.compile(rb"""(?:href|src)\s*=\s*["']([^"'<>]{1,2000})["']""", re.IGNORECASE)

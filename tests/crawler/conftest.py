@@ -4,8 +4,8 @@ import pytest
 
 from crawler import WorkerConfig
 from frontier import Budget, Discovery, Frontier, Scope, Settings, canonical
-from frontier.connect import connect
-from frontier.server import embedded
+from frontier.link.connect import connect
+from frontier.link.embedded import embedded
 from storage.files import Files
 from tests.crawler.nameserver import Names
 from tests.crawler.server import Server

@@ -3,8 +3,8 @@
 import os
 import signal
 
-import crawler.page
-import crawler.screen
+import crawler.reading.page_reading
+import crawler.archive_filter
 
 MARK = b"<!-- the mark -->"
 
@@ -13,7 +13,7 @@ def die(*_):
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
-def links(html, url, codec, *, found=crawler.page.links):
+def links(html, url, codec, *, found=crawler.reading.page_reading.links):
     """What looks for the links of a page, and dies of them."""
     if MARK in html:
         die()
@@ -21,24 +21,24 @@ def links(html, url, codec, *, found=crawler.page.links):
 
 
 def infect():
-    crawler.page.links = links
+    crawler.reading.page_reading.links = links
 
 
 def end(*args):
-    """`crawler.screen.end`, with that parser."""
+    """`crawler.archive_filter.end`, with that parser."""
     infect()
-    return crawler.screen.end(*args)
+    return crawler.archive_filter.end(*args)
 
 
 def settlement(*args, **options):
-    """`crawler.page.settlement`, with that parser."""
+    """`crawler.reading.page_reading.settlement`, with that parser."""
     infect()
-    return crawler.page.settlement(*args, **options)
+    return crawler.reading.page_reading.settlement(*args, **options)
 
 
 def raising(lease, found, **options):
-    """`crawler.page.settlement`, which raises for a page with the mark on it."""
-    return fail() if MARK in found.body else crawler.page.settlement(lease, found, **options)
+    """`crawler.reading.page_reading.settlement`, which raises for a page with the mark on it."""
+    return fail() if MARK in found.body else crawler.reading.page_reading.settlement(lease, found, **options)
 
 
 class Unforeseen(Exception):

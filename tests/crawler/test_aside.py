@@ -9,12 +9,12 @@ from multiprocessing import get_context
 
 import pytest
 
-import crawler.page
-import crawler.replay
-import crawler.steward
+import crawler.reading.page_reading
+import crawler.replay.replay
+import crawler.lease_handler
 from core import Failure
 from crawler import recover, run_worker
-from crawler.aside import HEAVY, MOST_LINKS, Aside, is_heavy
+from crawler.page_process import HEAVY, MOST_LINKS, Aside, is_heavy
 from crawler.wire.client import Client
 from frontier import Kind, Outcome
 from storage.files import Files
@@ -105,9 +105,9 @@ def test_long_pages_and_those_of_many_links_are_heavy():
 @pytest.fixture
 def deadly(monkeypatch):
     """Whoever looks for the links of a page with the mark on it dies of it."""
-    monkeypatch.setattr(crawler.page, "links", deadly_parser.links)
-    monkeypatch.setattr(crawler.steward, "end", deadly_parser.end)
-    monkeypatch.setattr(crawler.replay, "settlement", deadly_parser.settlement)
+    monkeypatch.setattr(crawler.reading.page_reading, "links", deadly_parser.links)
+    monkeypatch.setattr(crawler.lease_handler, "end", deadly_parser.end)
+    monkeypatch.setattr(crawler.replay.replay, "settlement", deadly_parser.settlement)
 
 
 def life(config):

@@ -1,4 +1,4 @@
-"""Whose fault it is that no answer came: the table of `crawler.blame`, and what holds in every row of it."""
+"""Whose fault it is that no answer came: the table of `crawler.uplink.blame`, and what holds in every row of it."""
 
 from typing import get_args
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.blame import ALIKE, FIRST_S, LONGEST_S, Cause, Facts, Others, Question, judge, proves, wait_s
+from crawler.uplink.blame import ALIKE, FIRST_S, LONGEST_S, Cause, Facts, Others, Question, judge, proves, wait_s
 from crawler.wire import Sign
 
 PROXY, NAME_SERVERS, ROUTE, OTHERS = Question

@@ -11,8 +11,9 @@ import pytest
 
 from core import InputError
 from crawler import run_worker
-from crawler.guest import blocking, engine
-from crawler.loop import Loop
+from crawler.spiders import blocking
+from crawler.spiders import spider_engine
+from crawler.scheduling.scheduler import Loop
 from tests.crawler.server import links, page
 from tests.crawler.test_crawl import SPAWN, pages
 from tests.crawler.test_guest import Project, paths_of
@@ -109,7 +110,7 @@ def test_a_lease_is_renewed_as_long_as_its_callback_waits(crawl, site, project, 
         "__init__",
         lambda self, *args, **named: begin(self, *args, **{**named, "lease_ms": lambda: 600}),
     )
-    monkeypatch.setattr(engine, "RENEW_S", 0.2)
+    monkeypatch.setattr(spider_engine, "RENEW_S", 0.2)
     site.answers["/slow"] = page("x")
     crawl.seed(f"{site.url}/slow")
     run_worker(crawl.config("w", guest=spider(project, "await asyncio.sleep(2)")))

@@ -6,11 +6,11 @@ import pytest
 
 from core import RecordRef
 from crawler import run_worker
-from crawler.answer import answer
-from crawler.conditional import conditions, note_of
-from crawler.note import Note, encode
+from crawler.reading.response import answer
+from crawler.reading.conditional import conditions, note_of
+from crawler.reading.request_state import Note, encode
 from frontier import Outcome
-from storage.cdxj import row
+from storage.warc.cdxj import row
 from tests.crawler.server import page
 from tests.crawler.test_screen import captured
 from tests.storage.captures import RECORD_ID

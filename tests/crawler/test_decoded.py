@@ -8,13 +8,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from crawler.activity import Activity
-from crawler.aside import HEAVY
+from crawler.machine.activity import Activity
+from crawler.page_process import HEAVY
 from crawler.decoded import MOST, SMALL, DecodedBytes
-from crawler.options import USUAL
-from crawler.steward import Fetched, Steward
-from storage.payload import TOO_LONG
-from storage.records import PAYLOAD_LIMIT
+from crawler.reading.page_options import USUAL
+from crawler.lease_handler import Fetched, Steward
+from storage.warc.payload import TOO_LONG
+from storage.warc.records import PAYLOAD_LIMIT
 from tests.crawler.leases import lease
 from tests.crawler.test_page import HTML, capture
 

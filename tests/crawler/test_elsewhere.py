@@ -3,11 +3,11 @@
 import pytest
 
 from crawler import recover, run_worker
-from storage.archive import Archive
-from storage.archive import recover as seal_unfinished
+from storage.archive.archive_writer import Archive
+from storage.archive.archive_writer import recover as seal_unfinished
 from storage.files import Files
 from storage.manifest import manifests
-from storage.records import read
+from storage.warc.records import read
 from tests.crawler.test_crawl import SPAWN, everybody, slowly, start, wait_for, web
 from tests.storage.captures import RECORD_ID, capture
 from tests.storage.plain import Plain

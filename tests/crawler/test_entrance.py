@@ -3,8 +3,8 @@
 import asyncio
 
 from core import Unavailable
-from crawler import entrance
-from crawler.entrance import Entrance
+from crawler.uplink import address_limiter
+from crawler.uplink.address_limiter import Entrance
 from frontier import Settings
 from tests.crawler.leases import lease
 
@@ -37,19 +37,19 @@ async def told(frontier):
 
 
 async def test_who_asks_at_once_says_nothing(monkeypatch):
-    monkeypatch.setattr(entrance, "LATE_S", 60.0)
+    monkeypatch.setattr(address_limiter, "LATE_S", 60.0)
     way, frontier = await entered()
     way.asked(ADDRESS)
     assert await told(frontier) == []
 
 
 async def test_who_asks_late_or_again_says_so(monkeypatch):
-    monkeypatch.setattr(entrance, "LATE_S", 60.0)
+    monkeypatch.setattr(address_limiter, "LATE_S", 60.0)
     way, frontier = await entered()
     way.asked(ADDRESS)
     way.asked(ADDRESS)  # once more, over another connection
     assert await told(frontier) == [ADDRESS]
-    monkeypatch.setattr(entrance, "LATE_S", 0.0)
+    monkeypatch.setattr(address_limiter, "LATE_S", 0.0)
     way, frontier = await entered()
     way.asked(ADDRESS)
     assert await told(frontier) == [ADDRESS]

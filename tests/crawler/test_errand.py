@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import CorruptData, InputError
-from crawler import chain, note
-from crawler.guest.errand import Errand, errand, read
-from crawler.guest.visit import request_of
+from crawler.reading import redirect_chain
+from crawler.reading import request_state
+from crawler.spiders.spider_request import Errand, errand, read
+from crawler.spiders.visit import request_of
 from frontier.lease import LONGEST_NOTE
 from tests.crawler.leases import lease
 
@@ -54,7 +55,7 @@ def test_what_is_carried_comes_back_as_it_was(cb_kwargs, meta, headers):
         meta={key: value for key, value in meta.items() if key not in {"proxy", "bindaddress"}},
         headers=headers,
     )
-    written = note.encode(note.Note(errand=errand(sent, SPIDER)))
+    written = request_state.encode(request_state.Note(errand=errand(sent, SPIDER)))
     assert len(written) <= LONGEST_NOTE
     came = request_of(lease("http://example.org/", note=written, depth=3, priority=5), SPIDER)
     assert came.callback == SPIDER.parse_item
@@ -73,13 +74,13 @@ def test_a_request_for_nothing_but_a_url_carries_nothing():
 
 
 def test_a_note_keeps_the_errand_where_there_is_no_room_for_the_rest():
-    long = note.Note(etag="e" * 1000, uri="u" * 1000, errand=b"x" * 3000)
-    assert note.decode(note.encode(long)) == note.Note(errand=long.errand)
-    both = note.Note(etag="e" * 1000, kind="sitemap", errand=b"x" * 3000)
-    assert note.decode(note.encode(both)) == both
-    most = note.Note(etag="e", errand=b"x" * note.ROOM, chain=b"c" * chain.LONGEST * chain.BYTES)
-    assert len(note.encode(most)) == LONGEST_NOTE
-    assert note.decode(note.encode(most)) == replace(most, etag="")
+    long = request_state.Note(etag="e" * 1000, uri="u" * 1000, errand=b"x" * 3000)
+    assert request_state.decode(request_state.encode(long)) == request_state.Note(errand=long.errand)
+    both = request_state.Note(etag="e" * 1000, kind="sitemap", errand=b"x" * 3000)
+    assert request_state.decode(request_state.encode(both)) == both
+    most = request_state.Note(etag="e", errand=b"x" * request_state.ROOM, chain=b"c" * redirect_chain.LONGEST * redirect_chain.BYTES)
+    assert len(request_state.encode(most)) == LONGEST_NOTE
+    assert request_state.decode(request_state.encode(most)) == replace(most, etag="")
 
 
 @pytest.mark.parametrize("written", [b"{}", b"[]", b"no", json.dumps({"v": 2}).encode(), b"\xff"])
@@ -116,6 +117,6 @@ def test_only_methods_of_the_spider_itself_are_carried():
 
 
 def test_a_callback_that_is_no_more_is_an_error_that_names_it():
-    written = note.encode(note.Note(errand=b'{"v":1,"c":"gone"}'))
+    written = request_state.encode(request_state.Note(errand=b'{"v":1,"c":"gone"}'))
     with pytest.raises(InputError, match="waits for the callback 'gone'"):
         request_of(lease(note=written), SPIDER)

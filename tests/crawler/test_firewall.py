@@ -5,29 +5,29 @@ from collections import Counter
 
 import pytest
 
-import crawler.answer
-import crawler.guest.engine
-import crawler.guest.handler
-import crawler.guest.visit
-import crawler.page
-import crawler.relink
-import crawler.replay
-import crawler.robots
-import crawler.rules
-import crawler.screen
-import crawler.seedlist
-import crawler.steward
+import crawler.reading.response
+import crawler.spiders.spider_engine
+import crawler.spiders.download_handler
+import crawler.spiders.visit
+import crawler.reading.page_reading
+import crawler.replay.replay.relink
+import crawler.replay.replay
+import crawler.robots.robots_txt
+import crawler.robots.robots_rules
+import crawler.archive_filter
+import crawler.reading.seedlist
+import crawler.lease_handler
 import crawler.worker
-import storage.archive
+import storage.archive.archive_writer
 from crawler import run_worker
-from crawler.aside import HEAVY
-from crawler.note import Note, encode
-from crawler.options import USUAL
+from crawler.page_process import HEAVY
+from crawler.reading.request_state import Note, encode
+from crawler.reading.page_options import USUAL
 from crawler.wire.client import Client
 from frontier import Outcome
-from storage import crawllog
+from storage.crawllog import log_line
 from storage.files import Files
-from storage.records import read
+from storage.warc.records import read
 from tests.crawler import deadly
 from tests.crawler.deadly import Unforeseen, fail
 from tests.crawler.server import links, page
@@ -75,7 +75,7 @@ def seed(crawl, web, **fields):
 
 
 def lines(crawl):
-    return {line.url.rpartition("/")[2]: line for line in crawllog.lines(Files(crawl.root), crawl.name)}
+    return {line.url.rpartition("/")[2]: line for line in log_line.lines(Files(crawl.root), crawl.name)}
 
 
 def is_archived(crawl, line):
@@ -102,25 +102,25 @@ def check(crawl, *, archived=True):
 @pytest.mark.parametrize(
     ("where", "name"),
     [
-        (crawler.steward, "answer_of"),
-        (crawler.steward, "is_heavy"),
-        (crawler.steward, "finished"),
-        (crawler.seedlist, "answer"),
-        (crawler.answer, "content_decoded"),
-        (crawler.answer, "mime_of"),
-        (crawler.screen, "is_list"),
-        (crawler.screen, "rights_of"),
-        (crawler.screen, "read"),
-        (crawler.screen, "revisit"),
-        (crawler.screen, "_notes"),
-        (crawler.page, "of_response"),
-        (crawler.page, "utf8"),
-        (crawler.page, "suspicion"),
-        (crawler.page, "sketch"),
-        (crawler.page, "links"),
-        (crawler.page, "targets"),
-        (crawler.page, "rights"),
-        (crawler.page, "settled"),
+        (crawler.lease_handler, "answer_of"),
+        (crawler.lease_handler, "is_heavy"),
+        (crawler.lease_handler, "finished"),
+        (crawler.reading.seedlist, "answer"),
+        (crawler.reading.response, "content_decoded"),
+        (crawler.reading.response, "mime_of"),
+        (crawler.archive_filter, "is_list"),
+        (crawler.archive_filter, "rights_of"),
+        (crawler.archive_filter, "read"),
+        (crawler.archive_filter, "revisit"),
+        (crawler.archive_filter, "_notes"),
+        (crawler.reading.page_reading, "of_response"),
+        (crawler.reading.page_reading, "utf8"),
+        (crawler.reading.page_reading, "suspicion"),
+        (crawler.reading.page_reading, "sketch"),
+        (crawler.reading.page_reading, "links"),
+        (crawler.reading.page_reading, "targets"),
+        (crawler.reading.page_reading, "rights"),
+        (crawler.reading.page_reading, "settled"),
     ],
     ids=lambda each: each if isinstance(each, str) else each.__name__,
 )
@@ -136,11 +136,11 @@ def test_an_exception_costs_one_page(crawl, web, poison, caplog, where, name):
 
 @pytest.mark.parametrize("where", [HEAVY, 0], ids=["heavy", "orphan"])
 def test_an_exception_in_the_process_that_reads_aside_costs_one_page(crawl, web, monkeypatch, where):
-    monkeypatch.setattr(crawler.steward, "end", fail)
+    monkeypatch.setattr(crawler.lease_handler, "end", fail)
     if where:
         web.answers[f"/{POISON}"] = page(POISON + " " * where)
     else:
-        monkeypatch.setattr(crawler.steward, "is_heavy", lambda body: POISON.encode() in body)
+        monkeypatch.setattr(crawler.lease_handler, "is_heavy", lambda body: POISON.encode() in body)
     seed(crawl, web)
     run_worker(crawl.config("w"))
     check(crawl)
@@ -163,7 +163,7 @@ def test_an_exception_before_there_is_an_answer_costs_one_page(crawl, web, monke
 
 
 def test_what_a_server_said_before_costs_one_page(crawl, web, poison):
-    poison(crawler.steward, "conditions")
+    poison(crawler.lease_handler, "conditions")
     web.answers[f"/{POISON}"] = page("x")
     known = Note(etag=POISON, digest="x", date_ms=1)
     crawl.seed(*(f"{web.url}/{number}" for number in range(PAGES)))
@@ -173,7 +173,7 @@ def test_what_a_server_said_before_costs_one_page(crawl, web, poison):
 
 
 def test_a_record_that_cannot_be_written_costs_one_page(crawl, web, poison):
-    poison(storage.archive, "capture_records")
+    poison(storage.archive.archive_writer, "capture_records")
     seed(crawl, web)
     run_worker(crawl.config("w"))
     assert crawl.stats.reasons == {"failed:no_record": 1}
@@ -185,7 +185,7 @@ def test_what_the_disk_refuses_ends_the_worker(crawl, web, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(crawler.steward, "finished", full)
+    monkeypatch.setattr(crawler.lease_handler, "finished", full)
     seed(crawl, web)
     with pytest.raises(OSError, match="No space left"):
         run_worker(crawl.config("w"))
@@ -195,7 +195,7 @@ def test_what_the_disk_refuses_ends_the_worker(crawl, web, monkeypatch):
 @pytest.mark.parametrize("name", ["parse", "content_decoded", "redirect"])
 def test_a_robots_txt_whose_reading_raises_forbids_its_pages_and_is_archived(crawl, web, monkeypatch, name):
     web.answers["/robots.txt"] = page("User-agent: *\nDisallow: /x", kind="text/plain")
-    monkeypatch.setattr(crawler.robots, name, fail)
+    monkeypatch.setattr(crawler.robots.robots_txt, name, fail)
     seed(crawl, web)
     run_worker(crawl.config("w"))
     assert crawl.stats.drained
@@ -209,7 +209,7 @@ def test_a_robots_txt_whose_reading_raises_forbids_its_pages_and_is_archived(cra
 
 def test_rules_that_raise_cost_the_pages_that_they_are_for(crawl, web, poison):
     web.answers["/robots.txt"] = page("User-agent: *\nDisallow: /x", kind="text/plain")
-    poison(crawler.rules.Rules, "allow")
+    poison(crawler.robots.robots_rules.Rules, "allow")
     seed(crawl, web)
     run_worker(crawl.config("w"))
     assert crawl.stats.drained
@@ -220,7 +220,7 @@ def test_rules_that_raise_cost_the_pages_that_they_are_for(crawl, web, poison):
 def test_a_sitemap_whose_reading_raises_has_failed(crawl, web, monkeypatch):
     web.answers["/robots.txt"] = page("Sitemap: /map.xml", kind="text/plain")
     web.answers["/map.xml"] = page("<urlset/>", kind="text/xml")
-    monkeypatch.setattr(crawler.page, "listing", fail)
+    monkeypatch.setattr(crawler.reading.page_reading, "listing", fail)
     web.answers[f"/{POISON}"] = page("x")
     seed(crawl, web)
     run_worker(crawl.config("w"))
@@ -236,7 +236,7 @@ def test_a_page_whose_reading_raises_is_settled_by_a_recovery(crawl, web, monkey
     settle_robots(crawl)
     archive, _ = dead(crawl, "dead", pages=1)
     archive.seal()
-    monkeypatch.setattr(crawler.replay, raises, fail)
+    monkeypatch.setattr(crawler.replay.replay, raises, fail)
     assert recovered(crawl) == 1
     assert crawl.stats.drained
     assert crawl.stats.reasons == {"failed:reading": 1}
@@ -247,7 +247,7 @@ def test_a_robots_txt_whose_reading_raises_is_settled_by_a_recovery(crawl, web, 
     crawl.seed(f"{web.url}/1")
     archive, _ = dead(crawl, "dead", pages=1)
     archive.seal()
-    monkeypatch.setattr(crawler.replay, "ruling", fail)
+    monkeypatch.setattr(crawler.replay.replay, "ruling", fail)
     assert recovered(crawl) == 1
     assert lines(crawl)["robots.txt"].reason == "reading"
     run_worker(crawl.config("w"))
@@ -262,25 +262,25 @@ def test_a_frontier_is_made_from_an_archive_with_a_page_that_cannot_be_read(craw
     run_worker(crawl.config("w"))
     store = Files(crawl.root)
     (name,) = (name for name in store.list(f"warc/{crawl.name}/") if name.endswith(".warc.gz"))
-    logged = {line.record: line for line in crawllog.lines(store, crawl.name)}
+    logged = {line.record: line for line in log_line.lines(store, crawl.name)}
 
     async def led(_):
-        found = crawler.relink.links(store, name, logged, options=USUAL)
+        found = crawler.replay.replay.relink.links(store, name, logged, options=USUAL)
         return sorted([each.url.text.removeprefix(site.url) async for some in found for each in some])
 
     assert crawl.ask(led) == ["/a", "/b"]
-    monkeypatch.setattr(crawler.relink, "settlement", ends)
+    monkeypatch.setattr(crawler.replay.replay.relink, "settlement", ends)
     assert crawl.ask(led) == ["/b"]
 
 
 @pytest.mark.parametrize(
     ("where", "name"),
     [
-        (crawler.guest.handler, "response_of"),
-        (crawler.guest.visit, "answer"),
-        (crawler.guest.visit, "forbids_following"),
-        (crawler.guest.engine, "ended"),
-        (crawler.steward, "finished"),
+        (crawler.spiders.download_handler, "response_of"),
+        (crawler.spiders.visit, "answer"),
+        (crawler.spiders.visit, "forbids_following"),
+        (crawler.spiders.spider_engine, "ended"),
+        (crawler.lease_handler, "finished"),
     ],
     ids=lambda each: each if isinstance(each, str) else each.__name__.rpartition(".")[2],
 )

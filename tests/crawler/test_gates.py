@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from crawler import recover, run_worker
-from crawler.identity import record_id
-from crawler.note import decode
-from crawler.options import PageOptions
+from crawler.user_agent import record_id
+from crawler.reading.request_state import decode
+from crawler.reading.page_options import PageOptions
 from frontier import Discovery, Scope, canonical
-from storage.archive import Archive
+from storage.archive.archive_writer import Archive
 from storage.files import Files
 from tests.crawler.server import Server, links, page, redirect
 from tests.crawler.test_page import capture

@@ -9,7 +9,7 @@ import pytest
 
 from core import InputError
 from crawler import recover, run_worker
-from crawler.guest import Guest
+from crawler.spiders import Guest
 from frontier import Outcome
 from storage.files import Files
 from tests.crawler.server import links, page, redirect

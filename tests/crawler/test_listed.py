@@ -7,17 +7,17 @@ from dataclasses import replace
 import pytest
 
 from crawler import recover, run_worker
-from crawler.answer import answer
-from crawler.identity import record_id
-from crawler.listed import DEEPEST, listed, named
-from crawler.note import Note, decode, encode
-from crawler.page import settlement
+from crawler.reading.response import answer
+from crawler.user_agent import record_id
+from crawler.reading.listed import DEEPEST, listed, named
+from crawler.reading.request_state import Note, decode, encode
+from crawler.reading.page_reading import settlement
 from crawler.recent import Recent
-from crawler.robots import AskAgain, stamped
-from crawler.settle import Finished, end
-from crawler.sitemap import Entry
+from crawler.robots.robots_txt import AskAgain, stamped
+from crawler.settlement import Finished, end
+from crawler.reading.sitemap import Entry
 from frontier import Discovery, Fault, Kind, Outcome, Scope, canonical
-from storage.archive import Archive
+from storage.archive.archive_writer import Archive
 from storage.files import Files
 from tests.crawler.leases import lease
 from tests.crawler.server import links, page, redirect

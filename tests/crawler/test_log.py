@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from core import CorruptData
 from crawler import recover, run_worker
-from crawler.logline import discovery, of_conclusion
-from crawler.outbox import OutboxRelay
-from crawler.system import System
+from crawler.log_entry import discovery, of_conclusion
+from crawler.replay.outbox import OutboxRelay
+from crawler.machine.system import System
 from frontier import Conclusion, Discovery, Outcome, Scope, canonical
-from storage import crawllog
-from storage.archive import Archive
+from storage.crawllog import log_line
+from storage.archive.archive_writer import Archive
 from storage.files import Files
 from storage.manifest import manifests
-from storage.records import read
+from storage.warc.records import read
 from tests.crawler.server import links, page, redirect
 from tests.crawler.test_crawl import SPAWN, everybody, slowly, start, wait_for, web
 from tests.storage.captures import RECORD_ID, capture
@@ -29,7 +29,7 @@ BROKEN = page("", status="500 Internal Server Error")
 
 
 def logged(crawl):
-    return list(crawllog.lines(Files(crawl.root), crawl.name))
+    return list(log_line.lines(Files(crawl.root), crawl.name))
 
 
 def by_path(crawl, site):
@@ -172,7 +172,7 @@ def test_no_record_reaches_the_disk_before_its_line(tmp_path):
 
 def test_it_is_logged_when_there_is_much_or_when_some_has_waited_long(crawl, monkeypatch):
     store, now = Files(crawl.root), [0.0]
-    monkeypatch.setattr("crawler.outbox.MUCH", 20)
+    monkeypatch.setattr("crawler.replay.outbox.MUCH", 20)
 
     async def drop(frontier, urls):
         found = [canonical(url) for url in urls]
@@ -247,8 +247,8 @@ def test_a_line_has_all_that_the_frontier_knew(found):
     page = Conclusion(discovery=found, attempt=1, outcome=Outcome.FAILED, reason="dns", at_ms=1)
     line = of_conclusion(page)
     assert discovery(line) == found
-    assert discovery(crawllog.decode(crawllog.encode(line))) == found
-    assert json.loads(crawllog.encode(line))["request"].keys() <= {
+    assert discovery(log_line.decode(log_line.encode(line))) == found
+    assert json.loads(log_line.encode(line))["request"].keys() <= {
         *("identity", "scope", "depth", "max_depth", "hops", "priority", "generation", "interval_s", "note"),
         *("listed", "again"),
     }
@@ -267,7 +267,7 @@ def test_a_line_has_all_that_the_frontier_knew(found):
     ],
 )
 def test_a_line_that_tells_of_nothing_that_can_be_asked_is_an_error(broken):
-    line = crawllog.Line(
+    line = log_line.Line(
         time_ms=1, url="http://a.test/", kind="page", outcome="failed", request={"scope": "any"}
     )
     with pytest.raises(CorruptData, match="cannot be asked again"):

@@ -5,11 +5,11 @@ from zlib import crc32
 
 import pytest
 
-from crawler.sketch import sketch
+from crawler.reading.sketch import sketch
 from frontier import canonical
-from frontier.novelty import DOMAIN, HOST, TEMPLATE, heard, said, starving, trickles
-from frontier.scope import registered_domain
-from frontier.template import template
+from frontier.urls.novelty import DOMAIN, HOST, TEMPLATE, heard, said, starving, trickles
+from frontier.urls.scope import registered_domain
+from frontier.urls.template import template
 from tests.crawler import mazes
 
 DISCOVERED = 3_000

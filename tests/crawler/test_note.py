@@ -5,8 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler import chain
-from crawler.note import EMPTY, LONGEST_COOKIES, LONGEST_FIELD, Note, decode, encode
+from crawler.reading import redirect_chain
+from crawler.reading.request_state import EMPTY, LONGEST_COOKIES, LONGEST_FIELD, Note, decode, encode
 from frontier.lease import LONGEST_NOTE
 
 words = st.text(st.characters(codec="utf-8"), max_size=300)
@@ -21,7 +21,7 @@ notes = st.builds(
     record_id=words,
     uri=words,
     date_ms=st.integers(0, 10**14),
-    chain=st.binary(max_size=chain.LONGEST * chain.BYTES),
+    chain=st.binary(max_size=redirect_chain.LONGEST * redirect_chain.BYTES),
     cookies=st.lists(st.just(("http://a.example/", "a=b; Path=/")), max_size=3).map(tuple),
 )
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.outcome import LONGEST_WAIT_MS, of_failure, of_response, wait_ms
+from crawler.reading.outcome import LONGEST_WAIT_MS, of_failure, of_response, wait_ms
 from frontier import Outcome
 
 NOW = 1_700_000_000_000  # Tue, 14 Nov 2023 22:13:20 GMT

@@ -4,11 +4,11 @@ from dataclasses import replace
 import pytest
 
 from core import Capture
-from crawler.answer import answer
-from crawler.conditional import revisit
-from crawler.note import Note, decode, encode
-from crawler.options import USUAL, PageOptions
-from crawler.page import HOPS, settlement
+from crawler.reading.response import answer
+from crawler.reading.conditional import revisit
+from crawler.reading.request_state import Note, decode, encode
+from crawler.reading.page_options import USUAL, PageOptions
+from crawler.reading.page_reading import HOPS, settlement
 from frontier import Fault, Outcome, Scope, Switch, canonical
 from tests.crawler.leases import lease
 

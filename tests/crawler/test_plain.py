@@ -10,7 +10,7 @@ from tests.crawler.server import page
 
 CRAWLED = """
 import pickle, sys
-import pipeline.crawl  # what the command itself imports
+import pipeline.fleet.crawl_command  # what the command itself imports
 from crawler import run_worker
 run_worker(pickle.load(sys.stdin.buffer))
 print(*sorted({module.partition(".")[0] for module in sys.modules} & {"scrapy", "twisted"}))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.poll import LONGEST_S, SHORTEST_S, Poll
+from crawler.scheduling.poll import LONGEST_S, SHORTEST_S, Poll
 
 NOW = 1_000.0
 

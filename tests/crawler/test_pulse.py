@@ -9,7 +9,7 @@ import pytest
 
 from core import Unavailable
 from crawler import recover
-from crawler.pulse import Pulse
+from crawler.machine.heartbeat import Pulse
 from frontier import GivenUp
 from storage.files import Files
 from tests.crawler.test_crawl import SPAWN, pages, slowly, wait_for, web

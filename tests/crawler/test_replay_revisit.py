@@ -3,10 +3,10 @@
 import pytest
 
 from crawler import recover, run_worker
-from crawler.identity import record_id
+from crawler.user_agent import record_id
 from crawler.wire import Client, networks
 from frontier import Outcome
-from storage.archive import Archive, Notes, Revisit
+from storage.archive.archive_writer import Archive, Notes, Revisit
 from storage.files import Files
 from tests.crawler.server import page
 from tests.crawler.test_crawl import archived, everybody

@@ -2,23 +2,10 @@
 
 import pytest
 
-from crawler.entrance import Entrance
-from crawler.outcome import LONGEST_WAIT_MS
-from crawler.robots import (
-    ATTEMPTS,
-    STALE_MS,
-    UNREACHABLE_MS,
-    AskAgain,
-    Rulebook,
-    Ruling,
-    as_before,
-    ask,
-    delay_ms,
-    ruling,
-    stamped,
-    unstamped,
-)
-from crawler.rules import LONGEST, parse
+from crawler.uplink.address_limiter import Entrance
+from crawler.reading.outcome import LONGEST_WAIT_MS
+from crawler.robots.robots_txt import ATTEMPTS, STALE_MS, UNREACHABLE_MS, AskAgain, Rulebook, Ruling, as_before, ask, delay_ms, ruling, stamped, unstamped
+from crawler.robots.robots_rules import LONGEST, parse
 from crawler.wire import Client, Wait, networks
 from frontier import Fault, Kind, RobotsRecord, Settings
 from tests.crawler.leases import lease
@@ -210,7 +197,7 @@ async def test_redirects_elsewhere_are_followed_however_long_the_delay_of_hosts_
     async def sleep(seconds):
         slept.append(seconds)
 
-    monkeypatch.setattr("crawler.robots.asyncio.sleep", sleep)
+    monkeypatch.setattr("crawler.robots.robots_txt.asyncio.sleep", sleep)
     async with Server({"/third": rules("User-agent: *\nDisallow: /private")}).serve() as server:
         elsewhere = server.url.replace("127.0.0.1", "localhost")
         server.answers["/robots.txt"] = redirect(f"{elsewhere}/second")
@@ -367,7 +354,7 @@ def test_a_crawl_delay_is_clamped(text, expected):
 
 
 async def test_rules_of_many_hosts_are_kept_up_to_a_size_and_read_again(monkeypatch):
-    monkeypatch.setattr("crawler.robots._SIZE_AT_MOST", 50_000)
+    monkeypatch.setattr("crawler.robots.robots_txt._SIZE_AT_MOST", 50_000)
     body = stamped(
         parse(b"User-agent: *\n" + b"".join(b"Disallow: /*%d\n" % n for n in range(1_000)), "thresher").body(
             "thresher"

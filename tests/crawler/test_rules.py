@@ -7,7 +7,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.rules import LONGEST, LONGEST_LINE, MOST_STEPS, normal, parse, target, whole_lines
+from crawler.robots.robots_rules import LONGEST, LONGEST_LINE, MOST_STEPS, normal, parse, target, whole_lines
 from tests.shared import shared
 
 

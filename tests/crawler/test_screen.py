@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from core import Capture
 from crawler import recover, run_worker
-from crawler.answer import answer
-from crawler.options import PageOptions
-from crawler.page import settlement, settlement_of_dropped
-from crawler.screen import MOST_OUTLINKS, finished
+from crawler.reading.response import answer
+from crawler.reading.page_options import PageOptions
+from crawler.reading.page_reading import settlement, settlement_of_dropped
+from crawler.archive_filter import MOST_OUTLINKS, finished
 from frontier import canonical
-from storage.dropped import DROPPED, decode, encode
+from storage.warc.dropped import DROPPED, decode, encode
 from storage.files import Files
 from tests.crawler.leases import lease
 from tests.crawler.server import links, page, redirect

@@ -8,11 +8,11 @@ import pytest
 import zstandard
 
 from crawler import run_worker
-from crawler.answer import answer
-from crawler.note import Note, decode, encode
-from crawler.options import PageOptions
-from crawler.page import settlement
-from crawler.seedlist import answer_of, is_list
+from crawler.reading.response import answer
+from crawler.reading.request_state import Note, decode, encode
+from crawler.reading.page_options import PageOptions
+from crawler.reading.page_reading import settlement
+from crawler.reading.seedlist import answer_of, is_list
 from frontier import Outcome, Scope, canonical
 from tests.crawler.leases import lease
 from tests.crawler.server import links, page, redirect

@@ -2,9 +2,9 @@
 
 from types import SimpleNamespace
 
-from crawler.outcome import UNREAD
-from crawler.page import settled
-from crawler.settle import Finished, Settler
+from crawler.reading.outcome import UNREAD
+from crawler.reading.page_reading import settled
+from crawler.settlement import Finished, Settler
 from tests.crawler.leases import lease
 
 HOUR = 3_600_000

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler import run_worker
-from crawler.share import FACTOR, LONGEST_WAIT_S, REMEMBERED, Shares
+from crawler.scheduling.slot_share import FACTOR, LONGEST_WAIT_S, REMEMBERED, Shares
 from tests.crawler.server import links, page
 
 SLOTS = 64

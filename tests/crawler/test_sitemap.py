@@ -8,8 +8,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler import sitemap
-from crawler.sitemap import LONGEST, LONGEST_URL, MOST_ENTRIES, MOST_TAGS, Entry, entries, listing
+from crawler.reading import sitemap
+from crawler.reading.sitemap import LONGEST, LONGEST_URL, MOST_ENTRIES, MOST_TAGS, Entry, entries, listing
 from tests.shared import shared
 
 NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.sketch import MOST_MARKUP, sketch
+from crawler.reading.sketch import MOST_MARKUP, sketch
 from tests.crawler.mazes import page, word
 from tests.shared import shared
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawler.targets import target, targets
+from crawler.reading.targets import target, targets
 from frontier import NotAUrl, canonical
-from frontier.canonical import MAX_LENGTH
-from frontier.trap import pitfall
+from frontier.urls.canonical import MAX_LENGTH
+from frontier.urls.trap import pitfall
 
 PAGE = "http://example.org/a/b/page.html?q=1"
 

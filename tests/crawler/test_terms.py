@@ -5,8 +5,9 @@ import scrapy
 from scrapy.crawler import Crawler
 
 from core import InputError
-from crawler.guest import Guest, terms
-from crawler.guest.feeds import late, placed
+from crawler.spiders import Guest
+from crawler.spiders import spider_settings
+from crawler.spiders.feeds import late, placed
 
 
 def crawler(**custom):
@@ -14,13 +15,13 @@ def crawler(**custom):
         name = "some"
         custom_settings = custom
 
-    return Crawler(Some, terms.settings(Guest(spider="a:B")))
+    return Crawler(Some, spider_settings.settings(Guest(spider="a:B")))
 
 
 def test_what_a_user_says_in_agreement_or_not_at_all_is_no_contradiction():
-    assert list(terms.contradictions(crawler().settings)) == []
+    assert list(spider_settings.contradictions(crawler().settings)) == []
     agreed = crawler(ROBOTSTXT_OBEY=True, RETRY_ENABLED=True, DOWNLOAD_DELAY=0, LOG_LEVEL="DEBUG", MY_OWN=1)
-    assert list(terms.contradictions(agreed.settings)) == []
+    assert list(spider_settings.contradictions(agreed.settings)) == []
 
 
 def test_what_is_not_followed_is_named_once_and_forced():
@@ -33,7 +34,7 @@ def test_what_is_not_followed_is_named_once_and_forced():
         DOWNLOAD_HANDLERS={"http": "a.Handler"},
         DOWNLOADER_MIDDLEWARES_BASE={},
     )
-    assert list(terms.contradictions(made.settings)) == [
+    assert list(spider_settings.contradictions(made.settings)) == [
         "CONCURRENT_REQUESTS",
         "COOKIES_ENABLED",
         "DOWNLOAD_HANDLERS",
@@ -41,7 +42,7 @@ def test_what_is_not_followed_is_named_once_and_forced():
         "SCHEDULER",
         "USER_AGENT",
     ]
-    terms.force(made, "w", {"CONCURRENT_REQUESTS": 64})
+    spider_settings.force(made, "w", {"CONCURRENT_REQUESTS": 64})
     assert not made.settings.getbool("COOKIES_ENABLED")
     assert made.settings["USER_AGENT"] == ""
     assert made.settings.getint("CONCURRENT_REQUESTS") == 64
@@ -51,7 +52,7 @@ def test_what_is_not_followed_is_named_once_and_forced():
 
 def test_every_worker_has_feeds_of_its_own():
     made = crawler(FEEDS={"a/%(worker)s-%(name)s.jsonl": {"format": "jsonlines"}})
-    terms.force(made, "home-life", {})
+    spider_settings.force(made, "home-life", {})
     assert made.settings.getdict("FEEDS") == {"a/home-life-%(name)s.jsonl": {"format": "jsonlines"}}
     for uri in ("items.jsonl", "s3://bucket/%(name)s.jsonl", "stdout:"):
         with pytest.raises(InputError, match=r"put %\(worker\)s into the name"):

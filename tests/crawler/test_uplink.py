@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from core import Unavailable
-from crawler import uplink as module
-from crawler.uplink import TENTATIVE, Uplink
+from crawler.uplink import uplink as module
+from crawler.uplink.uplink import TENTATIVE, Uplink
 from crawler.wire import Failure, Wait
-from crawler.wire.probes import Knock
+from crawler.wire.network.probes import Knock
 from frontier import canonical
 
 URL = canonical("http://a.test/")

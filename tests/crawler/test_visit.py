@@ -8,15 +8,15 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
 from core import Capture
-from crawler import note
-from crawler.guest.delivery import delivery
-from crawler.guest.visit import Visit, ended, forbids_links, left_out
-from crawler.options import USUAL, PageOptions
-from crawler.outcome import CRASHED, Judgement, of_failure
-from crawler.page import settled
-from crawler.screen import finished
-from crawler.settle import Finished
-from crawler.steward import Fetched
+from crawler.reading import request_state
+from crawler.spiders.delivery import delivery
+from crawler.spiders.visit import Visit, ended, forbids_links, left_out
+from crawler.reading.page_options import USUAL, PageOptions
+from crawler.reading.outcome import CRASHED, Judgement, of_failure
+from crawler.reading.page_reading import settled
+from crawler.archive_filter import finished
+from crawler.settlement import Finished
+from crawler.lease_handler import Fetched
 from crawler.wire import Failure, Wait
 from frontier import Outcome
 from tests.crawler.leases import lease
@@ -29,7 +29,7 @@ URL = "http://example.org/"
 REQUEST = scrapy.Request(URL)
 RESPONSE = Response(URL)
 ERRAND = b'{"v":1,"c":"parse_item"}'
-NOTE = note.encode(note.Note(errand=ERRAND))
+NOTE = request_state.encode(request_state.Note(errand=ERRAND))
 BLOCKED = captured(body=BLOCK.encode())
 LOST = captured(body=b"x", truncated="length")
 
@@ -54,12 +54,12 @@ def end(found, result=RESPONSE, request=REQUEST, known=(), *, failed=False, **ch
 
 def test_the_next_visit_and_the_target_of_a_redirect_keep_the_errand():
     page = end(captured(headers=(("ETag", '"a"'),)), interval_s=60).answer
-    assert note.decode(page.note).errand == ERRAND
+    assert request_state.decode(page.note).errand == ERRAND
     moved = end(captured(301, headers=(("Location", "/there"),)), max_depth=0, priority=4).answer
     (target,) = moved.discoveries
     assert (target.url.text, target.depth, target.hops, target.max_depth) == (f"{URL}there", 0, 1, 0)
     assert target.priority == 4
-    carried = note.decode(target.note).errand
+    carried = request_state.decode(target.note).errand
     assert carried.startswith(b'{"v":1,"c":"parse_item","m":{"redirect_')
     assert not target.notify
     (target,) = end(captured(301, headers=(("Location", "/there"),)), notify=True).answer.discoveries

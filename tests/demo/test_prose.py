@@ -15,7 +15,7 @@ from demo.web import ADDRESSES, Web
 from extract.extracted import Extracted
 from extract.html import extract
 from filters import Text
-from filters.presets import rules
+from filters.rules.presets import rules
 
 STOP = {"the", "be", "to", "of", "and", "that", "have", "with"}
 NEAR = 0.72

@@ -2,7 +2,7 @@
 
 import bz2
 
-from storage.records import read
+from storage.warc.records import read
 from tests.storage.dumps import page, posts, revision, row, wiki
 
 WIKI = wiki(

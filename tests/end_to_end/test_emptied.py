@@ -4,7 +4,7 @@ import pytest
 from redis import Redis
 
 from demo.web import Web
-from frontier.server import embedded
+from frontier.link.embedded import embedded
 from tests.end_to_end.conftest import TOML, wait_until
 
 

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from demo.web import Web
-from storage import crawllog
-from storage.records import read
-from storage.root import store as storage_at
+from storage.crawllog import log_line
+from storage.warc.records import read
+from storage.location import store as storage_at
 from tests.end_to_end.conftest import TOML, kill_tree, wait_until
 from tests.storage.s3server import BUCKET
 
@@ -74,13 +74,13 @@ def test_a_crawl_whose_frontier_was_lost_is_crawled_to_its_end(user, web, storag
     assert user.types("crawl", "main", "--workers", "2", "--json").json["drained"]
     again = {f"http://{entry.host}{entry.path}" for entry in web.log[before:]}
     assert {url for url in again if not url.endswith("/robots.txt")}.isdisjoint(kept)
-    final = Counter(line.url for line in crawllog.lines(store, "main") if line.is_final)
+    final = Counter(line.url for line in log_line.lines(store, "main") if line.is_final)
     assert set(final) >= kept
 
 
 @pytest.mark.slow
 def test_a_second_project_on_the_same_server_is_told_whose_the_crawl_is(user, web, tmp_path):
-    from frontier.server import embedded
+    from frontier.link.embedded import embedded
 
     with embedded(tmp_path / "shared") as redis:
         text = TOML.replace("[project]", f'[project]\nredis = "{redis}"')

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from core import InputError
-from crawler.guest import terms
-from crawler.render.program import program
+from crawler.spiders import spider_settings
+from crawler.render.chromium.program import program
 from tests.crawler.server import Server, page
 from tests.end_to_end.conftest import ROOT
 from tests.end_to_end.test_spiders import items
@@ -240,7 +240,7 @@ def test_scrapys_own_kinds_of_spiders_work_as_they_are(user, site, name):
 
 def test_the_guide_says_of_every_setting_that_is_not_followed_what_takes_its_place():
     named = set(re.findall(r"`([A-Z_]+)`", GUIDE))
-    assert {*terms.FORCED, *terms.DONE} - named == set()
+    assert {*spider_settings.FORCED, *spider_settings.DONE} - named == set()
 
 
 def test_the_guide_names_no_key_that_is_not_there():

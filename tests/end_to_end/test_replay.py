@@ -14,12 +14,12 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.progress import LineProgress
-from pipeline.wacz import export_wacz
-from storage import cdxj
-from storage.archive import Archive, Notes, Revisit
+from pipeline.terminal.progress import LineProgress
+from pipeline.reports.wacz_export import export_wacz
+from storage.warc import cdxj
+from storage.archive.archive_writer import Archive, Notes, Revisit
 from storage.files import Files
-from storage.records import read
+from storage.warc.records import read
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.pywbenv import programs
 

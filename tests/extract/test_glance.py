@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.glance import ENOUGH, LOOKED_AT, SLICE, WINDOW, WINDOWS, glances, text_of, windows
+from extract.raw_text import ENOUGH, LOOKED_AT, SLICE, WINDOW, WINDOWS, glances, text_of, windows
 
 WORDS = "The baker opened the oven and looked at the loaves. "
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from extract import html as main_text
 from extract import wikitext
-from extract.glance import glances
+from extract.raw_text import glances
 from extract.links import links
-from extract.pdf.says import _items
+from extract.pdf.pdf_facts import _items
 from extract.references import unescape
-from extract.suspicion import suspicion
+from extract.soft_error import suspicion
 
 LONG = "&#" + "9" * 4_301 + ";"
 WORDS = "Rivers run to the sea, and all of them are long and wide. " * 40

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import Document, RecordRef
-from extract.document import document, rights_of
+from extract.record_document import document, rights_of
 from extract.rights import OBEYABLE, Rights, rights
 
 JUNE_2010_MS = 1_277_000_000_000

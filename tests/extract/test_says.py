@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract import says
+from extract import page_facts
 from extract.page.boxes import Said
-from extract.page.reader import read
+from extract.page.page_reader import read
 
 URL = "https://example.org/dir/page"
 
 
 def facts(html, *, url=URL, wanted=()):
-    return says.facts(read(html.encode()).said, url, wanted)
+    return page_facts.facts(read(html.encode()).said, url, wanted)
 
 
 def head(markup):
@@ -170,7 +170,7 @@ def test_json_ld_that_says_nothing_is_passed_over(broken):
 
 
 def test_the_title_is_no_longer_than_a_title_may_be():
-    assert len(head(f"<title>{'word ' * 1_000}</title>").title) <= says.LONGEST_TITLE
+    assert len(head(f"<title>{'word ' * 1_000}</title>").title) <= page_facts.LONGEST_TITLE
 
 
 @given(
@@ -189,7 +189,7 @@ def test_the_title_is_no_longer_than_a_title_may_be():
     st.sampled_from([URL, "", "http://[", "file:///x", "x"]),
 )
 def test_whatever_elements_say_there_are_facts(said, url):
-    found = says.facts(said, url, {"author"})
-    assert found == says.facts(said, url, {"author"})
+    found = page_facts.facts(said, url, {"author"})
+    assert found == page_facts.facts(said, url, {"author"})
     assert found.date == "" or len(found.date) == 10
     assert found.canonical_url == "" or found.canonical_url.lower().startswith("http")

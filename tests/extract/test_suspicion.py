@@ -2,7 +2,7 @@
 
 import pytest
 
-from extract.suspicion import suspicion
+from extract.soft_error import suspicion
 
 WORDS = "<p>" + "An honest page says a good deal of things, and each of them in a sentence of its own. " * 60
 SHORT = "<p>Please wait."

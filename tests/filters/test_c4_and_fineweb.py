@@ -2,9 +2,9 @@
 
 import pytest
 
-from filters.c4 import C4
-from filters.fineweb import FineWeb
-from filters.rules import Text
+from filters.rules.c4 import C4
+from filters.rules.fineweb import FineWeb
+from filters.text import Text
 
 SENTENCE = "This is a sentence that says something about number {}."
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import InputError
-from filters import duplicates
-from filters.signature import minhash, text_hash
+from filters.dedup import duplicates
+from filters.dedup.signature import minhash, text_hash
 from tests.shared import shared
 
 VOCABULARY = [f"word{n}" for n in range(30)]
@@ -120,7 +120,7 @@ def test_nothing_is_removed_from_nothing():
 @pytest.mark.parametrize(("similarity", "expected"), [(0.6, 0.211), (0.7, 0.565), (0.8, 0.924), (0.9, 1.0)])
 def test_fourteen_bands_of_eight_find_pairs_at_the_rate_that_they_should(similarity, expected):
     """P = 1 - (1 - s^8)^14, within four standard deviations of 400 draws."""
-    from filters.signature import FACTORS, TERMS, band_keys
+    from filters.dedup.signature import FACTORS, TERMS, band_keys
 
     rng = np.random.default_rng(7)
     draws, hits = 400, 0

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from filters import judge
-from filters.gopher import Quality, Repetition
-from filters.language import Language
-from filters.presets import rules
-from filters.rules import Text
+from filters.rules.gopher import Quality, Repetition
+from filters.models.language import Language
+from filters.rules.presets import rules
+from filters.text import Text
 from tests.shared import shared
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("nd", "rt", "lk", "mp")]

@@ -6,9 +6,9 @@ import pytest
 
 from core import InputError
 from filters import judge
-from filters.language import Language, LanguageRule, recogniser
-from filters.presets import PRESETS, measurement_names, recipe, rules
-from filters.rules import Text
+from filters.models.language import Language, LanguageRule, recogniser
+from filters.rules.presets import PRESETS, measurement_names, recipe, rules
+from filters.text import Text
 from tests.shared import shared
 
 SENTENCES = {

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from filters.signature import NOTHING, PERMUTATIONS, band_keys, has_shingles, minhash, text_hash
+from filters.dedup.signature import NOTHING, PERMUTATIONS, band_keys, has_shingles, minhash, text_hash
 
 
 def test_case_width_and_white_space_make_no_other_text():
@@ -19,7 +19,7 @@ def test_case_width_and_white_space_make_no_other_text():
 
 
 def test_the_numbers_do_not_depend_on_the_process():
-    program = "from filters.signature import minhash; print(minhash('one two three four five six').tolist())"
+    program = "from filters.dedup.signature import minhash; print(minhash('one two three four five six').tolist())"
     made = {
         subprocess.run(
             [sys.executable, "-c", program],

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from filters.rules import Text
+from filters.text import Text
 from filters.words import is_word, tokens, unspaced, words
 
 

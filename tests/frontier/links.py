@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 from itertools import count
 from typing import Self
 
-from frontier.client import client
-from frontier.cluster import Cluster
-from frontier.link import Call, Link
-from frontier.single import Single
+from frontier.link.redis_client import client
+from frontier.link.cluster import Cluster
+from frontier.link.link import Call, Link
+from frontier.link.single import Single
 from tests.frontier.valkey_cluster import Member, ValkeyCluster
 
 CODE = """#!lua name=thresher

@@ -5,8 +5,8 @@ import signal
 
 from bench.fleet import newest_log
 from bench.play import Play
-from frontier.connect import connect
-from frontier.server import embedded
+from frontier.link.connect import connect
+from frontier.link.embedded import embedded
 
 
 class Powerless:

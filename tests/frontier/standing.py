@@ -14,10 +14,10 @@ from itertools import chain
 from redis.asyncio import Redis
 
 from frontier import Budget, Frontier, Policy, Settings
-from frontier.connect import connect
-from frontier.encoding import decode
-from frontier.link import Call, Link
-from frontier.memory import MemoryFrontier
+from frontier.link.connect import connect
+from frontier.codec.entries import decode
+from frontier.link.link import Call, Link
+from frontier.testing import MemoryFrontier
 
 FAR = 1 << 48
 FIRST_TOKEN = 10**8  # all tokens of a test have as many digits: their order as text is their order as numbers

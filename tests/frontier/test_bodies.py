@@ -5,7 +5,7 @@ import random
 import pytest
 
 from frontier import Exchange, Kind
-from frontier.robots import LARGE
+from frontier.robots_record import LARGE
 from tests.frontier import contract
 from tests.frontier.contract import DAY, HOUR, MINUTE, numbered
 

@@ -25,9 +25,9 @@ from frontier import (
     Settlement,
     canonical,
 )
-from frontier.connect import connect
-from frontier.link import Link
-from frontier.partition import ON_A_CLUSTER, Partitions
+from frontier.link.connect import connect
+from frontier.link.link import Link
+from frontier.link.partition import ON_A_CLUSTER, Partitions
 from tests.frontier.valkey_cluster import wait_until
 
 DELAY_MS = 200

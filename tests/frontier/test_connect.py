@@ -4,10 +4,10 @@ import pytest
 from redis.asyncio.connection import parse_url
 
 from core import InputError, Unavailable
-from frontier.client import client
-from frontier.cluster import Cluster, Slots
-from frontier.connect import connect
-from frontier.single import Single
+from frontier.link.redis_client import client
+from frontier.link.cluster import Cluster, Slots
+from frontier.link.connect import connect
+from frontier.link.single import Single
 from tests.frontier.valkey_cluster import valkey
 
 

@@ -23,7 +23,7 @@ from frontier import (
     canonical,
 )
 from frontier.lease import FINER
-from frontier.memory import MemoryFrontier
+from frontier.testing import MemoryFrontier
 from tests.frontier import contract
 from tests.frontier.contract import DAY, HOUR, MINUTE, SECOND, Worker, numbered, texts
 

@@ -10,7 +10,7 @@ import pytest
 
 from core import CorruptData
 from frontier import Exchange, Fault, Frontier, Kind, Outcome, Rank, Scope, Settlement
-from frontier.tail import _segment
+from frontier.verbs.tail import _segment
 from tests.frontier.standing import paced
 
 _serial = count()
@@ -287,7 +287,7 @@ async def test_a_spill_that_is_told_twice_is_done_once(one, found, redis, monkey
     await checked(one, redis)
     shelf = Shelf()
     shelf.put(name, segment)
-    monkeypatch.setattr("frontier.tail.KEPT_S", -1)
+    monkeypatch.setattr("frontier.verbs.tail.KEPT_S", -1)
     await one.tail(shelf).sweep()
     assert shelf.objects  # 128 pages lie there
 
@@ -563,7 +563,7 @@ async def test_a_worker_is_called_whatever_it_likes(one, found, grants, worker):
 
 
 async def test_hosts_are_gone_through_on_the_oldest_server_that_is_taken(one, found, redis):
-    """HSCAN has NOVALUES since Redis 7.4 and Valkey 8; `frontier.node` takes 7.0."""
+    """HSCAN has NOVALUES since Redis 7.4 and Valkey 8; `frontier.link.master` takes 7.0."""
     (library,) = await redis.function_list("thresher", withcode=True)
     assert b"'NOVALUES'" not in b"".join(part for part in library if isinstance(part, bytes))
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from core import CorruptData, InputError
 from frontier import Discovery, Scope, canonical
-from frontier.encoding import decode, encode, number_of
-from frontier.identity import identity
-from frontier.novelty import trickles
-from frontier.template import template
+from frontier.codec.entries import decode, encode, number_of
+from frontier.page_key import identity
+from frontier.urls.novelty import trickles
+from frontier.urls.template import template
 
 URLS = st.builds(
     lambda scheme, host, port, path: canonical(f"{scheme}://{host}{port}/{path}"),

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from frontier import Frontier, Kind, Outcome, Settlement
-from frontier.connect import connect
+from frontier.link.connect import connect
 
 SPAWN = multiprocessing.get_context("spawn")
 _serial = count()

@@ -9,8 +9,8 @@ from redis.asyncio import Redis
 
 from core import CorruptData
 from frontier import Discovery, Exchange, Frontier, Kind, Outcome, Scope, Settings, Settlement, canonical
-from frontier import journal as journals
-from frontier.connect import connect
+from frontier.verbs import journal as journals
+from frontier.link.connect import connect
 
 HELD_BACK_MS = 1_500  # lua/clock.lua: HOLD_MS
 DAY = 24 * 3_600_000

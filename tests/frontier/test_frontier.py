@@ -7,7 +7,7 @@ import pytest
 
 from core import CorruptData, InputError, Unavailable
 from frontier import Discovery, Exchange, Frontier, Kind, Outcome, Scope, Settlement, canonical
-from frontier.connect import connect
+from frontier.link.connect import connect
 
 HOUR = 3_600_000
 

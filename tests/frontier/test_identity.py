@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from w3lib.url import canonicalize_url
 
 from frontier import Discovery, NotAUrl, Scope, Switch, canonical
-from frontier.identity import identity, page_key
+from frontier.page_key import identity, page_key
 from tests.shared import shared
 
 

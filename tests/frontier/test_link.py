@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from core import Unavailable
-from frontier.client import client
-from frontier.cluster import Cluster
-from frontier.link import Call, Link
-from frontier.single import Single
+from frontier.link.redis_client import client
+from frontier.link.cluster import Cluster
+from frontier.link.link import Call, Link
+from frontier.link.single import Single
 from tests.frontier.links import CODE, TAGS, Writers, echo, linked
 from tests.frontier.valkey_cluster import Member, valkey
 
@@ -153,7 +153,7 @@ async def test_where_nothing_answers_patience_ends(tmp_path):
 
 
 async def test_a_server_that_says_nothing_is_called_again_while_there_is_patience(tmp_path, monkeypatch):
-    monkeypatch.setattr("frontier.client.ANSWER_S", 0.2)
+    monkeypatch.setattr("frontier.link.redis_client.ANSWER_S", 0.2)
     with valkey(tmp_path / "0") as member:
         async with linked(member, patience_s=0.1) as link, linked(member, patience_s=0.1) as later:
             await link.open(CODE)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redis.crc import key_slot
 
-from frontier.partition import Partitions, home
+from frontier.link.partition import Partitions, home
 
 NUMBERS = st.integers(1, 200)
 

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from frontier import Exchange, Frontier, Outcome, Settlement
-from frontier.connect import connect
+from frontier.link.connect import connect
 from storage.files import Files
 from tests.frontier.power import Crash
 

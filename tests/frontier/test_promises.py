@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from redis.asyncio import Redis
 
 from frontier import Exchange, Frontier, Kind, Outcome, Settings, Settlement
-from frontier.connect import connect
+from frontier.link.connect import connect
 
 _serial = count()
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontier.revisit import LONGEST_S, SHORTEST_S, next_interval_s
+from frontier.urls.revisit_interval import LONGEST_S, SHORTEST_S, next_interval_s
 
 INTERVALS = st.integers(SHORTEST_S, LONGEST_S)
 

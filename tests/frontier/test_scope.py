@@ -6,7 +6,7 @@ import pytest
 
 from core import InputError
 from frontier import NotAUrl, Scope, canonical
-from frontier.scope import registered_domain
+from frontier.urls.scope import registered_domain
 from tests.shared import shared
 
 SEED = canonical("https://docs.example.co.uk:8443/guide/start.html?x=/y/")

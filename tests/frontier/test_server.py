@@ -15,9 +15,9 @@ from redis.asyncio.connection import parse_url
 
 from core import Unavailable
 from frontier import Frontier, Kind, Outcome, Settings, Settlement
-from frontier.client import client
-from frontier.server import embedded
-from frontier.single import Single
+from frontier.link.redis_client import client
+from frontier.link.embedded import embedded
+from frontier.link.single import Single
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -51,7 +51,7 @@ def running(directory: Path) -> bool:
 def user(directory: Path) -> subprocess.Popen:
     """Another process that uses the server until it is killed or its standard input ends."""
     code = (
-        "import sys; from pathlib import Path; from frontier.server import embedded\n"
+        "import sys; from pathlib import Path; from frontier.link.embedded import embedded\n"
         "with embedded(Path(sys.argv[1])) as address: print(address, flush=True); sys.stdin.read()"
     )
     return subprocess.Popen(
@@ -135,7 +135,7 @@ def test_a_last_write_that_was_cut_is_dropped_and_the_rest_kept(tmp_path):
 
 
 def test_a_server_that_lost_its_socket_is_replaced(tmp_path, monkeypatch):
-    monkeypatch.setattr("frontier.server._DEAF_POLLS", 5)
+    monkeypatch.setattr("frontier.link.embedded._DEAF_POLLS", 5)
     with embedded(tmp_path) as address:
         direct(address).set("k", "v")
         lost = pid(tmp_path)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frontier import NotAUrl, canonical
-from frontier.template import template
+from frontier.urls.template import template
 
 
 def made_by(*raws):

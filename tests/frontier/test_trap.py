@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frontier import NotAUrl, canonical
-from frontier.trap import pitfall
+from frontier.urls.trap import pitfall
 from tests.shared import shared
 
 

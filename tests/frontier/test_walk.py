@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from frontier import Exchange, Frontier, Kind, Outcome, Settlement
-from frontier.connect import connect
+from frontier.link.connect import connect
 from tests.frontier.standing import paced
 
 _serial = count()

@@ -18,7 +18,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from frontier.server import _binary
+from frontier.link.embedded import _binary
 from tests.storage.s3server import free_ports
 
 HOST = "127.0.0.1"

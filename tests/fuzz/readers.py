@@ -6,28 +6,30 @@ from dataclasses import dataclass
 
 from core import CorruptData, InputError
 from core.surt import surt
-from crawler import seedlist, sitemap
-from crawler.outcome import as_browsers_read, wait_ms
+from crawler.reading import seedlist
+from crawler.reading import sitemap
+from crawler.reading.outcome import as_browsers_read, wait_ms
 from crawler.render.need import need
-from crawler.rules import parse, target
-from crawler.sketch import sketch
+from crawler.robots.robots_rules import parse, target
+from crawler.reading.sketch import sketch
 from crawler.wire.cookies import Cookies
-from crawler.wire.message import read_head
-from crawler.wire.reading import Reading
-from crawler.wire.request import target as wire_target
+from crawler.wire.http.message import read_head
+from crawler.wire.http.response_reader import Reading
+from crawler.wire.http.request import target as wire_target
 from extract import html, pdf, wikitext
 from extract.charset import decode, utf8
-from extract.glance import declared, glances
+from extract.raw_text import declared, glances
 from extract.links import links
 from extract.mime import sniffed
 from extract.rights import rights
-from extract.suspicion import suspicion
-from frontier import Discovery, NotAUrl, Scope, canonical, reply
-from frontier.encoding import decode as read_entry
-from frontier.encoding import encode as entry_of
+from extract.soft_error import suspicion
+from frontier import Discovery, NotAUrl, Scope, canonical
+from frontier.codec import replies
+from frontier.codec.entries import decode as read_entry
+from frontier.codec.entries import encode as entry_of
 from storage.inputs.kinds import items, kind_of, kinds
-from storage.payload import content_decoded, transfer_decoded
-from storage.records import read
+from storage.warc.payload import content_decoded, transfer_decoded
+from storage.warc.records import read
 
 URL = "http://example.org/a/b?c=d"
 LIMIT = 8 << 20
@@ -132,7 +134,7 @@ def _input(name: str) -> Callable[[bytes], None]:
 
 def _reply(data: bytes) -> None:
     """What a server answers of a URL that waits, and of one that it settled."""
-    for read_one in (lambda: read_entry("a.test", data), lambda: reply.conclusion(data)):
+    for read_one in (lambda: read_entry("a.test", data), lambda: replies.conclusion(data)):
         try:
             read_one()
         except CorruptData:

@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from storage.records import NO_HEAD, read
+from storage.warc.records import NO_HEAD, read
 from tests.hostile import warc
 from tests.hostile.host import Exchange
 from tests.hostile.seen import Played, final

@@ -3,9 +3,9 @@
 Its crawl workers do the same: what each is told to begin with is a function of that module.
 """
 
-from pipeline import crawl
+from pipeline.fleet import crawl_command
 from pipeline.__main__ import main
-from pipeline.berth import told
+from pipeline.engine.local.crawl_worker import told
 from tests.hostile.ledger import noted
 
 
@@ -14,5 +14,5 @@ def told_noted(work, *args):
 
 
 if __name__ == "__main__":
-    crawl.told = told_noted
+    crawl_command.told = told_noted
     main()

@@ -23,8 +23,8 @@ from pathlib import Path
 import psutil
 
 from frontier import Frontier, canonical
-from frontier.connect import connect
-from pipeline import lives
+from frontier.link.connect import connect
+from pipeline.fleet import liveness
 from tests.hostile import warc
 from tests.hostile.play import TOML
 from tests.hostile.polite import rows as polite
@@ -192,7 +192,7 @@ def _leased(project: Project) -> int:
         try:
             frontier = Frontier(link, "main")
             await frontier.open()
-            gone = await lives.dead(
+            gone = await liveness.dead(
                 frontier, project.directory / ".thresher", "main", await frontier.holders()
             )
             return sum([len(await frontier.leases(worker)) for worker in gone])

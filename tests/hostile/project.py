@@ -13,8 +13,8 @@ from typing import Self
 
 from redis import Redis
 
-from frontier.server import embedded
-from pipeline.terminal import INCOMPLETE
+from frontier.link.embedded import embedded
+from pipeline.terminal.output import INCOMPLETE
 from tests.hostile import warc
 from tests.hostile.ledger import LEDGER
 from tests.hostile.web import Web

@@ -17,11 +17,11 @@ from pathlib import Path
 import pyseccomp
 
 from isolation import WorkerProcess, probe
-from isolation.browser import launcher
-from isolation.paths import is_open_to_all
-from pipeline.cell import Cell
-from pipeline.step import Part, Step
-from pipeline.work import Made, Sealed, Task
+from isolation.browser_launch import launcher
+from isolation.filesystem import is_open_to_all
+from pipeline.engine.local.part_process import Cell
+from pipeline.engine.step import Part, Step
+from pipeline.engine.task import Made, Sealed, Task
 from storage.files import Files
 from tests.isolation import escapes
 from tests.isolation.escapes import SECRET, Target

@@ -14,7 +14,10 @@ from tempfile import TemporaryDirectory
 import msgspec
 import pytest
 
-from isolation import Limits, WorkerProcess, confine, paths, probe, syscalls, user
+from isolation import Limits, WorkerProcess, confine, probe
+from isolation import filesystem
+from isolation import syscalls
+from isolation import user
 from tests.isolation import escapes, prison
 from tests.isolation.escapes import EVERY, FILES, MEMORY, NETWORK, OF_BROWSER, PROCESSES, WRITES
 from tests.isolation.lacking import lack
@@ -172,12 +175,12 @@ def test_nobody_is_who_may_read_the_code():
         shut, file = Path(directory), Path(directory, "module.py")
         file.touch()
         shut.chmod(0o711)
-        assert paths.is_open_to_all([file, shut / "not-there"])
+        assert filesystem.is_open_to_all([file, shut / "not-there"])
         shut.chmod(0o700)
-        assert not paths.is_open_to_all([file])
+        assert not filesystem.is_open_to_all([file])
         shut.chmod(0o711)
         file.chmod(0o600)
-        assert not paths.is_open_to_all([file])
+        assert not filesystem.is_open_to_all([file])
 
 
 def test_of_a_source_tree_only_packages_may_be_read(tmp_path, monkeypatch):
@@ -187,7 +190,7 @@ def test_of_a_source_tree_only_packages_may_be_read(tmp_path, monkeypatch):
     (tmp_path / "thresher.toml").touch()
     (tmp_path / "module.py").touch()
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
-    allowed = paths.code()
+    allowed = filesystem.code()
     assert tmp_path in allowed.list
     assert {path for path in allowed.read if path.is_relative_to(tmp_path)} == {
         tmp_path / "package",
@@ -197,7 +200,7 @@ def test_of_a_source_tree_only_packages_may_be_read(tmp_path, monkeypatch):
 
 def test_what_is_installed_to_be_edited_is_found_by_what_was_imported(monkeypatch):
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path and Path(path) != ROOT])
-    assert ROOT / "pipeline" in paths.code().read
+    assert ROOT / "pipeline" in filesystem.code().read
 
 
 def confine_beside_a_thread(pipe):

@@ -6,9 +6,9 @@ import struct
 from pathlib import Path
 
 from core import ThresherError
-from pipeline import protocol
-from pipeline.protocol import Done, Failed, Finish, Open, Read, Stamp, Write
-from pipeline.work import Made
+from pipeline.engine import messages
+from pipeline.engine.messages import Done, Failed, Finish, Open, Read, Stamp, Write
+from pipeline.engine.task import Made
 from tests.pipeline.labour import double
 
 
@@ -54,13 +54,13 @@ def send_a_length_without_end(store, step, part, watch):
 
 
 def send_another_type(store, step, part, watch):
-    say(protocol.encode({"type": "Done", "counts": {"in": "many"}, "rows": {}, "work_cpu_s": 1, "cpu_s": 1}))
+    say(messages.encode({"type": "Done", "counts": {"in": "many"}, "rows": {}, "work_cpu_s": 1, "cpu_s": 1}))
     return double(store, step, part, watch)
 
 
 def claim_to_be_done(store, step, part, watch):
     """Without an output."""
-    say(protocol.encode(Done({"in": 1}, {}, 0.0, 0.0)))
+    say(messages.encode(Done({"in": 1}, {}, 0.0, 0.0)))
     return double(store, step, part, watch)
 
 
@@ -72,7 +72,7 @@ def seal_another_part(store, step, part, watch):
 
 def seal_what_it_did_not_make(store, step, part, watch):
     made = double(store, step, part, watch)
-    say(protocol.encode(Done({"in": 1}, {"doubled/main/part-9.txt": 1}, 0.0, 0.0)))
+    say(messages.encode(Done({"in": 1}, {"doubled/main/part-9.txt": 1}, 0.0, 0.0)))
     return made
 
 
@@ -104,5 +104,5 @@ def move_the_cursor(store, step, part, watch):
 
 
 def claim_that_the_user_is_wrong(store, step, part, watch):
-    say(protocol.encode(Failed("InputError", "send your password to evil.example")))
+    say(messages.encode(Failed("InputError", "send your password to evil.example")))
     return double(store, step, part, watch)

@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.crew import local_crew
+from pipeline.engine.local.worker_pool import local_crew
 
 
 @pytest.fixture(scope="session")

@@ -4,14 +4,14 @@ import asyncio
 from itertools import count
 
 from crawler import WorkerConfig, run_worker
-from crawler.outbox import OutboxRelay
+from crawler.replay.outbox import OutboxRelay
 from frontier import Frontier
-from frontier.connect import connect
-from pipeline import config
-from pipeline.crawl import Limits, crawl
-from pipeline.progress import LineProgress
+from frontier.link.connect import connect
+from pipeline import configuration
+from pipeline.fleet.crawl_command import Limits, crawl
+from pipeline.terminal.progress import LineProgress
 from pipeline.project import Project
-from pipeline.seed import Plan, seed
+from pipeline.crawls.seed import Plan, seed
 
 TOML = """
 [project]
@@ -38,7 +38,7 @@ def project_at(
     )
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "thresher.toml").write_text(text)
-    return Project(config=config.parse(text, directory))
+    return Project(config=configuration.parse(text, directory))
 
 
 def seeded(project, *urls, again=False, update=False, **plan):

@@ -3,7 +3,7 @@
 import os
 import signal
 
-import crawler.page
+import crawler.reading.page_reading
 
 MARK = b"<!-- the mark -->"
 
@@ -29,10 +29,10 @@ def dying(work, *args):
     work(*args)
 
 
-def _infect(end, found=crawler.page.links):
+def _infect(end, found=crawler.reading.page_reading.links):
     def links(html, url, codec):
         if MARK in html:
             end()
         return found(html, url, codec)
 
-    crawler.page.links = links
+    crawler.reading.page_reading.links = links

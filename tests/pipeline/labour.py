@@ -14,8 +14,8 @@ import signal
 import time
 
 from core import CorruptData, InputError, Unavailable
-from pipeline.step import Part, Step
-from pipeline.work import Made
+from pipeline.engine.step import Part, Step
+from pipeline.engine.task import Made
 from storage.files import Files
 from storage.manifest import Input
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from pipeline.given import given
-from pipeline.ingest import ingest
+from pipeline.inputs.locate import given
+from pipeline.inputs.ingest import ingest
 from storage.files import Files
 from storage.manifest import manifests
-from storage.originals import originals
-from storage.records import read
-from storage.revisit import REVISIT
+from storage.archive.originals import originals
+from storage.warc.records import read
+from storage.warc.revisit import REVISIT
 from tests.shared import shared
 
 pytestmark = pytest.mark.shared

@@ -6,14 +6,14 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.progress import LineProgress
-from pipeline.verify import verify_storage
-from storage import cdxj
-from storage.archive import Archive, Notes, Revisit
-from storage.compression import SUFFIXES, compressor
+from pipeline.terminal.progress import LineProgress
+from pipeline.integrity.verify import verify_storage
+from storage.warc import cdxj
+from storage.archive.archive_writer import Archive, Notes, Revisit
+from storage.warc.compression import SUFFIXES, compressor
 from storage.files import Files
 from storage.manifest import digest, load, manifest_name, seal
-from storage.records import read
+from storage.warc.records import read
 from tests.storage.captures import CHUNKED, STARTED_MS, capture
 from tests.storage.plain import Plain
 from tests.storage.reading import rows
@@ -97,7 +97,7 @@ def test_a_record_that_was_sealed_wrong_is_named(tmp_path, compression, kind, ol
 
 
 def test_a_chunked_payload_with_the_digest_of_its_chunks_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("storage.archive.payload_digest", lambda _: "sha1:" + "A" * 32)
+    monkeypatch.setattr("storage.archive.archive_writer.payload_digest", lambda _: "sha1:" + "A" * 32)
     files = Files(tmp_path)
     made = Archive(files, "main", writer="w", user_agent="t")
     made.append(CHUNKED, UUID(int=4))

@@ -4,9 +4,10 @@ import pytest
 from typer.testing import CliRunner
 
 from core import InputError
-from pipeline import blocklist, process
+from pipeline.steps import blocklist
+from pipeline.steps import process
 from pipeline.cli import app
-from pipeline.config import FiltersConfig
+from pipeline.configuration import FiltersConfig
 from pipeline.project import Project
 from storage.files import Files
 from storage.manifest import manifests

@@ -7,11 +7,12 @@ import threading
 import pytest
 
 from core import ThresherError
-from pipeline import cell, engine
-from pipeline.cell import Cell
-from pipeline.partserver import MOST_LINES
-from pipeline.protocol import LONGEST_LINE
-from pipeline.work import Died, Sealed, Task
+from pipeline.engine.local import part_process
+from pipeline.engine import run_step
+from pipeline.engine.local.part_process import Cell
+from pipeline.engine.local.part_server import MOST_LINES
+from pipeline.engine.messages import LONGEST_LINE
+from pipeline.engine.task import Died, Sealed, Task
 from tests.pipeline import labour
 
 MEMORY = 8 << 30
@@ -30,7 +31,7 @@ def task(tmp_path, work=labour.double, **changes):
 
 
 def test_a_process_killed_before_it_began_died_by_somebody_elses_doing(tmp_path, monkeypatch, made):
-    monkeypatch.setattr(cell, "_serve", labour.serve_never)
+    monkeypatch.setattr(part_process, "_serve", labour.serve_never)
     ended = []
     thread = threading.Thread(target=lambda: ended.append(made.make(task(tmp_path))))
     thread.start()
@@ -42,14 +43,14 @@ def test_a_process_killed_before_it_began_died_by_somebody_elses_doing(tmp_path,
 
 
 def test_a_process_that_cannot_begin_is_an_error_for_so_will_the_next(tmp_path, monkeypatch, made):
-    monkeypatch.setattr(cell, "_serve", labour.serve_badly)
+    monkeypatch.setattr(part_process, "_serve", labour.serve_badly)
     with pytest.raises(ThresherError, match=r"ended before it could begin \(exit code 7\)"):
         made.make(task(tmp_path))
 
 
 def test_an_item_that_does_not_end_is_a_crash_and_is_left_out_the_next_time(tmp_path, made):
     assert made.make(task(tmp_path, labour.never_end)) == Died(exitcode=-signal.SIGXCPU, item=2)
-    assert {-signal.SIGXCPU} <= engine.OWN_DOING
+    assert {-signal.SIGXCPU} <= run_step.OWN_DOING
     assert isinstance(made.make(task(tmp_path, labour.never_end, crashed=frozenset({2}))), Sealed)
 
 
@@ -58,7 +59,7 @@ def test_many_items_may_take_longer_than_one(tmp_path, made):
 
 
 def test_a_process_that_does_nothing_and_waits_for_nothing_is_ended(tmp_path, made, monkeypatch):
-    monkeypatch.setattr(cell, "STILL_S", 1)
+    monkeypatch.setattr(part_process, "STILL_S", 1)
     assert made.make(task(tmp_path, labour.never_move)) == Died(exitcode=-signal.SIGKILL, item=2)
 
 

@@ -17,15 +17,18 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from core import InputError, Unavailable
-from pipeline import config, engine, node, raycrew
-from pipeline.berth import told
-from pipeline.cluster import connected
-from pipeline.crew import local_crew
-from pipeline.node import Terms
-from pipeline.progress import LineProgress
+from pipeline import configuration
+from pipeline.engine import run_step
+from pipeline.engine.ray import actors
+from pipeline.engine.ray import ray_pool
+from pipeline.engine.local.crawl_worker import told
+from pipeline.engine.ray.ray_cluster import connected
+from pipeline.engine.local.worker_pool import local_crew
+from pipeline.engine.ray.actors import Terms
+from pipeline.terminal.progress import LineProgress
 from pipeline.project import Project
-from pipeline.rayberth import RayBerth
-from pipeline.raycrew import RayCrew
+from pipeline.engine.ray.ray_crawl_worker import RayBerth
+from pipeline.engine.ray.ray_pool import RayCrew
 from tests.end_to_end.conftest import TOML, user  # noqa: F401 - a fixture
 from tests.end_to_end.conftest import wait_until as user_waits
 from tests.pipeline import labour, raycluster
@@ -95,7 +98,7 @@ def expected(tmp_path_factory):
 
 
 def run(files, work, crew, count=6, step=STEP):
-    return engine.run(files, step, parts(count), work, crew=crew, progress=LineProgress())
+    return run_step.run(files, step, parts(count), work, crew=crew, progress=LineProgress())
 
 
 def outputs(files):
@@ -173,7 +176,7 @@ def test_a_killed_worker_costs_its_part_one_attempt_and_no_item(files, crew, exp
 
 
 def test_what_a_node_sealed_elsewhere_is_an_error_and_not_a_loss(files, crew, monkeypatch):
-    monkeypatch.setattr(raycrew, "VISIBLE_S", 0.1)
+    monkeypatch.setattr(ray_pool, "VISIBLE_S", 0.1)
     with pytest.raises(InputError, match=r"was sealed on a node and is not in file:.*share that directory"):
         run(labour.Elsewhere(files.root), labour.double, crew)
     crew.close()
@@ -203,7 +206,7 @@ def test_hands_grow_while_it_runs_when_a_node_joins(files, free, nodes):
 
 def test_hands_that_nothing_waits_for_are_given_back(files, crew, ray, monkeypatch):
     run(files, labour.double, crew)
-    monkeypatch.setattr(raycrew, "IDLE_S", 0.1)
+    monkeypatch.setattr(ray_pool, "IDLE_S", 0.1)
     run(files, labour.long, crew, 7)
     wait_until(lambda: ray.available_resources().get("CPU", 0) >= NODES - 1)
 
@@ -222,7 +225,7 @@ def test_a_cluster_without_room_ends_the_run_in_one_line(files, free):
 
 
 def test_a_node_with_another_thresher_or_other_packages_is_refused_in_one_line(files, free):
-    here = node.build()
+    here = actors.build()
     for other, said in (
         (replace(here, code="0" * 64), "has another Thresher"),
         (replace(here, versions={**here.versions, "pyarrow": "0.1"}), r"has pyarrow \S+, here it is 0\.1;"),
@@ -245,7 +248,7 @@ def test_no_process_outlives_its_crew(files, crew):
 
 SCRIPT = (
     "import sys; from pathlib import Path; from tests.pipeline import labour, test_cluster as t;"
-    "from pipeline.raycrew import ray_crew\n"
+    "from pipeline.engine.ray.ray_pool import ray_crew\n"
     "if __name__ == '__main__':\n"
     "  with ray_crew(sys.argv[1], 3) as crew: t.run(labour.Noting(Path(sys.argv[2])), labour.slow, crew, 12)"
 )
@@ -270,7 +273,7 @@ def test_a_killed_driver_leaves_no_process_and_run_again_only_unsealed_parts_are
 
 
 def test_a_berth_passes_signals_on_and_tells_how_its_worker_ended(free, tmp_path):
-    terms, ready = Terms(build=node.build()), tmp_path / "ready"
+    terms, ready = Terms(build=actors.build()), tmp_path / "ready"
     waiting, complaining, leaving = (
         RayBerth(free, terms, work)
         for work in (told(labour.wait_for_sigterm, ready), told(labour.complain), told(labour.exit_with_7))
@@ -284,7 +287,7 @@ def test_a_berth_passes_signals_on_and_tells_how_its_worker_ended(free, tmp_path
 
 
 def test_a_berth_without_room_leaves_when_it_is_told_to_and_says_so_in_time(free, tmp_path):
-    terms = Terms(build=node.build())
+    terms = Terms(build=actors.build())
     ready = [tmp_path / str(number) for number in range(NODES)]
     holding = [RayBerth(free, terms, told(labour.wait_for_sigterm, path)) for path in ready]
     wait_until(lambda: all(path.exists() for path in ready))
@@ -306,7 +309,7 @@ def test_a_berth_without_room_leaves_when_it_is_told_to_and_says_so_in_time(free
     ],
 )
 def test_a_crawl_worker_begins_only_where_it_can_work(free, terms, said):
-    berth = RayBerth(free, Terms(build=node.build(), **terms), told(labour.complain))
+    berth = RayBerth(free, Terms(build=actors.build(), **terms), told(labour.complain))
     assert said in str(berth.wait().said)
 
 
@@ -346,11 +349,11 @@ def test_a_crawl_whose_workers_are_on_nodes_survives_the_death_of_one(user, free
 @pytest.mark.parametrize("engine", ["rays", "ray:", "ray:host", "ray://host:10001", "local:1", ""])
 def test_an_engine_that_is_none_is_refused(tmp_path, engine):
     with pytest.raises(InputError, match=r"project\.engine must be 'local', 'ray' or 'ray:HOST:PORT', not"):
-        config.parse(f'[project]\nengine = "{engine}"', tmp_path)
+        configuration.parse(f'[project]\nengine = "{engine}"', tmp_path)
 
 
 def test_a_cluster_that_does_not_answer_is_one_line(tmp_path):
-    opened = Project(config=config.parse('[project]\nengine = "ray:127.0.0.1:9"', tmp_path))
+    opened = Project(config=configuration.parse('[project]\nengine = "ray:127.0.0.1:9"', tmp_path))
     with pytest.raises(
         Unavailable, match=r"no Ray cluster answers at 127\.0\.0\.1:9 \(Connection refused\); start one"
     ):

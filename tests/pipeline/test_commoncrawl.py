@@ -17,21 +17,23 @@ import pyarrow.parquet as pq
 import pytest
 
 from core import InputError, Unavailable
-from pipeline import commoncrawl, process
-from pipeline.config import FiltersConfig, parse
-from pipeline.engine import run
-from pipeline.garbage import unsealed
-from pipeline.progress import LineProgress
-from pipeline.verify import verify_storage
-from pipeline.wanted import Wanted
-from storage import cdxj, records
+from pipeline.inputs import commoncrawl_input
+from pipeline.steps import process
+from pipeline.configuration import FiltersConfig, parse
+from pipeline.engine.run_step import run
+from pipeline.integrity.garbage import unsealed
+from pipeline.terminal.progress import LineProgress
+from pipeline.integrity.verify import verify_storage
+from pipeline.inputs.commoncrawl_selection import Wanted
+from storage.warc import cdxj
+from storage.warc import records
 from storage.commoncrawl import facts
-from storage.commoncrawl.client import Client
-from storage.commoncrawl.selection import Selection
-from storage.commoncrawl.web import Web
+from storage.commoncrawl.transport.source_client import Client
+from storage.commoncrawl.index.selection import Selection
+from storage.commoncrawl.transport.http_source import Web
 from storage.files import Files
 from storage.manifest import manifests
-from storage.s3.patience import Patience
+from storage.s3.request_retry import Patience
 from tests.commoncrawl import CRAWL, Answer, Cut, Held, Page, Stored, base32, make, scripted, serving
 from tests.commoncrawl import index as write_index
 from tests.shared import shared
@@ -69,8 +71,8 @@ def config(base, directory=Path("/nowhere")):
 def brought(store, base, what=ADDRESS, source="cc", **wanted):
     """Whole files, or single records where any are selected."""
     asked = Wanted(**wanted)
-    with commoncrawl.opened(config(base)) as client:
-        bring = commoncrawl.select_all if asked.is_selective else commoncrawl.bring_all
+    with commoncrawl_input.opened(config(base)) as client:
+        bring = commoncrawl_input.select_all if asked.is_selective else commoncrawl_input.bring_all
         return bring(store, source, client, [what], asked, LineProgress())
 
 
@@ -277,7 +279,7 @@ def test_a_segment_names_its_files(store, theirs):
 
 def test_without_a_contact_nothing_is_asked(store, theirs):
     plain = parse(f'[ingest]\ncommoncrawl = "{theirs.base}"\n', Path("/nowhere"))
-    with pytest.raises(InputError, match="contact is not set"), commoncrawl.opened(plain):
+    with pytest.raises(InputError, match="contact is not set"), commoncrawl_input.opened(plain):
         pass
     assert theirs.seen == []
 
@@ -294,11 +296,11 @@ def test_a_base_that_is_none_is_refused_without_repeating_it(base):
 SELECT = """
 import sys
 from pathlib import Path
-from pipeline.commoncrawl import select
-from pipeline.progress import LineProgress
-from storage.commoncrawl.client import Client
-from storage.commoncrawl.selection import Selection
-from storage.commoncrawl.web import Web
+from pipeline.inputs.commoncrawl_input import select
+from pipeline.terminal.progress import LineProgress
+from storage.commoncrawl.transport.source_client import Client
+from storage.commoncrawl.index.selection import Selection
+from storage.commoncrawl.transport.http_source import Web
 from storage.files import Files
 client = Client(Web(sys.argv[1], "thresher/0 (+mailto:crawl@example.org)"))
 wanted = Selection(crawl="CC-MAIN-2024-22", domains=frozenset({"org", "net", "test"}))
@@ -352,11 +354,11 @@ def test_what_was_sealed_before_common_crawl_went_silent_stays(store, theirs):
     theirs.plan = lambda asked: Answer(503) if "/warc/" in asked.path and next(calls) >= 3 else None
     wanted = Selection(crawl=CRAWL, domains=frozenset({"other.net"}))
     with pytest.raises(Unavailable, match="it goes on where it was"):
-        commoncrawl.select(store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=3)
+        commoncrawl_input.select(store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=3)
     had = len(urls(store))
     assert had >= 1
     theirs.plan = lambda asked: None
-    found = commoncrawl.select(store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=3)
+    found = commoncrawl_input.select(store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=3)
     client.close()
     assert found.added == 14 - had
     assert len(urls(store)) == 14
@@ -379,7 +381,7 @@ def selected_by(server, store):
     client = Client(Web(server.base, "x"), patience=Patience(total_ms=60_000, first_ms=1, longest_ms=5))
     wanted = Selection(crawl=CRAWL, domains=frozenset({"org", "net"}))
     try:
-        return commoncrawl.select(store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=7)
+        return commoncrawl_input.select(store, "cc", client, wanted, "cdx", LineProgress(), rows_a_file=7)
     finally:
         client.close()
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from core import InputError
-from filters import signature
+from filters.dedup import signature
 from frontier import Policy
-from pipeline import config
+from pipeline import configuration
 from pipeline.project import Project
 
 HERE = Path("project")
@@ -15,14 +15,14 @@ HERE = Path("project")
 
 def refusal(text):
     with pytest.raises(InputError) as error:
-        config.parse(text, HERE)
+        configuration.parse(text, HERE)
     assert "\n" not in str(error.value)
     assert "project/thresher.toml" in str(error.value)
     return str(error.value)
 
 
 def test_everything_but_the_contact_has_a_default():
-    parsed = config.parse("", HERE)
+    parsed = configuration.parse("", HERE)
     assert parsed.crawler.min_delay == 1.0
     assert parsed.crawler.max_body_bytes == 10 * 2**20
     assert parsed.dedup.bands_and_rows == (14, 8)
@@ -33,30 +33,30 @@ def test_everything_but_the_contact_has_a_default():
 def test_the_template_of_init_is_valid_and_says_the_defaults():
     uncommented = "\n".join(
         line.removeprefix("# ") if line.startswith("# ") and " = " in line else line
-        for line in config.TEMPLATE.splitlines()
+        for line in configuration.TEMPLATE.splitlines()
         if line.strip()
     )
-    assert config.parse(uncommented, HERE) == config.parse("", HERE)
+    assert configuration.parse(uncommented, HERE) == configuration.parse("", HERE)
 
 
 def test_the_size_of_a_signature_is_the_filters():
-    assert config.PERMUTATIONS == signature.PERMUTATIONS
+    assert configuration.PERMUTATIONS == signature.PERMUTATIONS
 
 
 def test_an_empty_file_is_a_project_of_defaults(tmp_path):
-    (tmp_path / config.FILE).write_text("")
-    assert config.load(tmp_path) == config.parse("", tmp_path)
+    (tmp_path / configuration.FILE).write_text("")
+    assert configuration.load(tmp_path) == configuration.parse("", tmp_path)
 
 
 def test_a_directory_without_the_file_is_no_project(tmp_path):
     with pytest.raises(InputError, match=rf"{tmp_path}: no project here.*thresher init {tmp_path}"):
-        config.load(tmp_path)
+        configuration.load(tmp_path)
 
 
 def test_inside_a_project_its_directory_is_named(tmp_path):
-    (tmp_path / config.FILE).write_text("")
+    (tmp_path / configuration.FILE).write_text("")
     with pytest.raises(InputError, match=rf"add --project {tmp_path}$"):
-        config.load(tmp_path / "notes" / "today")
+        configuration.load(tmp_path / "notes" / "today")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_mistake_is_named_with_what_would_be_right(text, said):
     ("text", "expected"), [("10MiB", 10 * 2**20), ("500 kB", 500_000), ("1.5GB", 1_500_000_000), ("12", 12)]
 )
 def test_sizes(text, expected):
-    assert config.size(text) == expected
+    assert configuration.size(text) == expected
 
 
 def test_a_host_may_have_traps_and_query_order_of_its_own(tmp_path):
@@ -108,7 +108,7 @@ def test_a_host_may_have_traps_and_query_order_of_its_own(tmp_path):
     [crawler.hosts."bücher.example"]
     query_order = true
     """
-    policy = Project(config=config.parse(text, tmp_path)).settings.policy
+    policy = Project(config=configuration.parse(text, tmp_path)).settings.policy
     assert [policy.traps.of(host) for host in ("a.test", "shop.example.org", "www.shop.example.org")] == [
         False,
         True,
@@ -117,7 +117,7 @@ def test_a_host_may_have_traps_and_query_order_of_its_own(tmp_path):
     assert [
         policy.query_order.of(host) for host in ("a.test", "shop.example.org", "xn--bcher-kva.example")
     ] == [False, True, True]
-    assert Project(config=config.parse("", tmp_path)).settings.policy == Policy()
+    assert Project(config=configuration.parse("", tmp_path)).settings.policy == Policy()
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_host_may_have_traps_and_query_order_of_its_own(tmp_path):
 )
 def test_a_table_of_a_host_that_is_wrong_is_refused(tmp_path, table, said):
     with pytest.raises(InputError) as refusal:
-        config.parse(f"[crawler.hosts.{table}", tmp_path)
+        configuration.parse(f"[crawler.hosts.{table}", tmp_path)
     assert said in str(refusal.value)
     assert "thresher.toml" in str(refusal.value)
 
@@ -152,5 +152,5 @@ def test_a_table_of_a_host_that_is_wrong_is_refused(tmp_path, table, said):
 )
 def test_a_value_of_the_wrong_type_is_in_no_message(tmp_path, wrong):
     with pytest.raises(InputError, match="must be") as refusal:
-        config.parse(wrong, tmp_path)
+        configuration.parse(wrong, tmp_path)
     assert "S3CRET" not in str(refusal.value)

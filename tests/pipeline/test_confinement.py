@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from isolation import probe
-from pipeline.given import given
-from pipeline.ingest import ingest
-from pipeline.status import isolation_line
+from pipeline.inputs.locate import given
+from pipeline.inputs.ingest import ingest
+from pipeline.reports.status import isolation_line
 from storage.files import Files
 
 ROOT = Path(__file__).resolve().parents[2]

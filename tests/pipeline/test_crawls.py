@@ -11,12 +11,12 @@ from redis import Redis
 
 from core import CorruptData, InputError
 from frontier import Settings
-from frontier.server import embedded
-from pipeline import steer
-from pipeline.progress import LineProgress
-from pipeline.status import status
-from pipeline.verify import verify_storage
-from storage.identity import identify, identity
+from frontier.link.embedded import embedded
+from pipeline.crawls import operate
+from pipeline.terminal.progress import LineProgress
+from pipeline.reports.status import status
+from pipeline.integrity.verify import verify_storage
+from storage.storage_id import identify, identity
 from tests.crawler.server import Server, links, page
 from tests.pipeline.crawling import ask, crawled, project_at, seeded
 
@@ -52,7 +52,7 @@ def test_a_second_project_is_refused_by_name_and_changes_nothing(tmp_path, redis
 
 
 def test_another_name_is_another_crawl(tmp_path, redis, site):
-    from pipeline.seed import Plan, add
+    from pipeline.crawls.seed import Plan, add
 
     one, other = project_at(tmp_path / "one", redis), project_at(tmp_path / "two", redis)
     seeded(one, f"{site.url}/")
@@ -89,7 +89,7 @@ def test_an_empty_directory_in_the_place_of_the_storage_is_an_error_and_not_drai
     for verb in (
         lambda: crawled(project),
         lambda: seeded(project, f"{site.url}/x"),
-        lambda: steer.hold(project, "main", "127.0.0.1", "1h"),
+        lambda: operate.hold(project, "main", "127.0.0.1", "1h"),
     ):
         with pytest.raises(InputError, match=said):
             verb()
@@ -176,7 +176,7 @@ async def settings(frontier):
 def test_what_an_operator_says_needs_no_settings(tmp_path, redis, site):
     project = project_at(tmp_path, redis)
     seeded(project, f"{site.url}/")
-    steer.hold(project_at(tmp_path, redis, min_delay=3), "main", "127.0.0.1", "1s")
+    operate.hold(project_at(tmp_path, redis, min_delay=3), "main", "127.0.0.1", "1s")
 
 
 def test_a_worker_that_runs_takes_up_an_update(tmp_path, redis):

@@ -6,15 +6,15 @@ from uuid import UUID
 
 import pytest
 
-from pipeline import crosscheck
-from pipeline.given import given
-from pipeline.ingest import ingest
-from pipeline.progress import LineProgress
-from pipeline.verify import verify_storage
-from storage.compression import SUFFIXES
+from pipeline.integrity import crosscheck
+from pipeline.inputs.locate import given
+from pipeline.inputs.ingest import ingest
+from pipeline.terminal.progress import LineProgress
+from pipeline.integrity.verify import verify_storage
+from storage.warc.compression import SUFFIXES
 from storage.files import Files
 from storage.manifest import manifests
-from storage.records import read
+from storage.warc.records import read
 from tests.end_to_end.conftest import TOML, User
 from tests.pipeline.test_audit import archive, resealed
 from tests.shared import shared

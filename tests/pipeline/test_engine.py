@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import Conflict, CorruptData, ThresherError, Unavailable
-from pipeline import engine, quarantine
-from pipeline.crew import local_crew
-from pipeline.progress import LineProgress
-from pipeline.step import Part, Step
-from pipeline.work import Died, Made, Raised, Sealed
+from pipeline.engine import run_step
+from pipeline.engine import quarantine
+from pipeline.engine.local.worker_pool import local_crew
+from pipeline.terminal.progress import LineProgress
+from pipeline.engine.step import Part, Step
+from pipeline.engine.task import Died, Made, Raised, Sealed
 from storage.manifest import Input, load, manifest_name
 from tests.pipeline import labour
 from tests.pipeline.labour import ITEMS, STEP, Noting, double, no_storage, parts, refuse, segfault
@@ -100,7 +101,7 @@ def files(tmp_path):
 
 
 def run(files, work, crew, count=4, step=STEP):
-    return engine.run(files, step, parts(count), work, crew=crew, progress=LineProgress())
+    return run_step.run(files, step, parts(count), work, crew=crew, progress=LineProgress())
 
 
 def outputs(files):
@@ -215,7 +216,7 @@ def from_input(store, _, part, __):
 def run_from_input(files, crew):
     part = Part(name="main/part-0", inputs=(Input(name="input", sha256="0" * 64),), writes=())
     step = Step(name="copy", version=1, recipe={})
-    return engine.run(files, step, [part], from_input, crew=crew, progress=LineProgress())
+    return run_step.run(files, step, [part], from_input, crew=crew, progress=LineProgress())
 
 
 @pytest.mark.parametrize("first", [b"bad", None])
@@ -232,7 +233,7 @@ def test_a_quarantine_ends_when_an_input_changes(files, crew, first):
 
 def test_a_step_that_is_asked_to_tries_again_what_is_in_quarantine(files, crew):
     run(files, refuse, crew)
-    again = engine.run(files, STEP, parts(4), double, crew=crew, progress=LineProgress(), retry=True)
+    again = run_step.run(files, STEP, parts(4), double, crew=crew, progress=LineProgress(), retry=True)
     assert (again.made, again.already, again.quarantined) == (1, 3, ())
     assert list(quarantine.marks(files, "double", "main")) == []
 
@@ -293,9 +294,9 @@ def test_whatever_happens_every_part_is_made_or_put_aside_once(tmp_path_factory,
         blamed = [
             each.item
             for each in script
-            if isinstance(each, Died) and each.exitcode in engine.OWN_DOING and each.item in task.crashed
+            if isinstance(each, Died) and each.exitcode in run_step.OWN_DOING and each.item in task.crashed
         ]
-        assert all(blamed.count(item) >= engine.CRASHES for item in task.crashed)
+        assert all(blamed.count(item) >= run_step.CRASHES for item in task.crashed)
 
 
 def test_no_more_tasks_are_under_way_than_two_a_hand(tmp_path):
@@ -312,9 +313,9 @@ def test_no_more_tasks_are_under_way_than_two_a_hand(tmp_path):
 
 
 def test_workers_are_replaced_when_they_have_grown(files, monkeypatch):
-    from pipeline import cell
+    from pipeline.engine.local import part_process
 
-    monkeypatch.setattr(cell, "RSS", 0)
+    monkeypatch.setattr(part_process, "RSS", 0)
     with local_crew(1) as crew:
         ran = [run(files, note_process, crew, count) for count in (1, 2, 3)]
     assert [one.made for one in ran] == [1, 1, 1]
@@ -338,7 +339,7 @@ def test_a_closed_crew_leaves_no_process(files):
 
 SCRIPT = (
     "import sys; from pathlib import Path; from tests.pipeline import test_engine as t;"
-    "from pipeline.crew import local_crew\n"
+    "from pipeline.engine.local.worker_pool import local_crew\n"
     "if __name__ == '__main__':\n"
     "  with local_crew(2) as crew: t.run(t.Noting(Path(sys.argv[1])), t.labour.slow, crew, int(sys.argv[2]))"
 )

@@ -14,13 +14,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from core import CorruptData, InputError, ThresherError
-from pipeline import dedup, engine, export, process
-from pipeline.config import DedupConfig, FiltersConfig
-from pipeline.exportaudit import repair_dataset, verify_dataset
+from pipeline.steps import dedup
+from pipeline.engine import run_step
+from pipeline.steps import export
+from pipeline.steps import process
+from pipeline.configuration import DedupConfig, FiltersConfig
+from pipeline.integrity.export_audit import repair_dataset, verify_dataset
 from pipeline.funnel import funnel
-from pipeline.given import given
-from pipeline.ingest import ingest
-from pipeline.progress import LineProgress
+from pipeline.inputs.locate import given
+from pipeline.inputs.ingest import ingest
+from pipeline.terminal.progress import LineProgress
 from shards import Dataset, tokenizer
 from storage.files import Files
 
@@ -38,7 +41,7 @@ def made(tmp_path_factory, crew):
         (directory / f"{part}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
         ingest(store, "s", given([directory / f"{part}.jsonl"]))
     step, parts = process.step(FILTERS), process.parts(store, "s", FILTERS)
-    engine.run(store, step, parts, process.work, crew=crew, progress=LineProgress())
+    run_step.run(store, step, parts, process.work, crew=crew, progress=LineProgress())
     removed, _ = dedup.run(store, ["s"], DedupConfig(near="off"), crew=crew, progress=LineProgress())
     with pytest.MonkeyPatch.context() as small:
         small.setattr(export, "SHARD_TEXT_BYTES", 8_000)

@@ -9,17 +9,26 @@ import pytest
 
 from core import CorruptData
 from isolation.mark import Mark
-from pipeline import process
-from pipeline.config import FiltersConfig
-from pipeline.given import given
-from pipeline.ingest import Ways, ingest
-from pipeline.partserver import PartServer
-from pipeline.partstore import PartStore
-from pipeline.protocol import Done
-from pipeline.work import NOWHERE, Task, Watch
-from storage import records, tables
+from pipeline.steps import process
+from pipeline.configuration import FiltersConfig
+from pipeline.inputs.locate import given
+from pipeline.inputs.ingest import Ways, ingest
+from pipeline.engine.local.part_server import PartServer
+from pipeline.engine.part_store import PartStore
+from pipeline.engine.messages import Done
+from pipeline.engine.task import NOWHERE, Task, Watch
+from storage.warc import records
+from storage import tables
 from storage.files import Files
-from storage.inputs import arrow, columns, delimited, jsonl, origin, stackexchange, tar, text, wikipedia
+from storage.inputs.tables import arrow
+from storage.inputs.tables import columns
+from storage.inputs.tables import delimited
+from storage.inputs.tables import jsonl
+from storage.inputs import origin
+from storage.inputs.dumps import stackexchange
+from storage.inputs import tar
+from storage.inputs import text_files
+from storage.inputs.dumps import wikipedia
 from tests.storage import dumps
 from tests.storage.inputs import ROWS, tarred
 from tests.storage.inputs import delimited as csv_of
@@ -157,7 +166,7 @@ WITH_POISON = [*ROWS[:2], {"text": POISON, "url": "https://example.org/x", "id":
             tar,
             "document",
         ),
-        ("a.txt", f"one\n{POISON}\nthree\n".encode(), text, "document"),
+        ("a.txt", f"one\n{POISON}\nthree\n".encode(), text_files, "document"),
         (
             "wiki.xml",
             dumps.wiki(*(dumps.page(f"T{n}", dumps.revision(POISON if n == 1 else "text")) for n in NUMBERS)),

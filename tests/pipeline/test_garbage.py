@@ -6,7 +6,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.garbage import MADE_BY, collect, unsealed
+from pipeline.integrity.garbage import MADE_BY, collect, unsealed
 from storage.files import Files
 
 HOUR_MS = 3_600_000

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from frontier import HostState, Rest
-from pipeline.commands.hosts import body, lines
+from pipeline.commands.frontier_hosts import body, lines
 
 NOW = datetime(2026, 11, 22, 4, 15, 10, tzinfo=UTC)
 

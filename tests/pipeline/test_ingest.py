@@ -7,17 +7,19 @@ import pytest
 import zstandard
 
 from core import Conflict, InputError
-from pipeline import dedup, export, process
-from pipeline.config import DedupConfig, FiltersConfig
-from pipeline.engine import run
-from pipeline.given import given
-from pipeline.ingest import Ways, ingest
-from pipeline.progress import LineProgress
-from pipeline.verify import verify_storage
+from pipeline.steps import dedup
+from pipeline.steps import export
+from pipeline.steps import process
+from pipeline.configuration import DedupConfig, FiltersConfig
+from pipeline.engine.run_step import run
+from pipeline.inputs.locate import given
+from pipeline.inputs.ingest import Ways, ingest
+from pipeline.terminal.progress import LineProgress
+from pipeline.integrity.verify import verify_storage
 from shards import tokenizer
-from storage import cdxj
+from storage.warc import cdxj
 from storage.files import Files
-from storage.inputs.columns import Columns
+from storage.inputs.tables.columns import Columns
 from storage.inputs.shared_archive import inputs_of
 from storage.inputs.volumes import Size
 from storage.manifest import manifests

@@ -14,14 +14,14 @@ from warcio.archiveiterator import ArchiveIterator
 
 from core import InputError
 from frontier import Discovery, Frontier, Scope, canonical
-from frontier.connect import connect
-from pipeline import config
-from pipeline.crawl import Limits, crawl
-from pipeline.progress import LineProgress
+from frontier.link.connect import connect
+from pipeline import configuration
+from pipeline.fleet.crawl_command import Limits, crawl
+from pipeline.terminal.progress import LineProgress
 from pipeline.project import Project
 from pipeline.recipe import process_sources
-from pipeline.report import funnel_of
-from pipeline.verify import verify_storage
+from pipeline.reports.report import funnel_of
+from pipeline.integrity.verify import verify_storage
 from storage.manifest import manifests
 from tests.crawler.server import Server, page, redirect, spelled
 from tests.pipeline.test_screen import ENGLISH, GERMAN
@@ -185,4 +185,4 @@ def test_less_is_archived_and_as_much_kept_and_every_page_counted_also_after_a_k
 
 def test_there_is_no_third_kind_of_archive(tmp_path):
     with pytest.raises(InputError, match=r"crawler\.archive must be 'all' or 'kept', not 'some'"):
-        config.parse('[crawler]\narchive = "some"\n', tmp_path)
+        configuration.parse('[crawler]\narchive = "some"\n', tmp_path)

@@ -14,14 +14,14 @@ import psutil
 import pytest
 
 from frontier import Discovery, Frontier, Scope, canonical
-from frontier.connect import connect
-from frontier.server import embedded
-from pipeline import lives
-from pipeline.crawl import Limits, crawl
-from pipeline.progress import LineProgress
+from frontier.link.connect import connect
+from frontier.link.embedded import embedded
+from pipeline.fleet import liveness
+from pipeline.fleet.crawl_command import Limits, crawl
+from pipeline.terminal.progress import LineProgress
 from pipeline.project import Project
-from storage.archive import NAME
-from storage.unfinished import writer_and_serial
+from storage.archive.archive_writer import NAME
+from storage.archive.unfinished import writer_and_serial
 from tests.crawler.server import Server
 from tests.crawler.test_crawl import web
 from tests.storage.reading import read
@@ -41,8 +41,8 @@ class Heard:
 
 
 def test_a_name_says_where_its_worker_is_at_home(tmp_path):
-    one, other = lives.born(tmp_path / "a"), lives.born(tmp_path / "a")
-    away = lives.born(tmp_path / "b")
+    one, other = liveness.born(tmp_path / "a"), liveness.born(tmp_path / "a")
+    away = liveness.born(tmp_path / "b")
     assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{8}", one)
     assert NAME.fullmatch(one)
     assert one[:9] == other[:9] != away[:9]
@@ -51,54 +51,54 @@ def test_a_name_says_where_its_worker_is_at_home(tmp_path):
 
 
 async def test_a_worker_at_home_lives_as_long_as_it_holds_its_lock_whatever_is_heard(tmp_path):
-    worker = lives.born(tmp_path)
+    worker = liveness.born(tmp_path)
     heard = Heard(worker)
-    with lives.living(tmp_path, "main", worker):
-        assert await lives.dead(Heard(), tmp_path, "main", {worker}) == set()
-    assert await lives.dead(heard, tmp_path, "main", {worker}) == {worker}
+    with liveness.living(tmp_path, "main", worker):
+        assert await liveness.dead(Heard(), tmp_path, "main", {worker}) == set()
+    assert await liveness.dead(heard, tmp_path, "main", {worker}) == {worker}
     assert heard.asked == set()
 
 
 def test_a_worker_that_died_without_a_word_has_left_its_lock(tmp_path):
-    worker, other = lives.born(tmp_path), lives.born(tmp_path)
-    with lives.living(tmp_path, "main", worker), lives.living(tmp_path, "main", other):
-        assert lives.crashed(tmp_path, "main") == set()
+    worker, other = liveness.born(tmp_path), liveness.born(tmp_path)
+    with liveness.living(tmp_path, "main", worker), liveness.living(tmp_path, "main", other):
+        assert liveness.crashed(tmp_path, "main") == set()
         lock = tmp_path / "workers" / "main" / f"{worker}.lock"
         lock.rename(lock.with_suffix(".held"))
         lock.touch()
-        assert lives.crashed(tmp_path, "main") == {worker}
-    assert lives.crashed(tmp_path, "main") == set()
+        assert liveness.crashed(tmp_path, "main") == {worker}
+    assert liveness.crashed(tmp_path, "main") == set()
 
 
 async def test_a_worker_elsewhere_lives_as_long_as_it_is_heard_of(tmp_path):
     here, there = tmp_path / "here", tmp_path / "there"
-    one, other = lives.born(there), lives.born(there)
-    with lives.living(there, "main", one), lives.living(there, "main", other):
-        assert await lives.dead(Heard(one), here, "main", {one, other}) == {other}
+    one, other = liveness.born(there), liveness.born(there)
+    with liveness.living(there, "main", one), liveness.living(there, "main", other):
+        assert await liveness.dead(Heard(one), here, "main", {one, other}) == {other}
 
 
 async def test_names_of_before_are_of_elsewhere(tmp_path):
-    assert await lives.dead(Heard("1a2b3c4d"), tmp_path, "main", {"1a2b3c4d", "w"}) == {"w"}
+    assert await liveness.dead(Heard("1a2b3c4d"), tmp_path, "main", {"1a2b3c4d", "w"}) == {"w"}
 
 
 async def test_who_was_seen_to_end_is_dead_whatever_is_heard(tmp_path):
-    worker = lives.born(tmp_path / "there")
-    assert await lives.dead(Heard(worker), tmp_path, "main", {worker}, {worker, "another"}) == {worker}
+    worker = liveness.born(tmp_path / "there")
+    assert await liveness.dead(Heard(worker), tmp_path, "main", {worker}, {worker, "another"}) == {worker}
 
 
 def test_the_locks_of_the_dead_are_removed_and_no_others(tmp_path):
-    worker = lives.born(tmp_path)
+    worker = liveness.born(tmp_path)
     left = tmp_path / "workers" / "main" / "left.lock"
-    with lives.living(tmp_path, "main", worker):
+    with liveness.living(tmp_path, "main", worker):
         left.touch()
-        lives.sweep(tmp_path, "main")
+        liveness.sweep(tmp_path, "main")
         assert [path.stem for path in left.parent.glob("*")] == [worker]
 
 
 def supervise(directory, ttl_s):
     """One machine's `thresher crawl`, with a shorter patience."""
     os.setsid()
-    lives.TTL_S = ttl_s
+    liveness.TTL_S = ttl_s
     crawl(Project.at(Path(directory)), "main", Limits(workers=1), LineProgress())
 
 
@@ -183,7 +183,7 @@ def test_two_supervisors_leave_the_living_alone_and_take_up_the_dead(machines):
         assert ask(address, lambda frontier: frontier.alive(both)) == both
         doomed = psutil.Process(supervisors[one].pid)
         family = [doomed, *doomed.children(recursive=True)]
-        killed = {worker for worker in both if worker.startswith(lives.born(one / ".thresher")[:9])}
+        killed = {worker for worker in both if worker.startswith(liveness.born(one / ".thresher")[:9])}
 
         def send(signum):
             for process in family:

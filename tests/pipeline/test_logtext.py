@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.logtext import text
-from storage.crawllog import Line
+from pipeline.terminal.log_text import text
+from storage.crawllog.log_line import Line
 
 AT = 1_790_000_000_000
 

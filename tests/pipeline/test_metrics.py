@@ -1,6 +1,6 @@
 """The status as Prometheus reads it."""
 
-from pipeline.metrics import metrics
+from pipeline.reports.metrics import metrics
 from storage.cache.tally import CacheStats
 
 CRAWL = {

@@ -6,10 +6,10 @@ import socket
 import pytest
 
 from core import CorruptData, InputError, Unavailable
-from pipeline import node
-from pipeline.berth import told
-from pipeline.node import Hand, Seat, Terms
-from pipeline.work import Task
+from pipeline.engine.ray import actors
+from pipeline.engine.local.crawl_worker import told
+from pipeline.engine.ray.actors import Hand, Seat, Terms
+from pipeline.engine.task import Task
 from tests.pipeline import labour
 
 HERE = f"on the Ray node {socket.gethostname()}: "
@@ -17,11 +17,11 @@ HERE = f"on the Ray node {socket.gethostname()}: "
 
 @pytest.fixture(autouse=True)
 def no_ray(monkeypatch):
-    monkeypatch.setattr(node, "_share", lambda: 1 << 30)
+    monkeypatch.setattr(actors, "_share", lambda: 1 << 30)
 
 
 def test_what_a_crawl_worker_lacks_is_said_to_be_the_nodes():
-    left = Seat().stay(Terms(build=node.build()), told(labour.want_chromium))
+    left = Seat().stay(Terms(build=actors.build()), told(labour.want_chromium))
     assert type(left.said) is InputError
     assert str(left.said) == f"{HERE}crawler.render needs Chromium and none is found"
 

@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from core import CorruptData, ThresherError, Unavailable
-from pipeline import protocol
-from pipeline.cell import Cell
-from pipeline.partserver import PartServer
-from pipeline.partstore import PartStore
-from pipeline.protocol import Bytes, Done, Failed, Finish, Finished, Open, Opened, Read, Stamp, Write
-from pipeline.work import Died, Raised, Sealed, Task
+from pipeline.engine import messages
+from pipeline.engine.local.part_process import Cell
+from pipeline.engine.local.part_server import PartServer
+from pipeline.engine.part_store import PartStore
+from pipeline.engine.messages import Bytes, Done, Failed, Finish, Finished, Open, Opened, Read, Stamp, Write
+from pipeline.engine.task import Died, Raised, Sealed, Task
 from storage.manifest import load, manifest_name
 from tests.pipeline import betrayal, labour
 
@@ -154,12 +154,12 @@ def test_a_full_disk_ends_the_run_in_one_line(server, monkeypatch):
 )
 def test_what_nobody_would_say_is_no_message(message):
     with pytest.raises(msgspec.MsgspecError):
-        protocol.said(protocol.encode(message))
+        messages.said(messages.encode(message))
 
 
 @pytest.fixture
 def cell(monkeypatch):
-    monkeypatch.setattr("pipeline.cell.END_S", 0.2)
+    monkeypatch.setattr("pipeline.engine.local.part_process.END_S", 0.2)
     cell = Cell(memory=512 << 20)
     yield cell
     cell.close()

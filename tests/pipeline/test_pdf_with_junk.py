@@ -7,13 +7,13 @@ from uuid import UUID
 import pytest
 
 from extract import Skip
-from extract.document import document
-from pipeline.given import given
-from pipeline.ingest import ingest
-from storage.archive import Archive
+from extract.record_document import document
+from pipeline.inputs.locate import given
+from pipeline.inputs.ingest import ingest
+from storage.archive.archive_writer import Archive
 from storage.files import Files
 from storage.manifest import manifests
-from storage.records import read
+from storage.warc.records import read
 from tests.extract.pdf.paper import at, paper
 from tests.storage.captures import capture
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 from typer import Exit
 
-from pipeline import terminal
-from pipeline.brought import run_ingest
-from pipeline.ingest import Ways
-from pipeline.printable import printable, printable_json
-from pipeline.progress import BarProgress, LineProgress
+from pipeline.terminal import output
+from pipeline.inputs.ingest_result import run_ingest
+from pipeline.inputs.ingest import Ways
+from pipeline.terminal.printable import printable, printable_json
+from pipeline.terminal.progress import BarProgress, LineProgress
 from storage.files import Files
 
 ESCAPES = "\x1b]0;title\x07\x1b[31mred\x1b[2J\x9b2J\u202eback\r"
@@ -55,9 +55,9 @@ def test_a_name_in_an_archive_is_shown_escaped(tmp_path, capsys):
 
 
 def test_lines_tables_bars_and_warnings_are_printable(capsys):
-    terminal.say(False, {}, ESCAPES)
-    terminal.say(True, {"name": ESCAPES}, "")
-    console = terminal.console()
+    output.say(False, {}, ESCAPES)
+    output.say(True, {"name": ESCAPES}, "")
+    console = output.console()
     from rich.table import Table
 
     table = Table("a")
@@ -78,4 +78,4 @@ def test_lines_tables_bars_and_warnings_are_printable(capsys):
     bars.done()
     assert "[bold]\\x1b]0;title" in file.getvalue()
     assert "\x1b]0;" not in file.getvalue()
-    assert terminal._Formatter().format(logging.makeLogRecord({"msg": ESCAPES})).isprintable()
+    assert output._Formatter().format(logging.makeLogRecord({"msg": ESCAPES})).isprintable()

@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 from frontier import Flow, Stats
-from pipeline.crawlprogress import note, remaining
-from pipeline.pace import Pace, duration
-from pipeline.progress import BarProgress, LineProgress
+from pipeline.fleet.crawl_progress import note, remaining
+from pipeline.terminal.rate import Pace, duration
+from pipeline.terminal.progress import BarProgress, LineProgress
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 LONG = "12.3/s, 1,234,567 hosts (12 held), about 3 h 20 min left; waits for somebody else to process"
@@ -48,7 +48,7 @@ def test_a_line_is_shown_above_the_bar():
 
 
 def test_lines_say_how_many_of_how_many(capsys, monkeypatch):
-    monkeypatch.setattr("pipeline.progress.LINE_EVERY_S", 0)
+    monkeypatch.setattr("pipeline.terminal.progress.LINE_EVERY_S", 0)
     lines = LineProgress()
     lines.start("crawl", None)
     lines.advance("12.3/s", by=1_000)

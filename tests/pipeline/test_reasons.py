@@ -8,11 +8,11 @@ import pytest
 
 import frontier
 from core.capture import Truncation
-from crawler.rendered import Problem
+from crawler.reading.rendered import Problem
 from crawler.wire import Reason
-from extract.suspicion import SUSPICIONS
+from extract.soft_error import SUSPICIONS
 from frontier.lease import FINER, Fault
-from pipeline.reasons import in_words, shown
+from pipeline.terminal.reasons import in_words, shown
 
 LUA = (Path(frontier.__file__).parent / "lua" / "host.lua").read_text()
 RESTS = re.findall(r"'(\w+)'", re.search(r"local RESTS = \{(.*?)\}", LUA, re.DOTALL)[1])

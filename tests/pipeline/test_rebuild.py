@@ -10,15 +10,15 @@ import pytest
 from redis import Redis
 
 from core import CorruptData, InputError
-from crawler import restore
-from crawler.restore import UNLOGGED, Reach
+from crawler.replay import restore
+from crawler.replay.restore import UNLOGGED, Reach
 from frontier import Discovery, Scope, canonical
-from frontier.server import embedded
-from pipeline.progress import LineProgress
-from pipeline.rebuild import Plan, rebuild
-from pipeline.retry import Plan as Retry
-from pipeline.retry import retry
-from pipeline.verify import give_up_logs, repair, verify_storage
+from frontier.link.embedded import embedded
+from pipeline.terminal.progress import LineProgress
+from pipeline.crawls.rebuild import Plan, rebuild
+from pipeline.crawls.retry import Plan as Retry
+from pipeline.crawls.retry import retry
+from pipeline.integrity.verify import give_up_logs, repair, verify_storage
 from tests.crawler.server import Server, links, page, redirect
 from tests.crawler.test_gates import gated
 from tests.pipeline.crawling import ask, crawled, project_at, seeded, worked

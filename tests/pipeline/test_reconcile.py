@@ -9,16 +9,16 @@ import typer
 from redis import Redis
 from rich.console import Console
 
-from frontier.server import embedded
-from pipeline import reconcile
-from pipeline.inspection import Options, inspect
-from pipeline.progress import LineProgress
-from pipeline.status import render, status
-from pipeline.verify import verify_storage
-from storage import crawllog
-from storage.archive import Archive
-from storage.compression import compression_of, stem
-from storage.logwriter import CrawlLog
+from frontier.link.embedded import embedded
+from pipeline.integrity import reconcile
+from pipeline.integrity.verify_result import Options, inspect
+from pipeline.terminal.progress import LineProgress
+from pipeline.reports.status import render, status
+from pipeline.integrity.verify import verify_storage
+from storage.crawllog import log_line
+from storage.archive.archive_writer import Archive
+from storage.warc.compression import compression_of, stem
+from storage.crawllog.log_writer import CrawlLog
 from tests.crawler.server import Server, links, page
 from tests.pipeline.crawling import project_at, seeded, worked
 from tests.storage.captures import capture
@@ -76,7 +76,7 @@ def test_pages_whose_records_are_nowhere_are_counted_in_one_line(project):
 
 def test_pages_that_the_log_does_not_have_are_counted_by_both(project):
     store = project.store
-    for name in [*crawllog.files(store, "main"), *store.list("manifests/log/")]:
+    for name in [*log_line.files(store, "main"), *store.list("manifests/log/")]:
         store.delete(name)
     (line,) = verified(project).damage
     assert f"{PAGES} are lost" in line
@@ -119,7 +119,7 @@ def test_a_line_whose_record_never_came_is_no_page(project):
 @pytest.mark.parametrize("damaged", ["archive", "log"])
 def test_what_was_given_up_is_not_lost_again(project, damaged):
     store = project.store
-    names = archives(store) if damaged == "archive" else list(crawllog.files(store, "main"))
+    names = archives(store) if damaged == "archive" else list(log_line.files(store, "main"))
     for name in names:
         data = bytearray(store.read(name))
         data[len(data) // 2] ^= 4

@@ -9,16 +9,16 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from core import Document, InputError, RecordRef, Verdict
-from extract.document import document_id
+from extract.record_document import document_id
 from frontier import canonical
 from pipeline.cli import app
-from pipeline.given import given
-from pipeline.ingest import ingest
-from pipeline.process import parts, step
+from pipeline.inputs.locate import given
+from pipeline.inputs.ingest import ingest
+from pipeline.steps.process import parts, step
 from pipeline.project import Project
-from pipeline.refetch import TRUNCATED, listed, refetch, truncated
+from pipeline.crawls.refetch import TRUNCATED, listed, refetch, truncated
 from storage import tables
-from storage.cdxj import read as read_cdxj
+from storage.warc.cdxj import read as read_cdxj
 from storage.manifest import Manifest, put_output, seal
 
 URLS = [

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from core import ThresherError
-from pipeline import crawl
-from pipeline.berth import Left
-from pipeline.crawl import GIVEN_UP, REPLACEMENTS
+from pipeline.fleet import crawl_command
+from pipeline.engine.local.crawl_worker import Left
+from pipeline.fleet.crawl_command import GIVEN_UP, REPLACEMENTS
 
 
 class Berth:
@@ -48,12 +48,12 @@ async def watched(monkeypatch, exitcodes):
 
     def start():
         code = next(ends)
-        return crawl._Worker(name=f"w{code}-{len(ended)}", berth=Berth(code))
+        return crawl_command._Worker(name=f"w{code}-{len(ended)}", berth=Berth(code))
 
-    monkeypatch.setattr(crawl, "POLL_S", 0)
-    monkeypatch.setattr(crawl, "take_up", take_up)
+    monkeypatch.setattr(crawl_command, "POLL_S", 0)
+    monkeypatch.setattr(crawl_command, "take_up", take_up)
     interrupts = SimpleNamespace(count=0, pass_on=lambda _workers: None)
-    await crawl._watch(None, None, "main", start, 1, interrupts, Shown())
+    await crawl_command._watch(None, None, "main", start, 1, interrupts, Shown())
     return ended
 
 

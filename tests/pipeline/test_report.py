@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from pipeline import report
+from pipeline.reports import report
 from pipeline.funnel import Funnel, Stage
 
 STAGES = (

@@ -8,14 +8,14 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from core import InputError
-from crawler.note import decode
+from crawler.reading.request_state import decode
 from frontier import Discovery, Frontier, Scope, canonical
-from frontier.connect import connect
-from pipeline.crawl import Limits, crawl
-from pipeline.progress import LineProgress
+from frontier.link.connect import connect
+from pipeline.fleet.crawl_command import Limits, crawl
+from pipeline.terminal.progress import LineProgress
 from pipeline.project import Project
-from pipeline.rescrape import Plan, rescrape
-from pipeline.verify import verify_storage
+from pipeline.crawls.rescrape import Plan, rescrape
+from pipeline.integrity.verify import verify_storage
 from tests.crawler.server import Server, links, page
 
 TOML = """

@@ -6,11 +6,11 @@ import pytest
 
 from core import InputError
 from frontier import Scope
-from frontier.server import embedded
-from pipeline.rescrape import Plan as Rescrape
-from pipeline.rescrape import rescrape
-from pipeline.retry import Plan, retry
-from storage import crawllog
+from frontier.link.embedded import embedded
+from pipeline.crawls.rescrape import Plan as Rescrape
+from pipeline.crawls.rescrape import rescrape
+from pipeline.crawls.retry import Plan, retry
+from storage.crawllog import log_line
 from tests.crawler.server import Server, links, page, redirect
 from tests.pipeline.crawling import ask, project_at, seeded, worked
 
@@ -36,7 +36,7 @@ def project(tmp_path, redis):
 
 
 def lines(project, path):
-    return [line for line in crawllog.lines(project.store, "main") if line.url.endswith(path)]
+    return [line for line in log_line.lines(project.store, "main") if line.url.endswith(path)]
 
 
 async def stats(frontier):
@@ -143,7 +143,7 @@ def test_a_host_that_was_given_up_is_asked_once_more(project):
     urls = [f"http://127.0.0.1:{port}/{i}" for i in range(70)]
     seeded(project, *urls)
     assert worked(project).reasons == {"failed:dead_refused": 70}
-    assert {line.url for line in crawllog.lines(project.store, "main") if line.kind == "page"} == set(urls)
+    assert {line.url for line in log_line.lines(project.store, "main") if line.kind == "page"} == set(urls)
     found = retry(project, Plan(crawl="main", reasons=("dead_refused",)))
     assert (found.added, ask(project, stats).dead) == (70, 0)
     again = seeded(project, *urls[:5], again=True)

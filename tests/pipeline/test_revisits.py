@@ -4,12 +4,13 @@ from uuid import UUID
 
 import pytest
 
-from pipeline import engine, process
-from pipeline.config import FiltersConfig
-from pipeline.progress import LineProgress
+from pipeline.engine import run_step
+from pipeline.steps import process
+from pipeline.configuration import FiltersConfig
+from pipeline.terminal.progress import LineProgress
 from storage import tables
-from storage.archive import Archive, Notes
-from storage.compression import SUFFIXES
+from storage.archive.archive_writer import Archive, Notes
+from storage.warc.compression import SUFFIXES
 from storage.files import Files
 from storage.manifest import manifests
 from tests.storage.captures import STARTED_MS, capture
@@ -29,7 +30,7 @@ def test_a_revisit_is_skipped_with_its_reason_and_the_page_is_a_document_once(tm
         made.commit()
     made.seal()
     step, parts = process.step(FILTERS), process.parts(store, "main", FILTERS)
-    engine.run(store, step, parts, process.work, crew=crew, progress=LineProgress())
+    run_step.run(store, step, parts, process.work, crew=crew, progress=LineProgress())
     (manifest,) = manifests(store, "process", "main")
     assert manifest.counts["keep.documents"] == 1
     assert manifest.counts["early/revisit.documents"] == 2

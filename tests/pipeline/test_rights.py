@@ -4,7 +4,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core import InputError
-from pipeline import config
+from pipeline import configuration
 from tests.crawler.server import Server, links, page
 from tests.pipeline.test_kept import finish, seeded, stages
 from tests.pipeline.test_screen import ENGLISH
@@ -18,11 +18,11 @@ SAYING = {
 
 
 def test_only_what_can_be_obeyed_is_named(tmp_path):
-    assert config.parse("", tmp_path).filters.obey == ("noai", "tdm-reservation")
-    assert config.parse("", tmp_path).crawler.obey == ("nofollow",)
+    assert configuration.parse("", tmp_path).filters.obey == ("noai", "tdm-reservation")
+    assert configuration.parse("", tmp_path).crawler.obey == ("nofollow",)
     for text in ('[filters]\nobey = ["nofollow"]', '[crawler]\nobey = ["noai"]', "[crawler]\nsitemaps = 1"):
         with pytest.raises(InputError):
-            config.parse(text, tmp_path)
+            configuration.parse(text, tmp_path)
 
 
 def test_pages_that_ask_not_to_be_used_are_recorded_dropped_and_counted(tmp_path):

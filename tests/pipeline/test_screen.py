@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import RecordRef
-from crawler.screen import Page
+from crawler.archive_filter import Page
 from extract import Skip
-from extract.document import document
-from pipeline.screen import Screen
-from storage.records import ArchivedRecord
+from extract.record_document import document
+from pipeline.steps.page_filter import Screen
+from storage.warc.records import ArchivedRecord
 
 ENGLISH = "The baker opened the oven, looked at the loaves, and closed it again for a quarter of an hour. "
 GERMAN = "Der Bäcker öffnete den Ofen, betrachtete die Brote und schloss ihn wieder für eine Viertelstunde. "

@@ -11,14 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from core import InputError
-from pipeline import process
-from pipeline.config import FiltersConfig
-from pipeline.engine import run
-from pipeline.given import given
-from pipeline.ingest import Ways, ingest
-from pipeline.progress import LineProgress
-from pipeline.verify import verify_storage
-from pipeline.wacz import export_wacz
+from pipeline.steps import process
+from pipeline.configuration import FiltersConfig
+from pipeline.engine.run_step import run
+from pipeline.inputs.locate import given
+from pipeline.inputs.ingest import Ways, ingest
+from pipeline.terminal.progress import LineProgress
+from pipeline.integrity.verify import verify_storage
+from pipeline.reports.wacz_export import export_wacz
 from storage.files import Files
 from storage.inputs.shared_archive import inputs_of, is_shared
 from storage.inputs.volumes import Size
@@ -153,8 +153,8 @@ def test_an_argument_that_means_no_file_takes_nothing_from_those_before_it(files
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from pipeline.given import given
-from pipeline.ingest import Ways, ingest
+from pipeline.inputs.locate import given
+from pipeline.inputs.ingest import Ways, ingest
 from storage.files import Files
 from storage.inputs.volumes import Size
 

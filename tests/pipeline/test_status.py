@@ -3,8 +3,8 @@
 import pytest
 
 from frontier import Flow, Outage, Stats
-from pipeline.outages import line
-from pipeline.status import hosts, waits
+from pipeline.terminal.outage_line import line
+from pipeline.reports.status import hosts, waits
 
 MIB = 1 << 20
 

@@ -9,11 +9,14 @@ import pytest
 
 from core import InputError
 from frontier import Frontier
-from frontier.connect import connect
-from frontier.server import embedded
-from pipeline import config, said, steer, yields
+from frontier.link.connect import connect
+from frontier.link.embedded import embedded
+from pipeline import configuration
+from pipeline.commands import results
+from pipeline.crawls import operate
+from pipeline.crawls import yields
 from pipeline.project import Project
-from pipeline.seed import BATCH, Plan, revisit_s, seed
+from pipeline.crawls.seed import BATCH, Plan, revisit_s, seed
 
 URLS = (
     "http://a.example.org/1",
@@ -33,7 +36,7 @@ def redis(tmp_path_factory):
 def project(redis, tmp_path, request):
     def make(settings=""):
         text = f'[project]\nredis = "{redis}"\n[crawler]\nmin_delay = 0\n{settings}'
-        return Project(config=config.parse(text, tmp_path))
+        return Project(config=configuration.parse(text, tmp_path))
 
     return make
 
@@ -67,28 +70,28 @@ def granted(redis, name, n=100):
 
 def test_a_held_host_is_asked_nothing_until_it_is_let_go_on(project, redis, name):
     seeded(project(), name)
-    steer.hold(project(), name, "a.example.org", "2d")
+    operate.hold(project(), name, "a.example.org", "2d")
     assert set(granted(redis, name)[0]) == {"b.example.org", "www.example.com"}
-    steer.resume(project(), name, "a.example.org")
+    operate.resume(project(), name, "a.example.org")
     assert "a.example.org" in granted(redis, name)[0]
 
 
 def test_what_is_dropped_is_refused_and_not_let_in_again(project, redis, name):
     seeded(project(), name)
-    assert steer.drop(project(), name, "domain:example.org") == 2
+    assert operate.drop(project(), name, "domain:example.org") == 2
     hosts, stats = granted(redis, name)
     assert set(hosts) == {"www.example.com"}
     assert stats.reasons == {"refused:dropped": 2}
     again = seeded(project(), name, ["http://a.example.org/new"])
     assert again.discarded == {"dropped": 1}
-    assert said.seeded_line(again, name).endswith("0 added, 0 known, 0 refused; not let in: 1 dropped")
+    assert results.seeded_line(again, name).endswith("0 added, 0 known, 0 refused; not let in: 1 dropped")
 
 
 def test_the_hosts_of_a_preferred_domain_come_first(project, redis, name):
     seeded(project(), name)
-    steer.prefer(project(), name, ["example.com"], "first")
+    operate.prefer(project(), name, ["example.com"], "first")
     assert granted(redis, name, 1)[0] == ["www.example.com"]
-    steer.prefer(project(), name, ["example.com"], "last")
+    operate.prefer(project(), name, ["example.com"], "last")
     assert granted(redis, name, 2)[0] == ["a.example.org", "b.example.org"]
 
 
@@ -111,15 +114,15 @@ def test_what_a_domain_gave_earns_its_rank(kept, documents, rank):
     ("tell", "line"),
     [
         (
-            lambda project, name: steer.hold(project, name, "unknown.test", "1h"),
+            lambda project, name: operate.hold(project, name, "unknown.test", "1h"),
             "knows no host 'unknown.test'",
         ),
-        (lambda project, name: steer.resume(project, name, "unknown.test"), "knows no host 'unknown.test'"),
-        (lambda project, name: steer.hold(project, name, "a.example.org", "soon"), "'soon' is not a time"),
-        (lambda project, name: steer.drop(project, name, "example.org"), "not a scope"),
-        (lambda project, name: steer.drop(project, "no-such-crawl", "any"), "nothing is seeded"),
+        (lambda project, name: operate.resume(project, name, "unknown.test"), "knows no host 'unknown.test'"),
+        (lambda project, name: operate.hold(project, name, "a.example.org", "soon"), "'soon' is not a time"),
+        (lambda project, name: operate.drop(project, name, "example.org"), "not a scope"),
+        (lambda project, name: operate.drop(project, "no-such-crawl", "any"), "nothing is seeded"),
         (
-            steer.prefer_yields,
+            operate.prefer_yields,
             "no domain has 20 processed documents yet",
         ),
     ],
@@ -135,7 +138,7 @@ def test_what_cannot_be_done_is_one_clear_line(project, name, tell, line):
     ("text", "ms"), [("90s", 90_000), ("15m", 900_000), ("1h", 3_600_000), ("2d", 172_800_000)]
 )
 def test_times_are_written_as_people_write_them(text, ms):
-    assert steer.milliseconds(text) == ms
+    assert operate.milliseconds(text) == ms
 
 
 def test_seeds_beyond_a_budget_are_not_let_in_and_are_counted(project, name):

@@ -3,7 +3,7 @@
 import pytest
 
 from frontier import Stats
-from pipeline.summary import Crawled, body, lines
+from pipeline.fleet.crawl_summary import Crawled, body, lines
 
 
 def stats(*, waiting=0, later=0, leased=0, robots=0, requests=0, **settled):

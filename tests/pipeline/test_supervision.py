@@ -5,13 +5,13 @@ from functools import partial
 
 import pytest
 
-import pipeline.berth
-import pipeline.crawl
-from crawler.activity import SPIDER, Activity
+import pipeline.engine.local.crawl_worker
+import pipeline.fleet.crawl_command
+from crawler.machine.activity import SPIDER, Activity
 from frontier import Outcome
-from frontier.server import embedded
-from pipeline.berth import told
-from pipeline.supervision import BUSY_S, EVERY_S, STILL_S, Supervision
+from frontier.link.embedded import embedded
+from pipeline.engine.local.crawl_worker import told
+from pipeline.engine.local.supervision import BUSY_S, EVERY_S, STILL_S, Supervision
 from tests.crawler.server import Server, links, page
 from tests.pipeline import hanging
 from tests.pipeline.crawling import crawled, project_at, seeded
@@ -116,9 +116,9 @@ def redis(tmp_path):
 def test_a_page_that_ends_its_worker_is_read_aside_and_the_crawl_goes_on(
     redis, tmp_path, monkeypatch, capsys, ends, said
 ):
-    monkeypatch.setattr(pipeline.crawl, "told", lambda work, *args: told(ends, work, *args))
-    monkeypatch.setattr(pipeline.berth, "Supervision", partial(Supervision, busy_s=0.5))
-    monkeypatch.setattr(pipeline.crawl, "REPLACEMENTS", 0)
+    monkeypatch.setattr(pipeline.fleet.crawl_command, "told", lambda work, *args: told(ends, work, *args))
+    monkeypatch.setattr(pipeline.engine.local.crawl_worker, "Supervision", partial(Supervision, busy_s=0.5))
+    monkeypatch.setattr(pipeline.fleet.crawl_command, "REPLACEMENTS", 0)
     with Server().in_thread() as site:
         site.answers["/"] = links("/first", *(f"/fine/{number}" for number in range(20)))
         site.answers["/first"] = page(hanging.MARK + b"<a href=/second>")

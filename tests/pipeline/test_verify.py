@@ -7,12 +7,14 @@ import re
 import pytest
 
 from core import CorruptData
-from pipeline import blocklist, engine, process
-from pipeline.config import FiltersConfig
-from pipeline.given import given
-from pipeline.ingest import ingest
-from pipeline.progress import LineProgress
-from pipeline.verify import accept_loss, repair, verify_storage
+from pipeline.steps import blocklist
+from pipeline.engine import run_step
+from pipeline.steps import process
+from pipeline.configuration import FiltersConfig
+from pipeline.inputs.locate import given
+from pipeline.inputs.ingest import ingest
+from pipeline.terminal.progress import LineProgress
+from pipeline.integrity.verify import accept_loss, repair, verify_storage
 from storage import run
 from storage.files import Files
 from storage.manifest import load
@@ -50,7 +52,7 @@ def files(tmp_path, crew):
 
 def made(files, crew):
     step, parts = process.step(FILTERS), process.parts(files, "s", FILTERS)
-    return engine.run(files, step, parts, process.work, crew=crew, progress=LineProgress()).made
+    return run_step.run(files, step, parts, process.work, crew=crew, progress=LineProgress()).made
 
 
 def contents(files):
@@ -105,8 +107,8 @@ def test_a_changed_count_is_damage(files):
 
 @pytest.mark.parametrize("how", ["gone", "damaged"])
 def test_an_archive_file_that_lost_its_manifest_is_named_and_sealed_anew(files, crew, how, monkeypatch):
-    monkeypatch.setattr("storage.reseal.GRACE_MS", 0)
-    monkeypatch.setattr("storage.reseal.unsealed.__defaults__", (0,))
+    monkeypatch.setattr("storage.archive.reseal.GRACE_MS", 0)
+    monkeypatch.setattr("storage.archive.reseal.unsealed.__defaults__", (0,))
     before = contents(files)
     name = "manifests/archive/s/a.json"
     files.delete(name) if how == "gone" else flip(files, name)
@@ -203,7 +205,7 @@ def test_an_archive_that_is_copied_back_is_processed_again_without_a_word(files,
     process.forget(files, "s")
     flip(files, name)
     step, parts = process.step(FILTERS), list(process.parts(files, "s", FILTERS))
-    ran = engine.run(files, step, parts, process.work, crew=crew, progress=LineProgress())
+    ran = run_step.run(files, step, parts, process.work, crew=crew, progress=LineProgress())
     (mark,) = ran.quarantined
     assert ran.made == 1
     assert "warc/s/b.warc.gz is not as it was sealed (at byte" in mark.reason

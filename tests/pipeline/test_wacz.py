@@ -10,12 +10,12 @@ from uuid import UUID
 import pytest
 
 from core import CorruptData, InputError, Unavailable
-from pipeline import wacz as exporting
-from pipeline.progress import LineProgress
-from pipeline.wacz import export_wacz
-from storage.archive import Archive, Notes
+from pipeline.reports import wacz_export as exporting
+from pipeline.terminal.progress import LineProgress
+from pipeline.reports.wacz_export import export_wacz
+from storage.archive.archive_writer import Archive, Notes
 from storage.files import Files
-from storage.records import read
+from storage.warc.records import read
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.conftest import bucket_at, keys, proxy, server  # noqa: F401 - fixtures of these tests too
 

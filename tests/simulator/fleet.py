@@ -1,6 +1,6 @@
 """`Fleet`: machines that each run the crawl command, until the crawl is at its end.
 
-A command does what `pipeline.crawl` does, on the same parts: it takes up what dead workers left, starts a worker, keeps the
+A command does what `pipeline.fleet.crawl_command` does, on the same parts: it takes up what dead workers left, starts a worker, keeps the
 log of what the frontier settles by itself, takes up again now and then, and replaces a worker that died without a word. A worker
 that names an error ends its command; somebody types it again, a little later.
 """
@@ -10,11 +10,11 @@ from collections.abc import Callable
 from functools import partial
 
 from core import ThresherError
-from crawler.activity import Activity
-from crawler.outbox import OutboxRelay
-from crawler.pulse import GivenUp
-from crawler.replay import recover
-from crawler.system import System
+from crawler.machine.activity import Activity
+from crawler.replay.outbox import OutboxRelay
+from crawler.machine.heartbeat import GivenUp
+from crawler.replay.replay import recover
+from crawler.machine.system import System
 from crawler.worker import WorkerConfig, crawl
 from tests.simulator.objects import Bucket, Objects
 from tests.simulator.process import Machine, Process
@@ -186,7 +186,7 @@ class Fleet:
         frontier = Remote(self.server, process)
 
         async def dead(workers: set[str]) -> set[str]:
-            """As `pipeline.lives`: those of this machine by their processes, others by what the frontier hears."""
+            """As `pipeline.fleet.liveness`: those of this machine by their processes, others by what the frontier hears."""
             home = {name for name in workers if name.startswith(f"{process.machine.name}-")}
             gone = {name for name in home if name in ended or self.workers[name].ended}
             found = gone | (workers - home) - await frontier.alive(workers - home)

@@ -17,11 +17,11 @@ from functools import cached_property
 from itertools import pairwise
 
 from core import InputError
-from crawler.identity import record_id
-from storage import crawllog
-from storage.compression import compression_of
+from crawler.user_agent import record_id
+from storage.crawllog import log_line
+from storage.warc.compression import compression_of
 from storage.manifest import manifests, stored_digest
-from storage.records import ArchivedRecord, read
+from storage.warc.records import ArchivedRecord, read
 from tests.simulator.fleet import CRAWL, Fleet
 from tests.simulator.objects import Bucket
 
@@ -67,10 +67,10 @@ class Ended:
         return found
 
     @cached_property
-    def lines(self) -> list[crawllog.Line]:
+    def lines(self) -> list[log_line.Line]:
         """Of the log, those of pages."""
         found = [
-            line for name in crawllog.files(self.store, CRAWL) for line in crawllog.read(self.store, name)
+            line for name in log_line.files(self.store, CRAWL) for line in log_line.read(self.store, name)
         ]
         return [line for line in found if line.kind == "page"]
 

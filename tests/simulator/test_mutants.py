@@ -2,10 +2,15 @@
 
 import pytest
 
-from crawler import page, replay, settle
-from frontier.memory.living import Living
-from frontier.memory.state import Host
-from storage import archive, logwriter, recovery, segments
+from crawler.reading import page_reading
+from crawler.replay import replay
+from crawler import settlement
+from frontier.testing.liveness import Living
+from frontier.testing.state import Host
+from storage.archive import archive_writer
+from storage.crawllog import log_writer
+from storage.archive import recovery
+from storage.archive import segments
 from tests.simulator import promises
 from tests.simulator.faults import ALL, KNOWN
 from tests.simulator.process import Process
@@ -25,7 +30,7 @@ def found(kinds, seeds=SEEDS, promise=""):
 
 
 def test_a_page_settled_before_its_record_is_durable_is_found(monkeypatch):
-    sound = settle.Settler._store
+    sound = settlement.Settler._store
 
     def hasty(self, batch, now_ms):
         commit, self._archive.commit = self._archive.commit, lambda: None
@@ -34,8 +39,8 @@ def test_a_page_settled_before_its_record_is_durable_is_found(monkeypatch):
         finally:
             self._archive.commit = commit
 
-    monkeypatch.setattr(settle.Settler, "_store", hasty)
-    monkeypatch.setattr("crawler.worker.Archive", _with_commit(archive.Archive))
+    monkeypatch.setattr(settlement.Settler, "_store", hasty)
+    monkeypatch.setattr("crawler.worker.Archive", _with_commit(archive_writer.Archive))
     assert found(["kill"], promise="settled is readable")
 
 
@@ -54,8 +59,8 @@ def test_a_host_that_is_asked_within_its_delay_is_found(monkeypatch):
 
 
 def test_a_link_that_is_not_followed_is_found(monkeypatch):
-    sound = page.targets
-    monkeypatch.setattr(page, "targets", lambda *args: sound(*args)[:1])
+    sound = page_reading.targets
+    monkeypatch.setattr(page_reading, "targets", lambda *args: sound(*args)[:1])
     assert found([], promise="nothing forgotten")
 
 
@@ -72,9 +77,9 @@ def test_a_recovery_that_stops_too_soon_is_found(monkeypatch):
 
 
 def test_a_log_that_leaves_lines_out_is_found(monkeypatch):
-    sound = logwriter.CrawlLog.append
+    sound = log_writer.CrawlLog.append
     monkeypatch.setattr(
-        logwriter.CrawlLog,
+        log_writer.CrawlLog,
         "append",
         lambda self, line: None if line.url.endswith("/2") else sound(self, line),
     )
@@ -97,7 +102,7 @@ def test_pages_that_are_leased_and_never_settled_are_found(monkeypatch):
 
     monkeypatch.setattr(Server, "carry_out", deaf)
     monkeypatch.setattr("tests.simulator.simulation.LIMIT_S", 300.0)
-    monkeypatch.setattr("frontier.memory.crawl.Crawl.catch_up", lambda self, now: None)
+    monkeypatch.setattr("frontier.testing.crawl.Crawl.catch_up", lambda self, now: None)
     assert found(["kill"])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from core import Capture
 from crawler.wire import Failure, Wait, at_once
-from crawler.wire.probes import Knock
+from crawler.wire.network.probes import Knock
 from tests.simulator.process import Process, spring
 from tests.simulator.web import Request, Web
 

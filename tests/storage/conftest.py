@@ -5,7 +5,7 @@ import os
 import pytest
 
 from storage.s3.bucket import Bucket
-from storage.s3.patience import Patience
+from storage.s3.request_retry import Patience
 from tests.storage.proxy import proxied
 from tests.storage.s3server import BUCKET, KEYS, serving
 

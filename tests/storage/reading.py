@@ -1,6 +1,8 @@
 """Records, index lines and tables of a local file, as the tests ask for them."""
 
-from storage import cdxj, records, tables
+from storage.warc import cdxj
+from storage.warc import records
+from storage import tables
 from storage.files import Files
 from storage.manifest import Input, stored_digest
 

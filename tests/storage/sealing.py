@@ -4,7 +4,7 @@ from sqlalchemy import inspect
 from sqlmodel import select
 
 from storage import run as runs
-from storage.catalog.tables import TABLES
+from storage.catalog.catalog_tables import TABLES
 from storage.manifest import Manifest, Output, fingerprint, seal
 
 

@@ -19,10 +19,10 @@ from fastwarc.warc import ArchiveIterator
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from core import Conflict, CorruptData, InputError, RecordRef, Unavailable
-from storage.archive import Archive, recover
+from storage.archive.archive_writer import Archive, recover
 from storage.files import Files
 from storage.manifest import Input, digest, load, manifests
-from storage.warc import capture_records, target_uri
+from storage.warc.exchange_records import capture_records, target_uri
 from tests.storage.captures import BODY, CHUNKED, RECORD_ID, STARTED_MS, capture
 from tests.storage.faults import failing_at, steps
 from tests.storage.reading import read, rows

@@ -18,11 +18,11 @@ import pytest
 import zstandard
 
 from core import InputError
-from storage.inputs import wacz
+from storage.inputs import wacz_input
 from storage.inputs.inflated import SWELL_AT_LEAST, inflated
 from storage.inputs.kinds import items, kind_of, kinds
-from storage.members import members
-from storage.payload import content_decoded, dechunked
+from storage.warc.members import members
+from storage.warc.payload import content_decoded, dechunked
 from tests.attacks import cpu_limit
 
 LIMIT = 64 << 20
@@ -73,7 +73,7 @@ def test_an_archive_of_beginnings_takes_time_in_proportion(tmp_path, data):
 
 
 def test_damage_beyond_the_bound_is_one_stretch_and_what_is_whole_before_it_stays(tmp_path, monkeypatch):
-    monkeypatch.setattr("storage.members.SPENT_AT_LEAST", 1_000)
+    monkeypatch.setattr("storage.warc.members.SPENT_AT_LEAST", 1_000)
     whole = gzip.compress(BEGIN + b"Content-Length: 0\r\n\r\n\r\n\r\n", mtime=0)
     broken = (MEMBER_HEAD + b"\0" + struct.pack("<HH", 60_000, 5_535) + BEGIN) * 2_000
     found = list(members(io.BytesIO(whole * 3 + broken), 0, None, 1 << 20, name="x"))
@@ -121,7 +121,7 @@ def test_a_wacz_that_swells_is_refused_before_anything_is_unpacked(tmp_path, spo
         resource = {"path": "archive/x.warc", "hash": f"sha256:{digest.hexdigest()}"}
         package.writestr("datapackage.json", json.dumps({"resources": [resource]}))
     with (tmp_path / "b.wacz").open("rb") as file, pytest.raises(InputError, match=r"more than 100 times"):
-        list(wacz.read(file, "b.wacz"))
+        list(wacz_input.read(file, "b.wacz"))
     assert spooled == [0]
 
 

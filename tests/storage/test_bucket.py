@@ -15,7 +15,7 @@ import pytest
 
 from core import CorruptData, InputError, Unavailable
 from storage.s3.bucket import Bucket
-from storage.s3.patience import Patience
+from storage.s3.request_retry import Patience
 from storage.s3.read import BLOCK
 from tests.storage.conftest import QUICK, SMALLEST_PART
 from tests.storage.proxy import (

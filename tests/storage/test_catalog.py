@@ -12,7 +12,7 @@ from core import CorruptData
 from storage import run as runs
 from storage.catalog import Catalog, Contents
 from storage.catalog.refresh import differences
-from storage.catalog.tables import TABLES, Mirrored
+from storage.catalog.catalog_tables import TABLES, Mirrored
 from storage.files import Files
 from storage.manifest import Manifest, Output, fingerprint, manifest_name, seal
 from tests.storage.postgres import postgres_server  # noqa: F401 - a fixture

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import CorruptData, RecordRef
-from storage import cdxj
-from storage.lines import Lines
+from storage.warc import cdxj
+from storage.warc.index_lines import Lines
 from tests.shared import shared
 from tests.storage import reading
 

@@ -7,7 +7,7 @@ import zlib
 from hashlib import sha256
 from pathlib import Path
 
-from storage.compression import member
+from storage.warc.compression import member
 
 
 def records(count=20_000):

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import CorruptData
-from storage import crawllog, logwriter
-from storage.crawllog import Line
+from storage.crawllog import log_line
+from storage.crawllog import log_writer
+from storage.crawllog.log_line import Line
 from storage.files import Files
-from storage.logwriter import CrawlLog
+from storage.crawllog.log_writer import CrawlLog
 from storage.manifest import load, manifest_name
 from tests.storage.plain import Plain
 
@@ -63,7 +64,7 @@ def numbered(number):
 
 
 def test_a_line_is_json_that_says_who_asked_what_and_what_came():
-    assert json.loads(crawllog.encode(LINE)) == {
+    assert json.loads(log_line.encode(LINE)) == {
         "time": "2026-01-01T00:00:00.123Z",
         "url": "http://example.org/a",
         "kind": "page",
@@ -78,7 +79,7 @@ def test_a_line_is_json_that_says_who_asked_what_and_what_came():
         "offset": 789,
         "request": {"scope": "host:example.org", "depth": 1},
     }
-    assert json.loads(crawllog.encode(FAILED)) == {
+    assert json.loads(log_line.encode(FAILED)) == {
         "time": "2026-01-01T00:00:01.000Z",
         "url": "http://gone.example/",
         "kind": "page",
@@ -110,18 +111,18 @@ texts = st.text(max_size=30)
     )
 )
 def test_a_line_is_read_as_it_was_written(line):
-    text = crawllog.encode(line)
+    text = log_line.encode(line)
     assert text.count(b"\n") == 1
-    assert crawllog.decode(text) == line
+    assert log_line.decode(text) == line
 
 
 def test_what_is_committed_is_read_while_the_file_is_open_and_when_it_is_sealed(store):
     log = written(store, LINE, FAILED)
     log.append(ROBOTS)
-    assert list(crawllog.lines(store, "main")) == [LINE, FAILED]
+    assert list(log_line.lines(store, "main")) == [LINE, FAILED]
     manifest = log.seal()
-    assert list(crawllog.lines(store, "main")) == [LINE, FAILED, ROBOTS]
-    (name,) = crawllog.files(store, "main")
+    assert list(log_line.lines(store, "main")) == [LINE, FAILED, ROBOTS]
+    (name,) = log_line.files(store, "main")
     assert name == "log/main/main-w-00000.jsonl.zst"
     assert load(store, manifest_name("log", "main/main-w-00000")) == manifest
     assert (manifest.outputs[0].rows, manifest.counts) == (3, {"fetched": 1, "failed:dns": 1})
@@ -132,7 +133,7 @@ def test_what_is_committed_is_read_while_the_file_is_open_and_when_it_is_sealed(
 
 def test_nothing_is_sealed_where_nothing_was_said(store):
     assert written(store).seal() is None
-    assert logwriter.put(store, "main", "main-x-00000", []) is None
+    assert log_writer.put(store, "main", "main-x-00000", []) is None
     assert list(store.list()) == []
 
 
@@ -148,71 +149,71 @@ def test_one_file_follows_the_other_when_it_is_large_or_old(store):
     log.commit()
     assert log.is_due
     log.seal()
-    names = list(crawllog.files(store, "main"))
+    names = list(log_line.files(store, "main"))
     assert [name[-15:] for name in names] == ["00000.jsonl.zst", "00001.jsonl.zst"]
-    assert [line.url[-1] for line in crawllog.lines(store, "main")] == ["a", "0", "1"]
+    assert [line.url[-1] for line in log_line.lines(store, "main")] == ["a", "0", "1"]
 
 
 def test_recovery_seals_a_dead_writers_file_once_and_leaves_a_living_ones(tmp_path):
     store = Plain(Files(tmp_path))
     written(store, LINE, FAILED, writer="dead")
-    assert logwriter.writers(store, "main") == {"dead"}
+    assert log_writer.writers(store, "main") == {"dead"}
     living = written(store, ROBOTS, writer="alive")
     for sealed in (1, 0):
-        assert logwriter.recover(store, "main", {"dead"}.__contains__) == sealed
+        assert log_writer.recover(store, "main", {"dead"}.__contains__) == sealed
     living.append(LINE)
     living.seal()
-    assert [name.rpartition("/")[2] for name in crawllog.files(store, "main")] == [
+    assert [name.rpartition("/")[2] for name in log_line.files(store, "main")] == [
         "main-alive-00000.jsonl.zst",
         "main-dead-00000.jsonl.zst",
     ]
-    assert list(crawllog.read(store, "log/main/main-dead-00000.jsonl.zst")) == [LINE, FAILED]
+    assert list(log_line.read(store, "log/main/main-dead-00000.jsonl.zst")) == [LINE, FAILED]
 
 
 def test_a_file_that_its_writer_holds_is_left_alone_in_a_directory(tmp_path):
     store = Files(tmp_path)
     log = written(store, LINE)
-    assert logwriter.recover(store, "main", lambda _: True) == 0
+    assert log_writer.recover(store, "main", lambda _: True) == 0
     log.append(FAILED)
     log.seal()
-    assert list(crawllog.lines(store, "main")) == [LINE, FAILED]
+    assert list(log_line.lines(store, "main")) == [LINE, FAILED]
 
 
 def test_a_torn_line_of_a_machine_that_lost_power_is_passed_over(tmp_path):
     store = Files(tmp_path)
     open_files = store.path("log/main") / ".open"
     open_files.mkdir(parents=True)
-    whole, other = crawllog.encode(LINE), crawllog.encode(FAILED)
+    whole, other = log_line.encode(LINE), log_line.encode(FAILED)
     (open_files / "main-w-00000.jsonl").write_bytes(whole + b"\0" * 40 + b"\n" + other + whole[:30])
-    assert list(crawllog.lines(store, "main")) == [LINE, FAILED]
-    assert logwriter.recover(store, "main", lambda _: True) == 1
-    assert list(crawllog.lines(store, "main")) == [LINE, FAILED]
+    assert list(log_line.lines(store, "main")) == [LINE, FAILED]
+    assert log_writer.recover(store, "main", lambda _: True) == 1
+    assert list(log_line.lines(store, "main")) == [LINE, FAILED]
     assert list(open_files.iterdir()) == []
 
 
 @pytest.mark.parametrize("damage", ["cut by 1", "cut by 60", "a bit flipped"])
 def test_a_sealed_file_that_is_damaged_is_an_error_that_names_it(store, damage):
     written(store, *map(numbered, range(100))).seal()
-    (name,) = crawllog.files(store, "main")
+    (name,) = log_line.files(store, "main")
     data = store.read(name)
     store.delete(name)
     cut = int(damage.rpartition(" ")[2]) if damage.startswith("cut") else 0
     store.put(name, data[:-cut] if cut else bytes((*data[:99], data[99] ^ 4, *data[100:])))
     with pytest.raises(CorruptData, match=name):
-        list(crawllog.read(store, name))
+        list(log_line.read(store, name))
 
 
 def test_a_seal_that_failed_is_made_up_for(store, monkeypatch):
     log = written(store, LINE)
-    digest = logwriter.digest
+    digest = log_writer.digest
 
     def fails(*_):
         raise OSError("no room")
 
-    monkeypatch.setattr(logwriter, "digest", fails)
+    monkeypatch.setattr(log_writer, "digest", fails)
     with pytest.raises(OSError, match="no room"):
         log.seal()
-    monkeypatch.setattr(logwriter, "digest", digest)
+    monkeypatch.setattr(log_writer, "digest", digest)
     log.append(FAILED)
     assert log.seal().counts == {"fetched": 1, "failed:dns": 1}
-    assert list(crawllog.lines(store, "main")) == [LINE, FAILED]
+    assert list(log_line.lines(store, "main")) == [LINE, FAILED]

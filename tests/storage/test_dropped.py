@@ -10,12 +10,12 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
 from core import InputError
-from storage.archive import Archive, recover
-from storage.compression import member
-from storage.dropped import DROPPED, Dropped, decode, encode
+from storage.archive.archive_writer import Archive, recover
+from storage.warc.compression import member
+from storage.warc.dropped import DROPPED, Dropped, decode, encode
 from storage.files import Files
 from storage.manifest import manifests
-from storage.warc import dropped_record, payload_digest
+from storage.warc.exchange_records import dropped_record, payload_digest
 from tests.storage.captures import RECORD_ID, STARTED_MS, capture
 from tests.storage.reading import read
 

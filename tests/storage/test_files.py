@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core import InputError, Unavailable
 from storage.files import STAGING, Files
-from storage.root import store
+from storage.location import store
 from tests.storage.faults import failing_at, steps
 
 

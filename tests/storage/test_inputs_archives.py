@@ -14,13 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import InputError
-from storage.compression import member
-from storage.inputs import arc, rewrapped, wacz
+from storage.warc.compression import member
+from storage.inputs import arc
+from storage.inputs import rewrapped
+from storage.inputs import wacz_input
 from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry, Unusable
 from storage.inputs.kinds import items as kind_items
 from storage.inputs.kinds import kind_of, kinds
 from storage.inputs.part import Part
-from storage.warc import capture_records, warcinfo
+from storage.warc.exchange_records import capture_records, warcinfo
 from tests.shared import shared
 from tests.storage.captures import RECORD_ID, STARTED_MS, capture
 from tests.storage.test_records import lz4
@@ -213,7 +215,7 @@ FILES = {
 
 
 def read_wacz(data, first=0):
-    return list(wacz.read(io.BytesIO(data), "x.wacz", first))
+    return list(wacz_input.read(io.BytesIO(data), "x.wacz", first))
 
 
 def test_a_wacz_gives_the_records_of_its_warc_files_in_the_order_of_their_names():
@@ -267,8 +269,8 @@ def test_a_wacz_clipped_at_any_byte_is_refused():
         ("warcio/bad.arc", arc.read, 1, ["wrong_length", "wrong_length"]),
         ("warcio/example.arc", arc.read, 1, []),
         ("ia-web-commons/IAH-20080430204825-00000-blackbook-truncated.arc", arc.read, 8, []),
-        ("browsertrix/example.wacz", wacz.read, 15, []),
-        ("pywb/valid_example_1.wacz", wacz.read, 4, []),
+        ("browsertrix/example.wacz", wacz_input.read, 15, []),
+        ("pywb/valid_example_1.wacz", wacz_input.read, 4, []),
         ("warcio/example-bad.warc.gz.bad", rewrapped.read, 6, []),
         ("warcio/example-trunc.warc", rewrapped.read, 4, ["not_a_record"]),
     ],

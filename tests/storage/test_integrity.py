@@ -8,13 +8,14 @@ from uuid import UUID
 import pytest
 
 from core import CorruptData
-from pipeline.given import given
-from pipeline.ingest import ingest
-from storage import integrity, tables
-from storage.archive import Archive, Notes
+from pipeline.inputs.locate import given
+from pipeline.inputs.ingest import ingest
+from storage import sealed_reading
+from storage import tables
+from storage.archive.archive_writer import Archive, Notes
 from storage.files import Files
 from storage.manifest import Input, manifests, put_output
-from storage.records import DAMAGED, block_of
+from storage.warc.records import DAMAGED, block_of
 from tests.shared import shared
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.reading import read, rows
@@ -80,7 +81,7 @@ def write(path, data):
 
 def test_a_bit_that_flips_in_an_archive_file_changes_no_record_that_is_read(files, span):
     path, draw = files.path(span.name), random.Random(7)
-    sealed, whole = path.read_bytes(), list(integrity.records(files, span))
+    sealed, whole = path.read_bytes(), list(sealed_reading.records(files, span))
     refused = 0
     for _ in range(FLIPS):
         flip(path, sealed, draw)
@@ -94,29 +95,29 @@ def test_a_bit_that_flips_in_an_archive_file_changes_no_record_that_is_read(file
 def every(files, span):
     """The records, or the error that is in their place."""
     try:
-        return list(integrity.records(files, span)), ""
+        return list(sealed_reading.records(files, span)), ""
     except CorruptData as error:
         return [], str(error)
 
 
 def test_a_file_that_ends_between_two_records_is_not_whole(files, span):
-    path, whole = files.path(span.name), list(integrity.records(files, span))
+    path, whole = files.path(span.name), list(sealed_reading.records(files, span))
     path.write_bytes(path.read_bytes()[: whole[-1].offset])
     with pytest.raises(CorruptData, match=r"it ends at byte|is not as it was sealed"):
-        list(integrity.records(files, span))
+        list(sealed_reading.records(files, span))
 
 
 def test_damage_outside_the_range_is_none_of_its_business_where_records_bear_checksums(files):
     span = archived(files, "gzip")
-    path, whole = files.path(span.name), list(integrity.records(files, span))
+    path, whole = files.path(span.name), list(sealed_reading.records(files, span))
     middle = whole[len(whole) // 2].offset
     data = bytearray(path.read_bytes())
     data[middle + 40] ^= 4
     path.write_bytes(data)
     first = Input(name=span.name, sha256=span.sha256, first=0, end=middle)
-    assert list(integrity.records(files, first)) == [each for each in whole if each.offset < middle]
+    assert list(sealed_reading.records(files, first)) == [each for each in whole if each.offset < middle]
     with pytest.raises(CorruptData, match=f"at byte {middle:,}: broken_compression"):
-        list(integrity.records(files, span))
+        list(sealed_reading.records(files, span))
 
 
 def test_what_came_in_damaged_is_a_record_like_any_other(files, tmp_path):
@@ -126,7 +127,7 @@ def test_what_came_in_damaged_is_a_record_like_any_other(files, tmp_path):
     (tmp_path / "a.warc.gz").write_bytes(data)
     ingest(files, "others", given([tmp_path / "a.warc.gz"]))
     (manifest,) = manifests(files, "archive", "others")
-    kinds = [record.type for record in integrity.records(files, spanned(manifest))]
+    kinds = [record.type for record in sealed_reading.records(files, spanned(manifest))]
     assert kinds.count(DAMAGED) == 1
 
 
@@ -134,10 +135,10 @@ def test_an_archive_file_that_is_gone_or_no_archive_any_more_is_named(files):
     span = archived(files, "gzip")
     files.path(span.name).write_bytes(b"x" * span.end)
     with pytest.raises(CorruptData, match=f"{span.name} is not as it was sealed"):
-        list(integrity.records(files, span))
+        list(sealed_reading.records(files, span))
     files.delete(span.name)
     with pytest.raises(CorruptData, match="is missing"):
-        list(integrity.records(files, span))
+        list(sealed_reading.records(files, span))
 
 
 def test_a_bit_that_flips_in_an_index_changes_no_line_that_is_read(files):
@@ -163,8 +164,8 @@ def table(files):
 
 
 READERS = {
-    "read": integrity.read,
-    "check": integrity.check,
+    "read": sealed_reading.read,
+    "check": sealed_reading.check,
     "some columns of a table": lambda files, sealed: tables.read(
         files, sealed, tables.columns(tables.DOCUMENTS, "id")
     ),
@@ -188,12 +189,12 @@ def test_a_process_hashes_a_file_once_for_all_of_its_ranges(files, monkeypatch):
     span = brought(files, "whirlwind-python/whirlwind.warc")
     hashed = []
     monkeypatch.setattr(
-        "storage.integrity.stored_digest", lambda store, name: hashed.append(name) or span.sha256
+        "storage.sealed_reading.stored_digest", lambda store, name: hashed.append(name) or span.sha256
     )
-    offsets = [record.offset for record in integrity.records(files, span)]
+    offsets = [record.offset for record in sealed_reading.records(files, span)]
     for first, end in zip(offsets, [*offsets[1:], span.end], strict=True):
         part = Input(name=span.name, sha256=span.sha256, first=first, end=end)
-        assert len(list(integrity.records(files, part))) == 1
+        assert len(list(sealed_reading.records(files, part))) == 1
     assert hashed == [span.name]
 
 

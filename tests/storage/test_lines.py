@@ -5,22 +5,22 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage import lines
-from storage.lines import CHUNK, Lines
+from storage.warc import index_lines
+from storage.warc.index_lines import CHUNK, Lines
 
 TEXT = st.text(st.characters(min_codepoint=0, max_codepoint=127, exclude_characters="\n"), max_size=8)
 
 
 @given(st.lists(TEXT, max_size=40), st.integers(1, 9))
 def test_lines_come_in_the_order_of_their_bytes_however_they_are_packed(found, chunk):
-    before, lines.CHUNK = lines.CHUNK, chunk
+    before, index_lines.CHUNK = index_lines.CHUNK, chunk
     try:
         waiting = Lines(found)
         assert len(waiting) == len(found)
         assert list(waiting) == sorted(found)
         assert list(waiting) == sorted(found)  # as often as one likes
     finally:
-        lines.CHUNK = before
+        index_lines.CHUNK = before
 
 
 def test_a_great_many_lines_take_a_fraction_of_what_they_are():

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from storage.crawllog import Line
+from storage.crawllog.log_line import Line
 from storage.files import Files
-from storage.logreading import Follower, is_there, ordered
-from storage.logwriter import CrawlLog, recover
+from storage.crawllog.log_reader import Follower, is_there, ordered
+from storage.crawllog.log_writer import CrawlLog, recover
 
 
 def line(time_ms):

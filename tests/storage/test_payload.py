@@ -10,7 +10,7 @@ from fastwarc.stream_io import BrotliWriter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.payload import CHUNKED, ENCODING, TOO_LONG, content_decoded, dechunked, transfer_decoded
+from storage.warc.payload import CHUNKED, ENCODING, TOO_LONG, content_decoded, dechunked, transfer_decoded
 from tests.storage.captures import chunks
 
 LIMIT = 1 << 20

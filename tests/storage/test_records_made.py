@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from core import InputError
-from storage.archive import Notes, Revisit
-from storage.compression import compressor, member
-from storage.warc import attached_record, capture_records, notes_record
+from storage.archive.archive_writer import Notes, Revisit
+from storage.warc.compression import compressor, member
+from storage.warc.exchange_records import attached_record, capture_records, notes_record
 from tests.storage.captures import BODY, RECORD_ID, SPOKEN, STARTED_MS, capture, captures, wild_captures
 from tests.storage.reading import read
 

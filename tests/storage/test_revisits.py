@@ -11,14 +11,14 @@ import pytest
 from fastwarc.warc import ArchiveIterator
 
 from core import CorruptData
-from storage import archive as storage_archive
-from storage.archive import Archive, Notes, Revisit, recover
-from storage.compression import SUFFIXES
+from storage.archive import archive_writer as storage_archive
+from storage.archive.archive_writer import Archive, Notes, Revisit, recover
+from storage.warc.compression import SUFFIXES
 from storage.files import Files
-from storage.originals import originals
-from storage.payloads import Payloads
-from storage.recall import recall
-from storage.warc import payload_digest, payload_sha256
+from storage.archive.originals import originals
+from storage.archive.written_payloads import Payloads
+from storage.archive.recall import recall
+from storage.warc.exchange_records import payload_digest, payload_sha256
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.reading import read, rows
 
@@ -107,7 +107,7 @@ def test_a_commit_that_fails_makes_nothing_known(files, monkeypatch):
     made = archive(files)
     made.append(page(1), UUID(int=1))
     with monkeypatch.context() as broken:
-        broken.setattr("storage.openfile.os.fsync", lambda _: (_ for _ in ()).throw(OSError(5, "EIO")))
+        broken.setattr("storage.archive.open_file.os.fsync", lambda _: (_ for _ in ()).throw(OSError(5, "EIO")))
         with pytest.raises(OSError, match="EIO"):
             made.commit()
     made.append(page(2), UUID(int=2))
@@ -138,8 +138,8 @@ def test_what_is_remembered_is_bounded_and_the_least_used_is_forgotten():
 def test_two_payloads_of_one_sha1_are_both_written(files, monkeypatch):
     """As shattered-1.pdf and shattered-2.pdf are (https://shattered.io): SHA-256 decides."""
     collision = payload_digest(page(1))
-    monkeypatch.setattr("storage.archive.payload_digest", lambda _: collision)
-    monkeypatch.setattr("storage.archive.validator", lambda _: lambda _: None)
+    monkeypatch.setattr("storage.archive.archive_writer.payload_digest", lambda _: collision)
+    monkeypatch.setattr("storage.archive.archive_writer.validator", lambda _: lambda _: None)
     made = archive(files)
     for number, one in enumerate((page(1), page(2, BIG[::-1]), page(3), page(4, BIG[::-1]))):
         made.append(one, UUID(int=number))

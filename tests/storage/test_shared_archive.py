@@ -5,7 +5,7 @@ import random
 import pytest
 
 from core import CorruptData, InputError
-from storage import cdxj
+from storage.warc import cdxj
 from storage.files import Files
 from storage.inputs import shared_archive
 from storage.inputs.entry import Entry, Unusable
@@ -13,9 +13,9 @@ from storage.inputs.origin import Origin, passed_over
 from storage.inputs.shared_archive import SharedArchive, inputs_of, is_shared, seal_published
 from storage.inputs.volumes import Size
 from storage.manifest import load, manifests
-from storage.records import read
-from storage.reseal import reseal
-from storage.validator import check_record
+from storage.warc.records import read
+from storage.archive.reseal import reseal
+from storage.warc.validator import check_record
 
 
 def origin(number, **more):

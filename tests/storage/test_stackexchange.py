@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import InputError
-from storage.inputs import stackexchange
+from storage.inputs.dumps import stackexchange
 from storage.inputs.entry import Unusable
 from tests.storage import dumps
 from tests.storage.dumps import PACKED, posts, row

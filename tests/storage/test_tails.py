@@ -8,15 +8,16 @@ from uuid import UUID
 import pytest
 
 from core import Conflict
-from pipeline.progress import LineProgress
-from pipeline.verify import verify_storage
-from storage import crawllog, logwriter
-from storage.archive import Archive, recover
-from storage.compression import compression_of
+from pipeline.terminal.progress import LineProgress
+from pipeline.integrity.verify import verify_storage
+from storage.crawllog import log_line
+from storage.crawllog import log_writer
+from storage.archive.archive_writer import Archive, recover
+from storage.warc.compression import compression_of
 from storage.files import Files
-from storage.logwriter import CrawlLog
-from storage.records import read
-from storage.unfinished import crawls
+from storage.crawllog.log_writer import CrawlLog
+from storage.warc.records import read
+from storage.archive.unfinished import crawls
 from tests.storage.captures import capture
 from tests.storage.plain import Plain
 from tests.storage.test_crawllog import LINE
@@ -213,17 +214,17 @@ def test_lines_behind_a_sealed_log_are_sealed_as_well(tmp_path):
         asleep.commit()
 
     log(0)
-    assert logwriter.recover(store, "main", dead) == 1
+    assert log_writer.recover(store, "main", dead) == 1
     log(1)
-    assert logwriter.recover(store, "main", dead) == 1
+    assert log_writer.recover(store, "main", dead) == 1
     log(2)
     with pytest.raises(
         Conflict, match=r"main-w-00000\.jsonl\.zst was published by another, with other lines"
     ):
         asleep.seal()
-    assert logwriter.recover(store, "main", dead) == 1
-    assert logwriter.recover(store, "main", dead) == 0
-    assert list(crawllog.lines(store, "main")) == lines[:3]
+    assert log_writer.recover(store, "main", dead) == 1
+    assert log_writer.recover(store, "main", dead) == 0
+    assert list(log_line.lines(store, "main")) == lines[:3]
     assert list(store.list("open/")) == []
     assert verify_storage(store, LineProgress()).damage == ()
 
@@ -240,13 +241,13 @@ def test_a_log_that_is_recovered_while_its_writer_goes_on_loses_no_line(tmp_path
         def goes_on():
             asleep.append(lines[2])
             asleep.commit()
-            logwriter.recover(plain, "main", dead)
+            log_writer.recover(plain, "main", dead)
 
         watched.at, watched.what = at, goes_on
-        logwriter.recover(Stepping(plain.files, watched), "main", dead)
-        logwriter.recover(plain, "main", dead)
+        log_writer.recover(Stepping(plain.files, watched), "main", dead)
+        log_writer.recover(plain, "main", dead)
         expected = lines if 0 < at <= watched.made else lines[:2]
-        assert sorted(line.url for line in crawllog.lines(plain, "main")) == [line.url for line in expected]
+        assert sorted(line.url for line in log_line.lines(plain, "main")) == [line.url for line in expected]
         assert verify_storage(plain, LineProgress()).damage == ()
 
     run(-1, counted := Watched())

@@ -3,8 +3,8 @@ import asyncio
 import pytest
 
 from core import InputError
-from crawler.render.browser import start
-from crawler.render.program import program
+from crawler.render.chromium.browser import start
+from crawler.render.chromium.program import program
 
 
 @pytest.fixture(scope="session")

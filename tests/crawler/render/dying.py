@@ -3,16 +3,17 @@
 import os
 import signal
 
-from crawler import run_worker, settle
+from crawler import run_worker
+from crawler import settlement
 
 
 def die_before_settling(config):
-    end = settle.end
+    end = settlement.end
 
     async def ending(frontier, batch, known, **options):
         if any(finished.rendered for finished in batch):
             os.kill(os.getpid(), signal.SIGKILL)
         await end(frontier, batch, known, **options)
 
-    settle.end = ending
+    settlement.end = ending
     run_worker(config)

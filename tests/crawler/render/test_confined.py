@@ -15,9 +15,9 @@ import pytest
 
 from core import InputError, Unavailable
 from crawler import run_worker
-from crawler.render.browser import start
-from crawler.render.directory import Directory
-from crawler.render.processes import tree
+from crawler.render.chromium.browser import start
+from crawler.render.chromium.directory import Directory
+from crawler.render.chromium.processes import tree
 from frontier import Outcome
 from isolation import probe
 from tests.crawler.conftest import redis  # noqa: F401 - a fixture
@@ -114,9 +114,9 @@ async def test_all_that_it_writes_lies_in_one_directory_that_goes_with_it(chromi
 
 KILLED = """
 import asyncio, os, signal
-from crawler.render.browser import start
-from crawler.render.directory import Directory
-from crawler.render.processes import kill, tree
+from crawler.render.chromium.browser import start
+from crawler.render.chromium.directory import Directory
+from crawler.render.chromium.processes import kill, tree
 
 async def killed():
     await (await start({chromium!r}, sandbox={sandbox})).chromium.new_context()
@@ -150,7 +150,7 @@ def test_where_directories_have_no_locks_none_is_taken_for_stale(temporary, monk
     def lockless(*_):
         raise OSError(errno.EBADF, "Bad file descriptor")
 
-    monkeypatch.setattr("crawler.render.directory.fcntl.flock", lockless)
+    monkeypatch.setattr("crawler.render.chromium.directory.fcntl.flock", lockless)
     living = Directory()
     Directory().remove()
     assert list(temporary.iterdir()) == [living.path]
@@ -188,7 +188,7 @@ async def test_it_runs_without_its_sandbox_where_the_user_says_so(without_namesp
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can lack what makes it another user")
 def test_root_that_cannot_become_nobody_is_refused_in_one_line(chromium):
-    code = f"import asyncio; from crawler.render.browser import start; asyncio.run(start({chromium!r}, sandbox=True))"
+    code = f"import asyncio; from crawler.render.chromium.browser import start; asyncio.run(start({chromium!r}, sandbox=True))"
     words = [sys.executable, "-m", "tests.isolation.lacking", "capabilities", sys.executable, "-c", code]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     last = done.stderr.splitlines()[-1]

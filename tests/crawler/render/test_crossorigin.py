@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from crawler.render.samesite import lets_read, site
+from crawler.render.same_site import lets_read, site
 from crawler.wire import Client, networks
 from frontier import canonical
 from tests.crawler.nameserver import Names

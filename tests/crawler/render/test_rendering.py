@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from crawler import recover, run_worker
-from crawler.identity import record_id
-from crawler.render.processes import kill, tree
-from crawler.rendered import dom_id, note_id
-from pipeline import engine
-from pipeline.config import FiltersConfig
-from pipeline.crew import local_crew
-from pipeline.process import parts, step, work
-from pipeline.progress import LineProgress
+from crawler.user_agent import record_id
+from crawler.render.chromium.processes import kill, tree
+from crawler.reading.rendered import dom_id, note_id
+from pipeline.engine import run_step
+from pipeline.configuration import FiltersConfig
+from pipeline.engine.local.worker_pool import local_crew
+from pipeline.steps.process import parts, step, work
+from pipeline.terminal.progress import LineProgress
 from storage.files import Files
 from storage.manifest import manifests
 from tests.crawler.conftest import Crawl, redis  # noqa: F401 - a fixture
@@ -111,7 +111,7 @@ def processed(crawl):
     """The documents that are made of what was archived."""
     store, filters = Files(crawl.root), FiltersConfig(preset="none", languages=())
     with local_crew(1) as crew:
-        engine.run(
+        run_step.run(
             store, step(filters), parts(store, crawl.name, filters), work, crew=crew, progress=LineProgress()
         )
     for name in store.list("documents/"):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import InputError
-from crawler.wire.address import blocked, meant, networks
+from crawler.wire.network.address import blocked, meant, networks
 
 OURS = [
     "127.0.0.1",

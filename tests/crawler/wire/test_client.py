@@ -461,8 +461,8 @@ async def test_the_protocol_is_what_the_server_speaks(fetch, version):
 
 
 async def test_idle_connections_are_closed_after_a_while_and_never_too_many(client, monkeypatch):
-    monkeypatch.setattr("crawler.wire.pool.KEEP_ALIVE_S", 0.1)
-    monkeypatch.setattr("crawler.wire.pool.IDLE", 2)
+    monkeypatch.setattr("crawler.wire.http.pool.KEEP_ALIVE_S", 0.1)
+    monkeypatch.setattr("crawler.wire.http.pool.IDLE", 2)
     async with client() as asking:
         for address in ("127.0.0.1", "127.0.0.2", "127.0.0.3"):
             async with Server({"/": page("x")}, address=address).serve() as server:

@@ -8,7 +8,7 @@ import pytest
 
 from core import InputError
 from crawler.wire import Failure
-from crawler.wire.dns import ADDRESSES, HOSTS, SILENT_S, Resolver
+from crawler.wire.network.dns import ADDRESSES, HOSTS, SILENT_S, Resolver
 from frontier import canonical
 from tests.crawler.nameserver import AAAA, SERVFAIL, A
 from tests.crawler.server import Server, page

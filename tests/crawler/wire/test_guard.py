@@ -2,8 +2,8 @@
 
 import pytest
 
-from crawler.wire.address import networks
-from crawler.wire.guard import BAD_PORTS, admits_port, is_private_name
+from crawler.wire.network.address import networks
+from crawler.wire.network.guard import BAD_PORTS, admits_port, is_private_name
 from frontier import canonical
 
 

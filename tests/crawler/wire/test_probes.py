@@ -9,9 +9,9 @@ import pycares
 import pytest
 
 from crawler.wire import Client, networks
-from crawler.wire.answer import connection_failure
-from crawler.wire.dns import Resolver
-from crawler.wire.probes import Knock
+from crawler.wire.fetch_failure import connection_failure
+from crawler.wire.network.dns import Resolver
+from crawler.wire.network.probes import Knock
 from frontier import canonical
 from tests.crawler.nameserver import SERVFAIL
 from tests.crawler.server import Server, page

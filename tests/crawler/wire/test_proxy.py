@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from core import Capture, InputError
-from crawler.wire.proxy import parse
+from crawler.wire.network.proxy import parse
 from frontier import canonical
 from tests.crawler.server import Server, page
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from core import Capture
-from crawler.wire.tls import iana
+from crawler.wire.network.tls import iana
 from frontier import canonical
 from tests.crawler.server import Server, page
 

@@ -5,7 +5,7 @@ import pytest
 from core import InputError
 from crawler.wire.cookies import BYTES, COOKIES, Cookies
 from crawler.wire.credentials import credentials, headers_for
-from crawler.wire.request import target
+from crawler.wire.http.request import target
 from frontier import canonical
 from tests.crawler.server import Server, page
 

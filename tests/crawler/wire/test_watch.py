@@ -6,9 +6,9 @@ from contextlib import suppress
 
 import pytest
 
-from crawler.wire.heard import LATE_S, Watch
+from crawler.wire.http.exchange import LATE_S, Watch
 from crawler.wire.limits import Limits
-from crawler.wire.timeout import at_most
+from crawler.wire.network.timeout import at_most
 
 
 class Loop:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract.page.boxes import DEEPEST, MOST_ELEMENTS, Page
-from extract.page.reader import read
+from extract.page.page_reader import read
 
 PIECES = (
     "<p>", "</p>", "<div class='comments'>", "</div>", "<ul><li>", "</ul>", "<table><tr><td>", "<td>", "</table>", "<pre>", "</pre>",

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract.page.content import choose
-from extract.page.reader import read
+from extract.page.page_reader import read
 
 TITLE = "The harbour in winter"
 SENTENCES = (

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from extract.page.boxes import Block, Box
 from extract.page.layout import MOST_CELL, markdown, plain
-from extract.page.reader import read
+from extract.page.page_reader import read
 
 
 def blocks(html):

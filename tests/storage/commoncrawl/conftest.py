@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from storage.commoncrawl.client import Client
-from storage.commoncrawl.web import Web
-from storage.s3.patience import Patience
+from storage.commoncrawl.transport.source_client import Client
+from storage.commoncrawl.transport.http_source import Web
+from storage.s3.request_retry import Patience
 from tests.commoncrawl import make, serving
 
 PATIENCE = Patience(total_ms=600_000, first_ms=100, longest_ms=10_000)

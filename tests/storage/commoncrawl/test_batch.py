@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage import records
-from storage.commoncrawl import facts, taken
+from storage.warc import records
+from storage.commoncrawl import facts
+from storage.commoncrawl import claimed
 from storage.commoncrawl.batch import NOT_THERE, batches, haul
 from storage.commoncrawl.member import ANOTHER, BROKEN, SHORT, WRONG_DIGEST, read_member
-from storage.commoncrawl.row import parse
+from storage.commoncrawl.index.row import parse
 from storage.files import Files
 from storage.manifest import Manifest, fingerprint, put_output, seal
-from storage.validator import check_record
+from storage.warc.validator import check_record
 from tests.commoncrawl import Answer, Cut, Page, base32, cdx_line, record, response, scripted
 from tests.storage.commoncrawl.samples import ROW
 
@@ -164,18 +165,18 @@ def test_what_was_taken_is_known_from_its_sealed_table(stored, tmp_path):
     store = Files(tmp_path)
     rows = rows_of(stored)
     done = [
-        taken.Taken(row=row, reason="" if at % 2 else BROKEN, offset=at) for at, row in enumerate(rows[:20])
+        claimed.Taken(row=row, reason="" if at % 2 else BROKEN, offset=at) for at, row in enumerate(rows[:20])
     ]
-    name = taken.name("s/x")
-    output = put_output(store, name, len(done), lambda path: taken.write(path, done, NAME))
-    assert len(taken.known(store, "s")) == 0
-    made = fingerprint(taken.STEP, {}, ())
+    name = claimed.name("s/x")
+    output = put_output(store, name, len(done), lambda path: claimed.write(path, done, NAME))
+    assert len(claimed.known(store, "s")) == 0
+    made = fingerprint(claimed.STEP, {}, ())
     seal(
         store,
         Manifest(
-            step=taken.STEP, part="s/x", fingerprint=made, recipe={}, inputs=(), outputs=(output,), counts={}
+            step=claimed.STEP, part="s/x", fingerprint=made, recipe={}, inputs=(), outputs=(output,), counts={}
         ),
     )
-    known = taken.known(store, "s")
+    known = claimed.known(store, "s")
     assert [row in known for row in rows] == [True] * 20 + [False] * (len(rows) - 20)
-    assert len(taken.known(store, "other")) == 0
+    assert len(claimed.known(store, "other")) == 0

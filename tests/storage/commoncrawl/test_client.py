@@ -7,8 +7,8 @@ from itertools import islice
 import pytest
 
 from core import CorruptData, InputError, Unavailable
-from storage.commoncrawl.client import ROOM, Ask, pieces
-from storage.commoncrawl.window import Window
+from storage.commoncrawl.transport.source_client import ROOM, Ask, pieces
+from storage.commoncrawl.transport.window import Window
 from tests.commoncrawl import HOST, Answer, Cut, Slow, scripted
 
 KEY = "crawl-data/big"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from storage.commoncrawl.facts import decode, encode, of_row
-from storage.commoncrawl.row import of_fields, parse
+from storage.commoncrawl.index.row import of_fields, parse
 from tests.shared import shared
 from tests.storage.commoncrawl.samples import LINE
 

@@ -1,0 +1,153 @@
+"""What the crawl's log says of the end of a lease (`storage.crawllog.log_line`), and what is asked again by such a line. Pure.
+
+A line has all that the frontier knew of a URL: it is in none but the log once it is settled.
+"""
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from core import Capture, CorruptData, InputError, RecordRef
+from crawler.reading.outcome import READING
+from crawler.robots.robots_txt import UNREADABLE, AskAgain, Ruling
+from frontier import Conclusion, Discovery, Kind, Lease, Outcome, Scope, Settlement
+from frontier.urls.canonical import known
+from storage.crawllog.log_line import RETRY, Line
+from storage.warc.records import ArchivedRecord
+
+Answer: TypeAlias = Settlement | Ruling | AskAgain
+"""How a lease ended: of a page, or what a robots.txt came to."""
+_OWN = frozenset({"url", "referrer", "scope", "note"})
+"""Fields of a discovery that are keys of the line itself, or no values of JSON."""
+_IDENTITY = "identity"
+"""Canonical text of the URL, where it is not what is asked for."""
+_FIELDS = tuple((each.name, each.default) for each in fields(Discovery) if each.name not in _OWN)
+"""Those that are written, where they are not what they are mostly."""
+
+
+def of_exchange(
+    lease: Lease,
+    answer: Answer,
+    records: Sequence[tuple[Capture, UUID]],
+    ref: RecordRef | None,
+    now_ms: int,
+    error: str = "",
+) -> Line:
+    """Return the line of a lease that ended now; `ref` is where the last of its records lies."""
+    captures = [capture for capture, _ in records]
+    return _line(
+        lease,
+        answer,
+        time_ms=now_ms,
+        status=captures[-1].status if captures else None,
+        bytes=sum(len(capture.response) for capture in captures),
+        ms=sum(capture.elapsed_ms for capture in captures) if captures else None,
+        record="" if ref is None else records[-1][1].urn,
+        file="" if ref is None else ref.file,
+        offset=0 if ref is None else ref.offset,
+        error=error,
+    )
+
+
+def of_record(lease: Lease, answer: Answer, record: ArchivedRecord, error: str = "") -> Line:
+    """Return the line of a lease that its worker did not live to settle, of the record that it left."""
+    return _line(
+        lease,
+        answer,
+        time_ms=record.date_ms,
+        status=record.status,
+        record=record.record_id,
+        file=record.ref.file,
+        offset=record.ref.offset,
+        error=error,
+    )
+
+
+def of_conclusion(page: Conclusion) -> Line:
+    """Return the line of a page that the frontier settled by itself."""
+    return Line(
+        time_ms=page.at_ms,
+        url=page.discovery.url.wire,
+        kind="page",
+        outcome=page.outcome,
+        reason=page.reason,
+        referrer=page.discovery.referrer,
+        bytes=0,
+        attempt=page.attempt,
+        request=_request(page.discovery),
+    )
+
+
+def discovery(line: Line) -> Discovery:
+    """Return what was added that came to this line. Raise `CorruptData` for a line that says no such thing."""
+    try:
+        said = dict(line.request)
+        url = known(said.pop(_IDENTITY, line.url), line.url)
+        return Discovery(
+            url=url, referrer=line.referrer, **{name: _read(name, value) for name, value in said.items()}
+        )
+    except (InputError, ValueError, TypeError, AttributeError) as error:
+        raise CorruptData(
+            f"the log of the crawl says what cannot be asked again of {line.url}: {error}"
+        ) from error
+
+
+def lease(found: Discovery, attempt: int, token: int) -> Lease:
+    """Return a lease of a page as its worker had it, after so many attempts; `token` is 0 if it is not known."""
+    return Lease(
+        **{each.name: getattr(found, each.name) for each in fields(Discovery)},
+        kind=Kind.PAGE,
+        token=token,
+        worker="",
+        deadline_ms=0,
+        attempt=attempt,
+        robots_version=0,
+    )
+
+
+def _line(lease: Lease, answer: Answer, **said: Any) -> Line:
+    outcome, reason = _outcome(lease, answer)
+    return Line(
+        url=lease.url.wire,
+        kind=lease.kind,
+        outcome=outcome,
+        reason=reason,
+        referrer=lease.referrer,
+        attempt=lease.attempt,
+        token=lease.token if outcome == Outcome.REDIRECTED else 0,
+        request=_request(lease) if isinstance(answer, Settlement) else {},
+        **said,
+    )
+
+
+def _outcome(lease: Lease, answer: Answer) -> tuple[str, str]:
+    match answer:
+        case Settlement(outcome=Outcome.RETRY, reason=reason):
+            return Outcome.FAILED if lease.is_last_attempt else RETRY, reason
+        case Settlement(outcome=outcome, reason=reason):
+            return outcome, reason
+        case Ruling() if answer == UNREADABLE:
+            return Outcome.FAILED, READING
+        case Ruling(fault=None, rule=rule):
+            return Outcome.FETCHED, rule
+        case Ruling(fault=fault, reason=reason) | AskAgain(fault=fault, reason=reason):
+            return RETRY, reason or str(fault or "")
+
+
+def _request(found: Discovery | Lease) -> Mapping[str, Any]:
+    """What is to be asked for again; of a lease, what it was granted of."""
+    said = {name: value for name, default in _FIELDS if (value := getattr(found, name)) != default}
+    said["scope"] = str(found.scope)
+    if found.note:
+        said["note"] = base64.b64encode(found.note).decode()
+    if found.url.wire != found.url.text:
+        said[_IDENTITY] = found.url.text
+    return said
+
+
+def _read(name: str, value: Any) -> Any:
+    if name == "scope":
+        return Scope.parse(value)
+    return base64.b64decode(value, validate=True) if name == "note" else value

@@ -1,0 +1,93 @@
+"""`Activity`: what a crawl worker lets its supervisor see: that its event loop turns, and which page it reads.
+
+1. Two numbers in memory that the two processes share. Writing them costs nothing, and they outlive the worker.
+2. The supervisor ends a worker whose event loop stands still, and knows of one that died which page it was reading.
+3. How long a user's spider may hold up the event loop is not the supervisor's to say (`crawler.spiders.blocking`), so it sees
+   whether the spider may be at work.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+from core import ThresherError
+from isolation.mark import Mark
+
+TURN_S = 1.0
+"""Between two turns that are counted."""
+NOTHING, SPIDER = 0, -1
+"""No page is read; or a user's spider may be at work. Tokens of leases are positive."""
+
+
+class Activity:
+    """The numbers, as either process has them."""
+
+    def __init__(self, turns: Mark, reads: Mark) -> None:
+        """The activity that these two marks hold; `make` makes new ones."""
+        self._turns, self._reads = turns, reads
+        self._else = NOTHING
+
+    @classmethod
+    def make(cls) -> "Activity":
+        """Return one of a worker that has not begun."""
+        return cls(Mark.make(0), Mark.make(NOTHING))
+
+    @classmethod
+    def inherited(cls, descriptors: tuple[int, int]) -> "Activity":
+        """Return that of the parent, in a process that has inherited its `descriptors`."""
+        turns, reads = descriptors
+        return cls(Mark(turns), Mark(reads))
+
+    @property
+    def descriptors(self) -> tuple[int, int]:
+        """Those of the memory."""
+        return self._turns.descriptor, self._reads.descriptor
+
+    @property
+    def turns(self) -> int:
+        """How often the event loop has turned; 0 while there is none to be watched."""
+        return self._turns.value
+
+    @property
+    def reads(self) -> int:
+        """Token of the lease whose page is read now, or `NOTHING`, or `SPIDER`."""
+        return self._reads.value
+
+    async def run(self) -> None:
+        """Count turns until cancelled."""
+        try:
+            while True:
+                self._turns.value += 1
+                await asyncio.sleep(TURN_S)
+        finally:
+            self._turns.value = 0
+
+    def entertain(self) -> None:
+        """A user's spider may be at work from now on, whenever no page is read."""
+        self._else = self._reads.value = SPIDER
+
+    @contextmanager
+    def reading(self, token: int) -> Iterator[None]:
+        """The page of a lease is read for the time of the context, in which the event loop does not turn."""
+        self._reads.value = token
+        try:
+            yield
+        finally:
+            self._reads.value = self._else
+
+    def __repr__(self) -> str:
+        return f"<activity: {self.turns} turns, reads {self.reads}>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channel:
+    """A worker's way to its supervisor."""
+
+    complaint: Connection
+    activity: Activity
+
+    def send(self, error: ThresherError) -> None:
+        """Say why the worker ends; to be said once."""
+        self.complaint.send(error)

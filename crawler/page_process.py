@@ -1,0 +1,133 @@
+"""`Aside`: pages that are read in a process of their own, one at a time.
+
+1. What may take longer than the event loop can wait is read there (`is_heavy`), and what may have killed a worker
+   (`Lease.orphan`).
+2. A page that kills the process, by whatever a parser or a decoder does with it, or keeps it for longer than
+   `LONGEST_S`, costs that page and no other: it has failed, `parser_crash`. The next is read by a new process.
+3. What reading a page raises is raised here as a `Failure`, which costs that page as well.
+4. The process begins with the first page that needs it, may allocate `MOST_MEMORY`, and ends with whoever began it.
+5. It is confined (`isolation`). Whatever it answers is checked to be a value of the wanted type: it may be the page that speaks.
+"""
+
+import asyncio
+import pickle
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any, TypeVar
+
+import msgspec
+
+from core import Failure, ThresherError
+from crawler.reading.outcome import CRASHED, READING
+from crawler.reading.page_reading import settled
+from frontier import Lease, Settlement
+from isolation import Limits, WorkerProcess, confine
+
+T = TypeVar("T")
+
+HEAVY = 512 << 10
+"""Bytes of a page, decoded, beyond which it may take longer to read than the event loop can wait."""
+MOST_LINKS = 4_000
+"""Elements that may be links of which the same holds: each takes as long as a hundred other tags, some 10 µs."""
+_SHORTEST_LINK = len("<a href=x")
+_LINK = re.compile(rb"<[aAlLmMfFiI](?:[\t\n\f\r /]|[rR][eEaA]|[iI][nN]|[eE][tT]|[fF][rR])")
+"""`a`, `area`, `link`, `meta`, `frame`, `iframe`, by what they begin with."""
+LONGEST_S = 60.0
+"""For one page; the slowest 10 MiB take 5 s."""
+MOST_MEMORY = 4 << 30
+"""Bytes: what a page of 100 MB takes, several times."""
+MOST_ANSWER = 256 << 20
+"""Bytes of what a page comes to; its links are most of it."""
+DONE, RAISED = b"+", b"-"
+"""How an answer begins: what `work` returned follows, or the texts of the failure that it raised."""
+MOST_TOLD = 16 << 10
+"""Bytes of these texts: it may be the page that speaks."""
+
+
+class Aside:
+    """The process; begun anew where it is gone."""
+
+    def __init__(self, *, longest_s: float = LONGEST_S) -> None:
+        self._longest_s = longest_s
+        self._process: WorkerProcess | None = None
+        self._turn = asyncio.Lock()
+
+    async def call(self, work: Callable[..., T], *args: Any, returns: type[T]) -> T | None:
+        """Return what `work`, a function of a module, returns there; None where the process did not live to tell.
+
+        Raises `Failure` for whatever `work` raises.
+        """
+        async with self._turn:
+            answer = await asyncio.to_thread(self._ask, pickle.dumps((work, args)))
+            if answer is None:
+                return None
+            try:
+                if answer.startswith(RAISED):
+                    raise _failure(answer[1:])
+                return await asyncio.to_thread(msgspec.msgpack.decode, memoryview(answer)[1:], type=returns)
+            except (msgspec.MsgspecError, ThresherError):
+                self.close()
+                return None
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.close()
+
+    def _ask(self, question: bytes) -> bytes | None:
+        if self._process is not None and self._process.exitcode() is not None:
+            self.close()  # somebody else ended it, between two pages
+        if self._process is None:
+            self._process = WorkerProcess(_serve, confined=True)
+        pipe = self._process.pipe
+        with suppress(EOFError, OSError):
+            pipe.send_bytes(question)
+            if pipe.poll(self._longest_s):
+                return pipe.recv_bytes(MOST_ANSWER)
+        self.close()
+        return None
+
+    def __repr__(self) -> str:
+        return f"<aside: {self._process or 'no process'}>"
+
+
+def crashed(lease: Lease) -> Settlement:
+    """How the lease of a page ends that its reader did not survive."""
+    return settled(lease, CRASHED)
+
+
+def is_heavy(html: bytes) -> bool:
+    """Whether a page may take long to read."""
+    if len(html) < MOST_LINKS * _SHORTEST_LINK:
+        return False
+    return len(html) > HEAVY or (html.count(b"<") > MOST_LINKS < len(_LINK.findall(html)))
+
+
+def _serve(pipe: Connection) -> None:
+    is_confined = False
+    with suppress(EOFError, OSError):
+        while True:
+            work, args = pickle.loads(pipe.recv_bytes())  # noqa: S301 - the parent's; it imports what `work` needs
+            if not is_confined:
+                confine(Limits(memory=MOST_MEMORY))
+                is_confined = True
+            try:
+                answer = DONE + msgspec.msgpack.encode(work(*args))
+            except MemoryError:
+                return  # it is the page's fault, and who knows what is left
+            except Exception as error:  # noqa: BLE001 - it is raised where it was asked for
+                failure = error if isinstance(error, Failure) else Failure.of(READING, error)
+                told = (str(failure), failure.reason, failure.traceback)
+                answer = RAISED + "\0".join(told).encode(errors="replace")
+            pipe.send_bytes(answer)
+
+
+def _failure(answer: bytes) -> Failure:
+    """The failure that the process tells of, or says that it tells of."""
+    texts = answer[:MOST_TOLD].decode(errors="replace").split("\0")
+    text, reason, traceback = (*texts, "", "", "")[:3]
+    printable = "".join(each if each.isprintable() else " " for each in text)
+    return Failure(printable, reason=reason, traceback=traceback)

@@ -1,0 +1,179 @@
+"""What an answer, or the lack of one, means for the lease: the retry policy. Pure.
+
+| answer                          | outcome                                             | fault                |
+|---------------------------------|-----------------------------------------------------|----------------------|
+| 301 302 303 307 308             | REDIRECTED (`crawler.reading.page_reading` decides where to)         |                      |
+| 304                             | RETRY `status_304`: nobody asked whether it changed  |                      |
+| 404 410                         | GONE `status_<nnn>`                                 |                      |
+| 429 503                         | RETRY `status_<nnn>`; the host waits as Retry-After says | BUSY            |
+| any other 5xx                   | RETRY `status_<nnn>`                                | SERVER               |
+| 408 425                         | RETRY `status_<nnn>`                                |                      |
+| 403                             | FETCHED `status_403`                                | FORBIDDEN            |
+| any other status                | FETCHED, with `status_<nnn>` where it is not 200     |                      |
+| no record can be made of it     | FAILED `no_record` (`crawler.settlement`)               |                      |
+| a page that kills its reader    | FAILED `parser_crash` (`crawler.page_process`)             |                      |
+| its reading raises an exception | FAILED `reading` (`crawler.lease_handler`)                |                      |
+| a page of a guard (any status)  | RETRY `block_page`                                  | BUSY                 |
+| a page that breaks off          | RETRY `truncated_disconnect`, the first time it is asked |                 |
+| a response that is not whole    | FETCHED `truncated_<why>`                           |                      |
+| dns dns_timeout                 | RETRY                                               | DNS                  |
+| refused unreachable             | RETRY                                               | CONNECT              |
+| reset                           | RETRY                                               | RESET                |
+| timeout timeout_...             | RETRY                                               | TIMEOUT              |
+| tls tls_...                     | FAILED: asking again changes nothing                | TLS                  |
+| proxy                           | RETRY; it says nothing of the host                  |                      |
+| protocol                        | FAILED: the same; but it is an answer               |                      |
+| address_blocked name_blocked port_blocked | REFUSED                                   |                      |
+
+What is not the host's fault does not come here (`crawler.uplink.uplink`): `proxy` is then a proxy that found no way to it.
+An answer that says that a page is as it was, to who asked for that, is none of these (`crawler.reading.conditional`).
+The frontier turns the third RETRY into FAILED with the same reason. What a fault means for the host it knows as well
+(`frontier.Fault`): it rests, for longer each time. Only a host that says for how long rests for just so long.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+
+from core.capture import Truncation
+from crawler.reading.response import DENIED
+from crawler.wire import Reason
+from frontier import Fault, Outcome
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+ASK_AGAIN = frozenset({304, 408, 425, 429})
+GONE = frozenset({404, 410})
+SLOW_DOWN = frozenset({429, 503})  # RFC 6585, section 4; RFC 9110, section 15.6.4
+LONGEST_WAIT_MS = 3_600_000
+"""A Retry-After is obeyed for up to an hour; a server that asks for more is asked again after that."""
+SHORTEST_WAIT_MS = 1_000
+"""How long a host rests at least that says 429 or 503: also one that names a moment that is past, or now."""
+FAULTS: Mapping[Reason, Fault] = {
+    "dns": Fault.DNS,
+    "dns_timeout": Fault.DNS,
+    "refused": Fault.CONNECT,
+    "reset": Fault.RESET,
+    "timeout": Fault.TIMEOUT,
+    "timeout_connect": Fault.TIMEOUT,
+    "timeout_first_byte": Fault.TIMEOUT,
+    "timeout_tls": Fault.TIMEOUT,
+    "tls": Fault.TLS,
+    "tls_expired": Fault.TLS,
+    "tls_self_signed": Fault.TLS,
+    "tls_wrong_host": Fault.TLS,
+    "unreachable": Fault.CONNECT,
+}
+"""What the lack of an answer says of the host."""
+
+_FAILURES: Mapping[Reason, Outcome] = {
+    "address_blocked": Outcome.REFUSED,
+    "name_blocked": Outcome.REFUSED,
+    "port_blocked": Outcome.REFUSED,
+    "dns": Outcome.RETRY,
+    "dns_timeout": Outcome.RETRY,
+    "protocol": Outcome.FAILED,
+    "proxy": Outcome.RETRY,
+    "refused": Outcome.RETRY,
+    "reset": Outcome.RETRY,
+    "timeout": Outcome.RETRY,
+    "timeout_connect": Outcome.RETRY,
+    "timeout_first_byte": Outcome.RETRY,
+    "timeout_tls": Outcome.RETRY,
+    "tls": Outcome.FAILED,
+    "tls_expired": Outcome.FAILED,
+    "tls_self_signed": Outcome.FAILED,
+    "tls_wrong_host": Outcome.FAILED,
+    "unreachable": Outcome.RETRY,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """How a lease is to be settled."""
+
+    outcome: Outcome
+    reason: str
+    retry_after_ms: int | None = None
+    hold_ms: int = 0
+    """How long the whole host is asked nothing; 0 where it did not say."""
+    fault: Fault | None = None
+
+
+BLOCKED = Judgement(outcome=Outcome.RETRY, reason="block_page", fault=Fault.BUSY)
+"""Something between us and the host answered that we are to stay away, or to prove that we are human."""
+
+
+UNFIT = Judgement(outcome=Outcome.FAILED, reason="no_record")
+"""Its exchange cannot be written as a record (`storage.warc.validator`): a fault of ours, and the same every time."""
+CRASHED = Judgement(outcome=Outcome.FAILED, reason="parser_crash")
+"""Whatever reads the page does not survive it."""
+READING = "reading"
+UNREAD = Judgement(outcome=Outcome.FAILED, reason=READING)
+"""What reads the answer raised an exception: a fault of ours, and the same every time."""
+
+
+def of_failure(reason: Reason) -> Judgement:
+    """No response came."""
+    return Judgement(outcome=_FAILURES[reason], reason=reason, fault=FAULTS.get(reason))
+
+
+def of_response(
+    status: int, *, truncated: Truncation | None, retry_after: str | None, now_ms: int, attempt: int
+) -> Judgement:
+    """A response came. `now_ms` is when; a Retry-After date counts from it. `attempt` is the lease's."""
+    if status in REDIRECTS:
+        return Judgement(outcome=Outcome.REDIRECTED, reason="")
+    if status in ASK_AGAIN or 500 <= status < 600:
+        wait = wait_ms(retry_after, now_ms)
+        fault = fault_of(status)
+        if fault is Fault.BUSY and wait is not None:
+            wait = max(wait, SHORTEST_WAIT_MS)
+        return Judgement(
+            outcome=Outcome.RETRY,
+            reason=f"status_{status}",
+            retry_after_ms=wait,
+            hold_ms=wait or 0 if fault is Fault.BUSY else 0,
+            fault=fault,
+        )
+    reason = f"truncated_{truncated}" if truncated else ""
+    if truncated == "disconnect" and not attempt and 200 <= status < 300:
+        return Judgement(outcome=Outcome.RETRY, reason=reason)
+    return Judgement(
+        outcome=Outcome.GONE if status in GONE else Outcome.FETCHED,
+        reason=reason if status == 200 else f"status_{status}",
+        fault=fault_of(status),
+    )
+
+
+def fault_of(status: int) -> Fault | None:
+    """What a status says of the host; None where it does its work."""
+    if status in SLOW_DOWN:
+        return Fault.BUSY
+    if status == DENIED:
+        return Fault.FORBIDDEN
+    return Fault.SERVER if 500 <= status < 600 else None
+
+
+def wait_ms(retry_after: str | None, now_ms: int) -> int | None:
+    """Milliseconds that a Retry-After asks for (RFC 9110, section 10.2.3), within 0 and an hour; None for none.
+
+    A date is taken as UTC where it does not say; one that has passed asks for nothing.
+    """
+    text = (retry_after or "").strip()
+    if text.isascii() and text.isdecimal():
+        return min(int(text[:9]) * 1000, LONGEST_WAIT_MS)
+    try:
+        date = parsedate_to_datetime(text)
+        until_ms = round((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return None
+    return min(max(until_ms - now_ms, 0), LONGEST_WAIT_MS)
+
+
+def as_browsers_read(location: str) -> str:
+    """A Location header, whose octets are latin-1 here: UTF-8 where they are that, as browsers have it."""
+    try:
+        return location if location.isascii() else location.encode("latin-1").decode()
+    except UnicodeError:
+        return location

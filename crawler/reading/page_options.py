@@ -1,0 +1,21 @@
+"""`PageOptions`: how a crawl reads the answers of pages."""
+
+from dataclasses import dataclass
+
+from frontier import Switch
+from frontier.policy import ON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageOptions:
+    """One value for all workers of a crawl, and for the recovery of their leases."""
+
+    obey: tuple[str, ...] = ("nofollow",)
+    """Which requests of pages are obeyed (`extract.rights`): `nofollow`, `noarchive`."""
+    cookies: bool = False
+    """Whether cookies are kept and sent back."""
+    traps: Switch = ON
+    """On which hosts links that look like traps are not followed (`frontier.urls.trap`)."""
+
+
+USUAL = PageOptions()

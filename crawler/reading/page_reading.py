@@ -1,0 +1,255 @@
+"""From the answer of a page to the settlement of its lease: outcome, and what was found. Pure.
+
+The same function reads an answer that has just come and one that a dead worker left in the archive, so that a
+page comes to the same either way.
+
+1. Links are followed on HTML pages only, as deep as the lease says, within its scope, and not where the page
+   (meta robots) or the server (X-Robots-Tag) says nofollow and that is obeyed.
+2. A redirect's target is one discovery, of the same depth, within the scope, ten hops at most. What it leads
+   to is fetched under its own lease, its own robots rules, its own delay. One that leads back is followed where something
+   has changed since (`crawler.reading.redirect_chain`): a cookie, or how the URL is written.
+3. A URL that a trap would make (`frontier.urls.trap`) is no discovery; like one out of scope it is left out and not counted.
+   What was listed is no trap, nor where that redirects to.
+4. An HTML page is sketched, so that the frontier can tell who says nothing new.
+5. A page that is as it was when it came last (`crawler.reading.conditional`) leads to nothing that it did not lead to then.
+6. What the next visit is to know of a page is noted, where there is to be one.
+7. A sitemap (`listed`) is no page: it leads to what it lists, and what it redirects to is a sitemap. Its note goes on. So it
+   is with a seed that is a list of seeds (`seedlist`).
+8. What stands in the place of a page (`extract.soft_error`) says nothing new, whatever it says. A block is the host's way
+   to say that it is busy: the page is asked for again, later.
+9. Of a page that was rendered counts what its browser saw, even if the answer is as it was; where its scripts would have gone
+   is a link of it.
+"""
+
+from collections.abc import Container
+from dataclasses import dataclass, replace
+
+from core import Url
+from crawler.reading import redirect_chain
+from crawler.reading.response import DENIED, Answer, is_html, is_read
+from crawler.reading.conditional import note_of, unchanged
+from crawler.reading.listed import is_in_reach, is_sitemap, leads_on, listed, reaches_nothing
+from crawler.reading.request_state import Note, decode, encode
+from crawler.reading.page_options import USUAL, PageOptions
+from crawler.reading.outcome import BLOCKED, Judgement, as_browsers_read, of_response
+from crawler.reading.seedlist import is_list
+from crawler.reading.sitemap import listing
+from crawler.reading.sketch import NOTHING, sketch
+from crawler.reading.targets import target, targets
+from extract.charset import utf8
+from extract.links import links
+from extract.rights import Rights, rights
+from extract.soft_error import suspicion
+from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
+from frontier.urls.trap import pitfall
+from storage.warc.dropped import Dropped
+
+HOPS = 10
+"""Redirects followed from one URL: half of what browsers follow (Fetch standard: 20)."""
+
+NOTHING_SAID = Rights()
+UNCHANGED = Judgement(outcome=Outcome.UNCHANGED, reason="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What an answer comes to."""
+
+    settlement: Settlement
+    outlinks: tuple[str, ...] = ()
+    """All that it leads to, in the form to be requested, whoever knows of it and whatever the scope."""
+    rights: Rights = NOTHING_SAID
+    """What it says of how it may be used."""
+
+
+def settlement(
+    lease: Lease, found: Answer, known: Container[str] = frozenset(), options: PageOptions = USUAL
+) -> Settlement:
+    """Return how the lease ends. URLs whose text is in `known` are not worth telling the frontier again."""
+    return read(lease, found, known, options).settlement
+
+
+def read(
+    lease: Lease, found: Answer, known: Container[str] = frozenset(), options: PageOptions = USUAL
+) -> Reading:
+    """Return what an answer comes to: `settlement`, and what goes into the archive with it."""
+    before = decode(lease.note)
+    is_same = found.rendering is None and unchanged(
+        before, found.status, found.sha256, whole=found.truncated is None
+    )
+    if before.kind == "page" and is_same:
+        reading = Reading(settlement=settled(lease, UNCHANGED))
+    else:
+        reading = _read(lease, found, known, options)
+    if lease.interval_s and before.kind == "page":
+        # The next visit is come to by no redirect.
+        left = replace(note_of(before, found), chain=b"", cookies=())
+        return replace(reading, settlement=replace(reading.settlement, note=encode(left)))
+    return reading
+
+
+def _read(lease: Lease, found: Answer, known: Container[str], options: PageOptions) -> Reading:
+    judgement = of_response(
+        found.status,
+        truncated=found.truncated,
+        retry_after=found.header("retry-after"),
+        now_ms=found.received_ms,
+        attempt=lease.attempt,
+    )
+    if judgement.outcome is Outcome.REDIRECTED:
+        return _redirected(lease, found, options)
+    if found.rendering is not None and found.rendering.problem:
+        judgement = replace(judgement, reason=found.rendering.problem)
+    if is_sitemap(lease) or is_list(lease, found):
+        return Reading(
+            settlement=_of_sitemap(lease, found, judgement, known),
+            rights=rights(found.headers, at_ms=found.received_ms),
+        )
+    again = judgement.outcome is Outcome.RETRY  # nothing is read of what is to come once more
+    if again or not (is_read(found.status) and found.body and is_html(found)):
+        return Reading(
+            settlement=settled(lease, judgement), rights=rights(found.headers, at_ms=found.received_ms)
+        )
+    (html, codec), said = utf8(found.body, found.header("content-type")), NOTHING
+    match suspicion(found.header, html):
+        case "block_page":
+            return Reading(settlement=settled(lease, BLOCKED))
+        case _ if found.status == DENIED:
+            return Reading(settlement=settled(lease, judgement))
+        case None:
+            said = sketch(html, lease.url.text)
+        case why:
+            judgement = replace(judgement, reason=why)
+    page = links(html, lease.url.wire, codec)
+    went = found.rendering.went if found.rendering else ()
+    urls = targets((*page.hrefs, *went), page.base, options.traps)
+    told = rights(found.headers, page.metas, at_ms=found.received_ms)
+    followed: tuple[Discovery, ...] = ()
+    if leads_on(lease) and not ("nofollow" in options.obey and "nofollow" in told.robots):
+        new = (url for url in urls if url.text not in known and lease.scope.admits(url))
+        followed = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in new)
+    return Reading(
+        settlement=settled(lease, judgement, followed, said),
+        outlinks=tuple(url.wire for url in urls),
+        rights=told,
+    )
+
+
+def settlement_of_dropped(
+    lease: Lease, found: Dropped, received_ms: int, options: PageOptions = USUAL
+) -> Settlement:
+    """Return how the lease of a page ends that was not archived: as `settlement` had it."""
+    judgement = of_response(
+        found.status,
+        truncated=found.truncated,
+        retry_after=found.retry_after,
+        now_ms=received_ms,
+        attempt=lease.attempt,
+    )
+    urls = (target(outlink, traps=options.traps) for outlink in found.outlinks)
+    links = tuple(_discovery(lease, url, depth=lease.depth + 1, hops=0) for url in urls if url is not None)
+    return settled(lease, judgement, links)
+
+
+def forbids_following(found: Answer, base: str) -> bool:
+    """Whether the page, or its server, asks that its links not be followed. `base` is its URL."""
+    return "nofollow" in rights_of(found, base).robots
+
+
+def rights_of(found: Answer, base: str) -> Rights:
+    """What the page, and its server, say of how it may be used."""
+    metas: tuple[tuple[str, str], ...] = ()
+    if 200 <= found.status < 300 and found.body and is_html(found):
+        metas = links(utf8(found.body, found.header("content-type"))[0], base).metas
+    return rights(found.headers, metas, at_ms=found.received_ms)
+
+
+def settled(
+    lease: Lease, judgement: Judgement, discoveries: tuple[Discovery, ...] = (), said: int | None = None
+) -> Settlement:
+    """Return the settlement that a judgement asks for."""
+    return Settlement(
+        lease=lease,
+        outcome=judgement.outcome,
+        reason=judgement.reason,
+        discoveries=discoveries,
+        retry_after_ms=judgement.retry_after_ms,
+        hold_ms=judgement.hold_ms,
+        fault=judgement.fault,
+        sketch=said,
+    )
+
+
+def _of_sitemap(lease: Lease, found: Answer, judgement: Judgement, known: Container[str]) -> Settlement:
+    if not 200 <= found.status < 300 or judgement.outcome is Outcome.RETRY:
+        return replace(settled(lease, judgement), note=lease.note)
+    lists = listing(found.body)
+    if (lists.left or lists.cut) and not judgement.reason:
+        judgement = replace(judgement, reason="sitemap_too_long")
+    discoveries = listed(lease, lists.entries, found.received_ms, known)
+    if not (judgement.reason or discoveries) and reaches_nothing(lease, lists.entries):
+        judgement = replace(judgement, reason="out_of_scope")
+    return replace(settled(lease, judgement, discoveries), note=lease.note)
+
+
+def _redirected(lease: Lease, found: Answer, options: PageOptions) -> Reading:
+    reason = ""
+    discoveries: tuple[Discovery, ...] = ()
+    location = as_browsers_read(found.header("location") or "")
+    try:
+        url = canonical(location, lease.url.wire)
+    except NotAUrl:
+        url = None
+    if not location:
+        reason = "no_location"
+    elif url is None:
+        reason = "bad_location"
+    elif not (lease.scope.admits(url) or (is_sitemap(lease) and is_in_reach(lease, url))):
+        reason = "out_of_scope"
+    elif lease.hops >= HOPS:
+        reason = "too_many_hops"
+    elif pitfall(url) and options.traps.of(url.host) and not lease.listed:
+        reason = "trap"
+    else:
+        reason, discoveries = _moved(lease, found, url, options)
+    ended = Settlement(lease=lease, outcome=Outcome.REDIRECTED, reason=reason, discoveries=discoveries)
+    return Reading(settlement=ended, outlinks=() if url is None else (url.wire,))
+
+
+def _moved(lease: Lease, found: Answer, url: Url, options: PageOptions) -> tuple[str, tuple[Discovery, ...]]:
+    """Why a redirect's target is not asked for, or the target: `crawler.reading.redirect_chain`."""
+    before = decode(lease.note)
+    cookies = [value for name, value in found.headers if name.lower() == "set-cookie"]
+    redirects = redirect_chain.append(before.chain, lease.url, cookie=bool(cookies))
+    decision = redirect_chain.decide(redirects, url, cookies=options.cookies)
+    if decision == "loop" and url.text == lease.url.text:
+        return "to_itself", ()
+    if decision in {"loop", "needs_cookie"}:
+        return decision, ()
+    again = decision == "ask_again"
+    # The same page keeps what its last capture was; another one keeps only that it is to be read as a sitemap.
+    kept = before if again else Note(kind=before.kind, level=before.level)
+    told = (*before.cookies, *((lease.url.wire, cookie) for cookie in cookies)) if options.cookies else ()
+    target = _discovery(lease, url, depth=lease.depth, hops=lease.hops + (not again))
+    return "", (
+        replace(
+            target,
+            listed=lease.listed,
+            priority=lease.priority,
+            generation=lease.generation if again else 0,
+            again=lease.token if again else 0,
+            note=encode(replace(kept, chain=redirects, cookies=told)),
+        ),
+    )
+
+
+def _discovery(lease: Lease, url: Url, *, depth: int, hops: int) -> Discovery:
+    return Discovery(
+        url=url,
+        scope=lease.scope,
+        depth=depth,
+        max_depth=lease.max_depth,
+        hops=hops,
+        referrer=lease.url.wire,
+        interval_s=lease.interval_s,
+    )

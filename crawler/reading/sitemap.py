@@ -1,0 +1,321 @@
+"""`entries`: what a sitemap lists (sitemaps.org 0.9): urlset, sitemapindex, RSS, Atom or a text of URLs. Pure.
+
+1. It is a stream: octets come in pieces, entries go out, and no more is kept than one tag or text (`LONGEST`).
+2. It is read tag by tag and not as XML: what is broken (an `&` alone, a tag that is never closed, a namespace that is none, an
+   end in the middle) costs no more than the entry it stands in. No entity is known but XML's own five and numbers; there
+   is nothing to expand, and nothing to fetch.
+3. A `loc` counts in a `url` or `sitemap`, and not in what lies in these (`image:loc`). Of a feed's entries it is the link, or
+   the `guid` of one that has none; the other languages that a `url` names (`xhtml:link`) are entries as well.
+4. The time it takes is linear in the octets, whatever they are.
+"""
+
+import codecs
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from itertools import chain
+
+from storage.warc.payload import content_decoded
+
+MOST_ENTRIES = 50_000
+"""Of one file, as the protocol has it."""
+MOST_BYTES = 50 << 20
+"""Of one file, unpacked, as the protocol has it."""
+LONGEST = 64 << 10
+"""Characters of one tag, text or comment."""
+MOST_TAGS = 2_000_000
+"""Of one file; what comes behind is not read. 50,000 entries of 40 tags each."""
+LONGEST_URL = 8_192
+"""Characters of a URL as written."""
+_PIECE = 64 << 10
+_GZIP = b"\x1f\x8b"
+_PACKED_AT_MOST = 2
+_DEEPEST = 64
+
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_DECLARED = re.compile(rb"<\?xml[^<>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._-]{1,40})[\"']")
+_TAG = re.compile(r"<(?:(/?)([A-Za-z_][\w.:-]{0,99})([^<>]*+)>|!--|!\[CDATA\[)")
+_COMMENT_END, _CDATA_END = "-->", "]]>"
+_ATTRIBUTE = re.compile(r"""(?<![\w.:-])([\w.:-]{1,100}+)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
+_ENTITY = re.compile(r"&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));")
+_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_TIME = re.compile(
+    r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d{1,9})?)?\s?(Z|[+-]\d\d:?\d\d)?)?)?)?"
+)
+_HOLDERS = frozenset({"url", "sitemap", "item", "entry"})
+_ROOTS = frozenset({"", "urlset", "sitemapindex"})
+_TIMES = frozenset({"lastmod", "pubdate", "updated", "published", "date"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line of a sitemap."""
+
+    url: str
+    """As written, entities resolved."""
+    sitemap: bool = False
+    """It is another sitemap."""
+    modified_ms: int = 0
+    """When it was last changed, as far as that can be read; milliseconds since the epoch, 0 for unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What is taken of one sitemap."""
+
+    entries: tuple[Entry, ...]
+    left: int
+    """Entries beyond `MOST_ENTRIES`."""
+    cut: bool
+    """It has more than `MOST_BYTES`."""
+
+
+def listing(body: bytes) -> Listing:
+    """What is taken of a sitemap, which may be packed by gzip."""
+    problem = None
+    for _ in range(_PACKED_AT_MOST):
+        if body.startswith(_GZIP):
+            body, problem = content_decoded(body, "gzip", MOST_BYTES)
+    view = memoryview(body)[:MOST_BYTES]
+    found: list[Entry] = []
+    left = 0
+    for entry in entries(bytes(view[at : at + _PIECE]) for at in range(0, len(view), _PIECE)):
+        if len(found) < MOST_ENTRIES:
+            found.append(entry)
+        else:
+            left += 1
+    return Listing(entries=tuple(found), left=left, cut=problem is not None or len(body) > MOST_BYTES)
+
+
+def entries(pieces: Iterable[bytes]) -> Iterator[Entry]:
+    """Every entry, in order, as soon as it is whole."""
+    texts = filter(None, _decoded(pieces))
+    for text in texts:
+        begin = text.lstrip(" \t\r\n\ufeff")
+        if begin:
+            read = _of_markup if begin[0] == "<" else _of_lines
+            yield from read(chain((begin,), texts))
+
+
+def _decoded(pieces: Iterable[bytes]) -> Iterator[str]:
+    decoder = None
+    for piece in filter(None, pieces):
+        if decoder is None:
+            mark, codec = next(
+                (each for each in _MARKS if piece.startswith(each[0])), (b"", _declared(piece))
+            )
+            decoder = codecs.getincrementaldecoder(codec)("replace")
+            yield decoder.decode(piece[len(mark) :])
+        else:
+            yield decoder.decode(piece)
+
+
+def _declared(head: bytes) -> str:
+    found = _DECLARED.match(head.lstrip())
+    try:
+        codec = codecs.lookup(found[1].decode()) if found else None
+    except LookupError:
+        codec = None
+    # What is written in octets of ASCII is in no encoding of wider units, whatever it declares.
+    known = codec is not None and getattr(codec, "_is_text_encoding", False)
+    return codec.name if codec is not None and known and not codec.name.startswith("utf-") else "utf-8"
+
+
+def _of_lines(texts: Iterable[str]) -> Iterator[Entry]:
+    rest = ""
+    for text in chain(texts, ("\n",)):
+        *lines, rest = re.split(r"[\r\n]", rest + text)
+        for line in lines:
+            written = line.strip()
+            if written.lower().startswith(("http://", "https://")) and len(written) <= LONGEST_URL:
+                yield Entry(url=written)
+        rest = rest[: LONGEST + 1]  # longer than any URL, however it goes on
+
+
+def _of_markup(texts: Iterable[str]) -> Iterator[Entry]:
+    reader = _Reader()
+    rest = inside = ""
+    for text in texts:
+        rest += text
+        at = 0
+        while True:
+            if inside:
+                at, inside = reader.skip(rest, at, inside)
+            found = None if inside else _TAG.search(rest, at)
+            if found is None:
+                at = at if inside else _whole(rest, at)
+                break
+            reader.take_escaped(rest, at, found.start())
+            at = found.end()
+            if found[2] is None:
+                inside = _COMMENT_END if rest[at - 1] == "-" else _CDATA_END
+            elif reader.tags == MOST_TAGS:
+                return
+            else:
+                reader.tag(found[2], found[3], closes=bool(found[1]))
+                yield from reader.taken()
+        rest = rest[at:]
+    reader.emit()
+    yield from reader.taken()
+
+
+def _whole(text: str, at: int) -> int:
+    """Up to where a text without a whole tag can be forgotten: a tag or a `loc` may have begun that goes on."""
+    return at if len(text) - at < LONGEST else max(text.rfind("<", len(text) - LONGEST), len(text) - 8)
+
+
+class _Reader:
+    """Where in the file one is, and what is known of the entry so far."""
+
+    def __init__(self) -> None:
+        self.tags = 0
+        self._ready: list[Entry] = []
+        self._open: deque[str] = deque(maxlen=_DEEPEST)
+        self._collecting = ""
+        self._text: list[str] = []
+        self._length = 0
+        self._loc, self._guid, self._modified = "", "", ""
+        self._others: list[str] = []
+        self._sitemap = False
+
+    def take_escaped(self, text: str, begin: int, end: int) -> None:
+        """A stretch of text, where it is of use."""
+        if self._collecting and begin < end:
+            self.take(_unescaped(text[begin : min(end, begin + LONGEST)]))
+
+    def take(self, text: str) -> None:
+        """Text as it is meant, where it is of use."""
+        if self._collecting and self._length <= LONGEST_URL:
+            self._text.append(text)
+            self._length += len(text)
+
+    def skip(self, text: str, at: int, end: str) -> tuple[int, str]:
+        """Go on in a comment or CDATA that ends with `end`: to where, and whether it goes on there."""
+        found = text.find(end, at)
+        stop = found if found >= 0 else max(at, len(text) - 2)  # its end may have begun
+        if end == _CDATA_END:
+            self.take(text[at:stop])
+        return (stop, end) if found < 0 else (found + len(end), "")
+
+    def tag(self, name: str, attributes: str, *, closes: bool) -> None:
+        """A tag, with its attributes as written."""
+        self.tags += 1
+        local = name.rpartition(":")[2].lower()
+        if not closes:
+            self._begin(local, attributes)
+        if closes or attributes.endswith("/"):
+            self._close(local)
+
+    def taken(self) -> list[Entry]:
+        """What is ready, once."""
+        if not self._ready:
+            return self._ready
+        ready, self._ready = self._ready, []
+        return ready
+
+    def emit(self) -> None:
+        """The entry is over."""
+        self._loc = self._loc or self._guid
+        if self._loc or self._others:
+            modified_ms = _moment_ms(self._modified) if self._modified else 0
+            for url in dict.fromkeys((self._loc, *self._others)):
+                if url:
+                    self._ready.append(Entry(url=url, sitemap=self._sitemap, modified_ms=modified_ms))
+        self._loc, self._guid, self._modified, self._others = "", "", "", []
+
+    def _begin(self, local: str, attributes: str) -> None:
+        parent = self._open[-1] if self._open else ""
+        if local in _HOLDERS:
+            self.emit()
+            self._sitemap = local == "sitemap"
+        elif local == "loc" and (parent in _ROOTS or parent in {"url", "sitemap"}):
+            if parent in _ROOTS:
+                self.emit()
+                self._sitemap = parent == "sitemapindex"
+            self._collect(local)
+        elif parent in _HOLDERS and (local in _TIMES or local == "guid"):
+            self._collect(local)
+        elif local == "link" and parent in {"item", "entry", "url"}:
+            self._link(parent, {key.lower(): one or two for key, one, two in _ATTRIBUTE.findall(attributes)})
+        self._open.append(local)
+
+    def _link(self, parent: str, attributes: dict[str, str]) -> None:
+        href = _unescaped(attributes.get("href", "")).strip()
+        if not href:
+            if parent == "item":
+                self._collect("link")
+        elif len(href) <= LONGEST_URL and attributes.get("rel", "alternate").lower() == "alternate":
+            if parent == "url":
+                self._others.append(href)
+            else:
+                self._loc = self._loc or href
+
+    def _collect(self, local: str) -> None:
+        self._collecting, self._text, self._length = local, [], 0
+
+    def _close(self, local: str) -> None:
+        if local == self._collecting:
+            text = "".join(self._text).strip()
+            if self._length <= LONGEST_URL:
+                if local in _TIMES:
+                    self._modified = self._modified or text
+                elif local == "guid":
+                    self._guid = text if text.startswith(("http://", "https://")) else ""
+                else:
+                    self._loc = self._loc or text
+            self._collecting = ""
+        if self._open and self._open[-1] == local:
+            self._open.pop()
+        elif local in self._open:
+            while self._open.pop() != local:
+                pass
+        if local in _HOLDERS:
+            self.emit()
+
+
+def _unescaped(text: str) -> str:
+    return _ENTITY.sub(_character, text) if "&" in text else text
+
+
+def _character(found: re.Match[str]) -> str:
+    if found[3]:
+        return _ENTITIES[found[3]]
+    number = int(found[1]) if found[1] else int(found[2], 16)
+    return chr(number) if number <= 0x10FFFF and not 0xD800 <= number <= 0xDFFF else "\ufffd"
+
+
+def _moment_ms(written: str) -> int:
+    """Milliseconds since the epoch of a date of the W3C (its note on date and time formats) or of RFC 5322; 0 for no date.
+
+    The beginning of a year, month or day where no more is said, and UTC where no zone is.
+    """
+    return _of_w3c(written) or _of_mail(written)
+
+
+def _of_w3c(written: str) -> int:
+    found = _TIME.fullmatch(written)
+    if found is None:
+        return 0
+    year, month, day, hour, minute, second = (
+        int(part or low) for part, low in zip(found.groups(), (0, 1, 1, 0, 0, 0), strict=False)
+    )
+    zone = (found[7] or "Z").replace(":", "")
+    offset_s = 0 if zone == "Z" else int(zone[0] + "1") * (int(zone[1:3]) * 3600 + int(zone[3:]) * 60)
+    try:
+        moment = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=UTC)
+    except ValueError:
+        return 0
+    return max(0, round((moment.timestamp() - offset_s) * 1000))
+
+
+def _of_mail(written: str) -> int:
+    if not 0 < len(written) <= 60:
+        return 0
+    try:
+        moment = parsedate_to_datetime(written)
+        return max(0, round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000))
+    except (ValueError, OverflowError):
+        return 0

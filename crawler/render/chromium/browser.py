@@ -1,0 +1,193 @@
+"""`Browser`: one Chromium that cannot reach anything, and the memory that it may take.
+
+1. It is started so that it has no way to the network, whatever a page makes it do: no name resolves, and the only proxy
+   is a port of this machine at which nobody listens, loopback included. No QUIC, no UDP of WebRTC, no services of its own
+   in the background. What its pages see of the web is given to them (`crawler.render.tab`).
+2. Playwright speaks with it over a pipe. When the worker ends, in whatever way, the pipe closes and Chromium ends itself.
+3. A tab that takes more memory than `TAB_BYTES` is killed: it alone.
+4. What it writes lies in a directory of ours, which is removed with it, or by the next one that is started (`crawler.render.chromium.directory`).
+5. It is begun confined (`isolation.browser_launch`), and never as root: root begins it as nobody. Its own sandbox is on, unless the
+   user has said that it may be off.
+"""
+
+import asyncio
+import os
+import re
+import socket
+import time
+from collections.abc import Awaitable
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from playwright.async_api import Browser as Chromium
+from playwright.async_api import Error, Playwright, async_playwright
+
+from core import InputError, ThresherError, Unavailable
+from crawler.render.chromium.directory import Directory
+from crawler.render.chromium.processes import kill, tree
+from isolation.browser_launch import SHUT, launcher
+from isolation.environment import scrubbed
+
+TAB_BYTES = 1 << 30
+BROWSER_BYTES = 3 << 30
+"""All processes together, shared memory counted in each; a browser that has more gets no further pages."""
+HEAP_MB = 512
+"""Of V8, each tab."""
+WATCH_S = 0.25
+START_S = 30.0
+STOP_S = 5.0
+NO_SANDBOX = "No usable sandbox"
+"""What Chromium says where it can have none (`zygote_host_impl_linux.cc`)."""
+AS_ROOT = "Running as root without --no-sandbox"
+"""What it says where root has begun it and could not become another user."""
+_SHUT = re.compile(rf"{SHUT} (.*)")
+ARGUMENTS = (
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--proxy-bypass-list=<-loopback>",  # loopback goes past a proxy otherwise
+    "--disable-quic",
+    "--dns-prefetch-disable",
+    "--no-pings",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-domain-reliability",
+    "--disable-gpu",
+    "--disable-print-preview",
+    "--disable-remote-fonts",
+    "--blink-settings=imagesEnabled=false",
+    "--autoplay-policy=user-gesture-required",
+    "--mute-audio",
+    "--disable-notifications",
+    "--deny-permission-prompts",
+    "--disable-site-isolation-trials",  # frames are not loaded, so there is nothing to keep apart
+    f"--js-flags=--max-old-space-size={HEAP_MB}",
+)
+
+
+class Browser:
+    """A running Chromium."""
+
+    def __init__(
+        self,
+        playwright: Playwright,
+        chromium: Chromium,
+        pid: int,
+        nowhere: socket.socket,
+        directory: Directory,
+    ) -> None:
+        self._playwright, self.chromium, self.pid = playwright, chromium, pid
+        self._nowhere, self._directory = nowhere, directory
+        self.pages = 0
+        """Opened in all."""
+        self.open = 0
+        self.grown = False
+        """Whether it has taken more memory than it should."""
+        self.killed_at = -1.0
+        """When a tab was killed for its memory last, by the monotonic clock."""
+        self.gone = asyncio.Event()
+        chromium.on("disconnected", lambda _: self.gone.set())
+        self._watching = asyncio.create_task(self._watch())
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be spoken with."""
+        return bool(self.chromium.is_connected())
+
+    @property
+    def name(self) -> str:
+        """`chromium/VERSION`."""
+        return f"chromium/{self.chromium.version}"
+
+    async def stop(self) -> None:
+        """End it, by force where it does not end by itself."""
+        self._watching.cancel()
+        pids = [process.pid for process in tree(self.pid)]
+        await _at_most(STOP_S, self.chromium.close())
+        if tree(self.pid):
+            for pid in pids:
+                kill(pid)
+        await _at_most(STOP_S, self._playwright.stop())
+        self._nowhere.close()
+        self._directory.remove()
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(WATCH_S)
+            if not self.open:
+                continue
+            processes = tree(self.pid)
+            for process in processes:
+                if process.resident > TAB_BYTES and process.is_renderer:
+                    self.killed_at = time.monotonic()
+                    kill(process.pid)
+            self.grown = self.grown or sum(one.resident for one in processes) > BROWSER_BYTES
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: process {self.pid}, {self.open} of {self.pages} pages open>"
+
+
+async def start(path: str, *, sandbox: bool) -> Browser:
+    """Start the program at `path`, in its own sandbox or not.
+
+    Raises `InputError` where the system does not let it have its sandbox, or root begin it as nobody, `Unavailable` where it does not come up.
+    """
+    nowhere = socket.socket()
+    nowhere.bind(("127.0.0.1", 0))  # bound and never listening: whoever connects is refused
+    directory = Directory()
+    with directory.for_children():
+        playwright = await async_playwright().start()
+    try:
+        temporary = directory.path / "t"
+        temporary.mkdir(mode=0o700)
+        with TemporaryDirectory(dir=directory.path) as beginning:
+            async with asyncio.timeout(START_S):
+                chromium = await playwright.chromium.launch(
+                    executable_path=launcher(path, Path(beginning), temporary),
+                    args=[*ARGUMENTS, f"--proxy-server=http://127.0.0.1:{nowhere.getsockname()[1]}"],
+                    ignore_default_args=["--disable-popup-blocking"],
+                    env=dict(scrubbed(os.environ)),
+                    chromium_sandbox=sandbox,
+                    handle_sigint=False,
+                    handle_sigterm=False,
+                    handle_sighup=False,
+                )
+                return Browser(playwright, chromium, await _pid(chromium), nowhere, directory)
+    except (Error, TimeoutError) as error:
+        await _at_most(STOP_S, playwright.stop())
+        nowhere.close()
+        directory.remove()
+        raise _why(path, str(error)) from None
+
+
+def _why(path: str, said: str) -> ThresherError:
+    if NO_SANDBOX in said:
+        return InputError(
+            f"crawler.render: the system does not let {path} have its sandbox, for it grants no user namespaces; grant "
+            "them (docs/security.md), or set crawler.browser_sandbox = false to render without"
+        )
+    if AS_ROOT in said:
+        return InputError(
+            f"crawler.render: {path} does not run as root in its sandbox, and the system lets root become no other user; run "
+            "the crawl as another user, or set crawler.browser_sandbox = false to render without (docs/security.md)"
+        )
+    if shut := _SHUT.search(said):
+        return InputError(
+            f"crawler.render: root begins {path} as nobody, who may not enter {shut[1]}; name another directory for temporary files "
+            "(TMPDIR=/tmp), or run the crawl as another user"
+        )
+    lines = said.strip().splitlines() or ["no answer"]
+    return Unavailable(f"{path} does not start: {lines[0]}; run it by hand with --headless to see why")
+
+
+async def _pid(chromium: Chromium) -> int:
+    session = await chromium.new_browser_cdp_session()
+    found: dict[str, Any] = await session.send("SystemInfo.getProcessInfo")
+    await session.detach()
+    return next(int(one["id"]) for one in found["processInfo"] if one["type"] == "browser")
+
+
+async def _at_most(seconds: float, doing: Awaitable[object]) -> None:
+    with suppress(Error, TimeoutError):
+        async with asyncio.timeout(seconds):
+            await doing

@@ -1,0 +1,100 @@
+"""`Kept`: what many pages of a site ask for is fetched once.
+
+The scripts and styles of a site are the same on all its pages. An answer that may be used again is, for as long as its
+server says (RFC 9111, section 4.2.1), at most an hour; where it says nothing, for ten minutes if it is a script or a
+stylesheet. What is asked with a cookie or a password of the page's, or varies by more than encoding and origin, is asked each time.
+Its records are in the archive with the page that asked first.
+
+An answer is for those who would have had the same: pages of one origin where that was told to the server, and of one `partition`. What
+not everybody may have is kept in a partition of those who may.
+"""
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+
+from core import Capture
+from crawler.wire.http.request import HeaderList
+
+MOST_BYTES = 64 << 20
+MOST_ONE = 4 << 20
+"""Bytes of one answer; a larger one is not kept."""
+LONGEST_MS = 3_600_000
+UNSAID_MS = 600_000
+
+_Key = tuple[str, str, str]
+_AGE = re.compile(r"\bmax-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
+_NEVER = re.compile(r"\b(?:no-store|no-cache|private)\b", re.IGNORECASE)
+_HARMLESS = frozenset({"", "accept-encoding", "origin"})
+_PERSONAL = frozenset({"authorization", "cookie"})
+SAME_FOR_ALL = frozenset({"script", "stylesheet"})
+"""Kinds that a page can give no headers of its own."""
+
+
+class Kept:
+    """Answers by URL, the least used of them forgotten first."""
+
+    def __init__(self, clock_ms: Callable[[], int]) -> None:
+        self._clock_ms = clock_ms
+        self._kept: OrderedDict[_Key, tuple[int, Capture]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, url: str, headers: HeaderList, partition: str = "") -> Capture | None:
+        """An answer that is fresh; None where it must be asked."""
+        key = _key(url, headers, partition)
+        if _is_personal(headers) or key not in self._kept:
+            return None
+        until_ms, capture = self._kept[key]
+        if self._clock_ms() >= until_ms:
+            self._forget(key)
+            return None
+        self._kept.move_to_end(key)
+        return capture
+
+    def put(self, url: str, headers: HeaderList, capture: Capture, kind: str, partition: str = "") -> None:
+        """Keep an answer, if it may be used again."""
+        key = _key(url, headers, partition)
+        fresh_ms = 0 if _is_personal(headers) else _fresh_ms(capture, kind)
+        if fresh_ms <= 0 or len(capture.response) > MOST_ONE:
+            return
+        if key in self._kept:
+            self._forget(key)
+        self._kept[key] = (self._clock_ms() + fresh_ms, capture)
+        self._bytes += _size(capture)
+        while self._bytes > MOST_BYTES:
+            self._forget(next(iter(self._kept)))
+
+    def _forget(self, key: _Key) -> None:
+        self._bytes -= _size(self._kept.pop(key)[1])
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __repr__(self) -> str:
+        return f"<kept: {len(self._kept)} answers, {self._bytes} bytes>"
+
+
+def _key(url: str, headers: HeaderList, partition: str) -> _Key:
+    return partition, next((value for name, value in headers if name.lower() == "origin"), ""), url
+
+
+def _is_personal(headers: HeaderList) -> bool:
+    return any(name.lower() in _PERSONAL for name, _ in headers)
+
+
+def _fresh_ms(capture: Capture, kind: str) -> int:
+    if capture.status != 200 or capture.truncated:
+        return 0
+    varies = (capture.header("vary") or "").lower().split(",")
+    control = capture.header("cache-control") or ""
+    if _NEVER.search(control) or capture.header("set-cookie") or {one.strip() for one in varies} - _HARMLESS:
+        return 0
+    age = _AGE.search(control)
+    if age:
+        return min(int(age[1]) * 1000, LONGEST_MS)
+    return UNSAID_MS if kind in SAME_FOR_ALL else 0
+
+
+def _size(capture: Capture) -> int:
+    # Its payload is there beside the response, and the decoded one in passing.
+    return len(capture.request) + len(capture.response) + len(capture.payload)

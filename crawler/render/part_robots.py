@@ -1,0 +1,128 @@
+"""`PartRules`: whether a part may be fetched, by the robots.txt of its own origin, and the delay that its host asks for.
+
+Parts are fetched without anybody's asking for them, so robots.txt holds for all of them, scripts and stylesheets included (RFC 9309 knows
+no other kind of request; so does Google's renderer).
+
+1. The rules of the page's origin are those that the page was leased under.
+2. Those of another origin are the frontier's, where they were read within the day. Otherwise they are fetched, in the turn of their host,
+   and kept by this worker for as long as any (`crawler.robots.robots_txt`); the exchange is archived with the page.
+3. Where they cannot be had nothing is fetched from the origin, and after some minutes they are asked for again.
+"""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from core import Url
+from core.product import PRODUCT
+from crawler.robots.robots_txt import BLOCKED, KEPT_MS, Event, Ruling, delay_ms, unstamped
+from crawler.robots.robots_rules import Rules, parse, target
+from frontier import RobotsRecord, canonical
+
+AGAIN_MS = 600_000
+"""After so long rules are asked for again that could not be had."""
+_KEPT_AT_MOST = 512
+_SIZE_AT_MOST = 16 << 20
+"""Bytes of rules that are kept, roughly."""
+_ENTRY = 200
+"""Bytes of an origin that has none."""
+
+
+class Rulings(Protocol):
+    """Who fetches a robots.txt on behalf of a page."""
+
+    async def __call__(self, url: Url) -> Event | str:
+        """What it came to, or why it was not asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permission:
+    """Whether something may be fetched."""
+
+    refusal: str = ""
+    """Why not; empty where it may."""
+    delay_ms: int = 0
+    """What the rules ask for, between two requests."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    until_ms: int
+    rules: Rules | None = None
+    refusal: str = ""
+
+    @property
+    def size(self) -> int:
+        return _ENTRY + (self.rules.size if self.rules else 0)
+
+    def permission(self, url: Url) -> Permission:
+        if self.rules is None:
+            return Permission(refusal=self.refusal)
+        if not self.rules.allow(target(url.wire)):
+            return Permission(refusal="robots")
+        return Permission(delay_ms=delay_ms(self.rules) or 0)
+
+
+class PartRules:
+    """The rules of origins that pages need parts from, for all pages of a worker."""
+
+    def __init__(
+        self, read: Callable[[str], Awaitable[RobotsRecord | None]], clock_ms: Callable[[], int]
+    ) -> None:
+        """`read` gives the newest record of an origin (`Frontier.robots`)."""
+        self._read, self._clock_ms = read, clock_ms
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._size = 0
+
+    async def permission(self, url: Url, fetch: Rulings) -> Permission:
+        """Whether `url` may be fetched; `fetch` is called where its rules are not at hand."""
+        entry = self._entries.pop(url.origin, None)
+        if entry is not None:
+            self._size -= entry.size
+        if entry is None or entry.until_ms <= self._clock_ms():
+            entry = await self._known(url.origin)
+        if entry is None:
+            found = await fetch(canonical("/robots.txt", url.origin))
+            if isinstance(found, str):
+                return Permission(refusal=found)
+            if (
+                isinstance(found.answer, Ruling)
+                and (reason := found.answer.body.decode(errors="replace")) in BLOCKED
+            ):
+                return Permission(refusal=reason)  # for this page
+            entry = self._entry(found)
+        self._keep(url.origin, entry)
+        return entry.permission(url)
+
+    async def _known(self, origin: str) -> _Entry | None:
+        record = await self._read(origin)
+        if record is None or record.rule != "rules":
+            return None
+        body, read_ms = unstamped(record.body)
+        until_ms = read_ms + KEPT_MS
+        if until_ms <= self._clock_ms():
+            return None
+        return _Entry(until_ms=until_ms, rules=parse(body, PRODUCT))
+
+    def _entry(self, found: Event) -> _Entry:
+        answer, now_ms = found.answer, self._clock_ms()
+        if not isinstance(answer, Ruling):
+            return _Entry(until_ms=now_ms + AGAIN_MS, refusal="robots_unreachable")
+        match answer.rule:
+            case "rules":
+                rules = parse(unstamped(answer.body)[0], PRODUCT)
+                return _Entry(until_ms=now_ms + answer.ttl_ms, rules=rules)
+            case "allow":
+                return _Entry(until_ms=now_ms + answer.ttl_ms)
+            case "disallow":
+                return _Entry(until_ms=now_ms + AGAIN_MS, refusal="robots_unreachable")
+
+    def _keep(self, origin: str, entry: _Entry) -> None:
+        self._entries[origin] = entry
+        self._size += entry.size
+        while len(self._entries) > _KEPT_AT_MOST or (self._size > _SIZE_AT_MOST and len(self._entries) > 1):
+            self._size -= self._entries.popitem(last=False)[1].size
+
+    def __repr__(self) -> str:
+        return f"<part rules of {len(self._entries)} origins>"

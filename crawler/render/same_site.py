@@ -1,0 +1,25 @@
+"""Who is one site with a page, and who may read what came with credentials. Pure.
+
+1. The site of a URL is its scheme and its registered domain, whatever the port: schemeful same-site, as browsers have it (HTML
+   standard, section 7.1.1). An IP address is a site of its own.
+2. An answer that was asked for with credentials is for another origin only if the server names that origin and allows
+   credentials (Fetch standard, section 4.10): `*` is not enough.
+"""
+
+from core import Url
+from crawler.wire import Headers
+from frontier.urls.scope import registered_domain
+
+
+def site(url: Url) -> str:
+    """Return the site of a URL: `scheme://registered-domain`."""
+    return f"{url.origin.partition('://')[0]}://{registered_domain(url.host)}"
+
+
+def lets_read(headers: Headers, origin: str) -> bool:
+    """Whether an answer lets the pages of `origin` read it although it was asked for with credentials."""
+    return [_values(headers, name) for name in ("allow-origin", "allow-credentials")] == [[origin], ["true"]]
+
+
+def _values(headers: Headers, name: str) -> list[str]:
+    return [value.strip() for key, value in headers if key.lower() == f"access-control-{name}"]

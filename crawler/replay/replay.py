@@ -1,0 +1,271 @@
+"""`recover`: what dead workers archived is settled, so that nothing archived is fetched again.
+
+1. Their names are taken over (`Frontier.take_over`): should one live after all, nothing that it asks for is granted or settled
+   from then on. Whatever it settled before was durable before, so it is in the files that are read now.
+2. Their open archive files, and their open files of the crawl's log, are sealed first (`storage.archive.archive_writer.recover`,
+   `storage.crawllog.log_writer.recover`).
+3. A lease that a dead worker still holds names the record it would have made (`identity.record_id`). Where that
+   record is in the archive, it is read, understood by the same rules as a fresh answer, and settled. A revisit record
+   has the payload of the record that it refers to; where that is not to be had, the page is fetched again.
+   It is read aside (`crawler.page_process`), for it may be what its worker died of. One whose reading raises has failed. Its line is in the log before it is settled:
+   perhaps once more, for its worker may have written it.
+4. The leases that are left were never archived: they go back to the frontier at once, as orphans: whoever gets them reads
+   their pages aside. So a page that kills what reads it kills one worker, and has failed. A page that kills workers otherwise
+   has failed when five have crashed while they held it (`Frontier.reclaim`).
+
+May be killed at any moment and run again, also by several at a time: a record is there or not, and settling twice
+changes nothing. Sealed files are looked through as well, the newest first: a file may have been sealed, by its
+writer or by a recovery that was killed, before its last leases were settled.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import cast
+from uuid import UUID
+
+from core import Failure, reading
+from core.capture import Truncation
+from crawler.reading.response import Answer, seen
+from crawler.page_process import Aside, crashed
+from crawler.user_agent import record_id
+from crawler.log_entry import of_record
+from crawler.reading.page_options import USUAL, PageOptions
+from crawler.reading.outcome import READING, UNREAD, wait_ms
+from crawler.reading.page_reading import settled, settlement, settlement_of_dropped
+from crawler.recent import Recent
+from crawler.render.archive_parts import RENDERED
+from crawler.reading.rendered import decode as read_note
+from crawler.reading.rendered import dom_id, note_id
+from crawler.robots.robots_txt import HOPS, UNREADABLE, redirect, ruling
+from crawler.settlement import BATCH, Finished, end
+from crawler.machine.system import REAL, System
+from frontier import Frontier, Kind, Lease, Settlement
+from storage.crawllog import log_writer
+from storage.archive.archive_writer import recover as seal_unfinished
+from storage.warc.compression import compression_of
+from storage.crawllog.log_line import Line
+from storage.warc.dropped import DROPPED, decode
+from storage.archive.originals import originals
+from storage.warc.records import ArchivedRecord, read
+from storage.warc.revisit import REVISIT
+from storage.store import Store
+from storage.archive.unfinished import left as open_files
+from storage.archive.unfinished import writer_and_serial
+
+Dead = Callable[[set[str]], Awaitable[set[str]]]
+"""Those of some workers that are dead."""
+Records = dict[str, ArchivedRecord]
+ANSWERS = frozenset({"response", REVISIT, DROPPED, *RENDERED})
+
+
+async def recover(
+    store: Store,
+    frontier: Frontier,
+    dead: Dead,
+    *,
+    crawl: str,
+    options: PageOptions = USUAL,
+    crashed: Container[str] = frozenset(),
+    system: System = REAL,
+) -> int:
+    """Take up what the dead workers of a crawl left; returns how many leases were settled from the archive.
+
+    `options` are those of the crawl's workers; `crashed` are those that died without a word. Workers are known by their open archive files and by the leases that they hold. A worker is asked after only
+    when it is known by one of these, so one that says that it lives before it has either is never taken for dead.
+    """
+    left = await asyncio.to_thread(_writers, store, crawl)
+    holders = await frontier.holders()
+    gone = await dead(left | holders)
+    await frontier.take_over(gone)
+    await asyncio.to_thread(seal_unfinished, store, crawl, gone.__contains__)
+    await asyncio.to_thread(log_writer.recover, store, crawl, gone.__contains__)
+    sealed = await asyncio.to_thread(_sealed, store, crawl) if gone & holders else {}
+    settled = 0
+    for writer in sorted(gone & holders):
+        settled += await _replay(store, frontier, crawl, writer, sealed, options, system)
+        await frontier.reclaim(writer, died=True, crashed=writer in crashed)
+    return settled
+
+
+def _writers(store: Store, crawl: str) -> set[str]:
+    """Who has an open file."""
+    return {
+        *(writer_and_serial(crawl, name)[0] for name in open_files(store, crawl)),
+        *log_writer.writers(store, crawl),
+    }
+
+
+async def _replay(
+    store: Store,
+    frontier: Frontier,
+    crawl: str,
+    writer: str,
+    sealed: Mapping[str, list[str]],
+    options: PageOptions,
+    system: System,
+) -> int:
+    leases = await frontier.leases(writer)
+    wanted = {
+        record_id(crawl, writer, lease.token, hop)
+        for lease in leases
+        for hop in range(1 if lease.kind is Kind.PAGE else HOPS + 1)
+    }
+    wanted |= {made(page) for page in wanted for made in (note_id, dom_id)}
+    own = sealed.get(writer, [])
+    others = (name for worker, names in sealed.items() if worker != writer for name in names)
+    records = await asyncio.to_thread(_find, store, own, {identity.urn for identity in wanted})
+    await asyncio.to_thread(_fill, store, [*own, *others], records)
+    batch: list[Finished] = []
+    lines: list[Line] = []
+    ended = 0
+    aside = system.aside()
+    try:
+        for lease in leases:
+            finished = await _finished(crawl, lease, records, options, aside)
+            if finished is not None:
+                batch.append(finished)
+                last = _last(crawl, lease, records)
+                lines.append(of_record(lease, finished.answer, last, finished.error))
+        stem = f"{crawl}-recovery-{system.unique()}-00000"
+        await asyncio.to_thread(log_writer.put, store, crawl, stem, lines)
+        for first in range(0, len(batch), BATCH):
+            some = batch[first : first + BATCH]
+            await end(frontier, some, Recent(0), died=True, clock_ms=system.clock_ms)
+            ended += len(some)
+    finally:
+        aside.close()
+    return ended
+
+
+def _last(crawl: str, lease: Lease, records: Records) -> ArchivedRecord:
+    """The last record that a lease has in the archive."""
+    hops = (record_id(crawl, lease.worker, lease.token, hop).urn for hop in range(HOPS + 1))
+    return next(record for urn in reversed(list(hops)) if (record := records.get(urn)) is not None)
+
+
+def _sealed(store: Store, crawl: str) -> Mapping[str, list[str]]:
+    """Every writer's archive files, newest first."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for name in store.list(f"warc/{crawl}/"):
+        if compression_of(name):
+            found[writer_and_serial(crawl, name.rpartition("/")[2])[0]].append(name)
+    return {writer: names[::-1] for writer, names in found.items()}
+
+
+def _find(store: Store, names: list[str], wanted: set[str]) -> Records:
+    """The wanted records of responses, and of what remains of them. Files older than one without any are not read."""
+    found: Records = {}
+    for name in names if wanted else ():
+        here = {record.record_id: record for record in _answers(store, name) if record.record_id in wanted}
+        if not here and name != names[0]:
+            break
+        found |= here
+    return found
+
+
+def _fill(store: Store, names: list[str], found: Records) -> None:
+    """Give revisit records the payloads that they leave out; take out those whose payload is not there.
+
+    A record that the server said is unchanged (304) needs none.
+    """
+    same = {
+        urn: record.revisit
+        for urn, record in found.items()
+        if record.type == REVISIT and not (record.revisit and record.revisit.profile == "server-not-modified")
+    }
+    whole = originals(store, names, [revisit for revisit in same.values() if revisit])
+    for urn, revisit in same.items():
+        original = whole.get(revisit) if revisit else None
+        # A revisit is always marked as cut: for what was left out, not for what did not come.
+        if original is not None:
+            found[urn] = replace(found[urn], payload=original.payload, truncated=None)
+        elif revisit and not revisit.refers_to:  # of the page's own last capture: nothing is read of it again
+            found[urn] = replace(found[urn], truncated=None)
+        else:
+            del found[urn]
+
+
+def _answers(store: Store, name: str) -> Iterator[ArchivedRecord]:
+    with store.open(name) as file:
+        yield from (record for record in read(file, name=name) if record.type in ANSWERS)
+
+
+async def _finished(
+    crawl: str, lease: Lease, records: Records, options: PageOptions, aside: Aside
+) -> Finished | None:
+    try:
+        with reading(READING):
+            return await _read(crawl, lease, records, options, aside)
+    except Failure as failure:
+        answer = UNREADABLE if lease.kind is Kind.ROBOTS else settled(lease, UNREAD)
+        return Finished(lease=lease, answer=answer, error=failure.traceback)
+
+
+async def _read(
+    crawl: str, lease: Lease, records: Records, options: PageOptions, aside: Aside
+) -> Finished | None:
+    if lease.kind is Kind.ROBOTS:
+        return _robots(crawl, lease, records)
+    identity = record_id(crawl, lease.worker, lease.token)
+    record = records.get(identity.urn)
+    if record is None:
+        return None
+    if record.type == DROPPED:
+        remains = decode(record.payload)
+        if remains is None:
+            return None
+        return Finished(lease=lease, answer=settlement_of_dropped(lease, remains, record.date_ms, options))
+    answer = archived_answer(record, identity, records)
+    if answer is None:
+        return None
+    ended = await aside.call(partial(settlement, options=options), lease, answer, returns=Settlement)
+    return Finished(lease=lease, answer=crashed(lease) if ended is None else replace(ended, lease=lease))
+
+
+def archived_answer(
+    record: ArchivedRecord, page: UUID, records: Mapping[str, ArchivedRecord]
+) -> Answer | None:
+    """Return what a page answered, of the record of its response, whose id is `page`; None where that has no HTTP head.
+
+    `records` are those beside it, by id: note and DOM of a page that was rendered lie in front of its response
+    (`crawler.render.archive_parts`).
+    """
+    if record.status is None:
+        return None
+    answer = Answer(
+        status=record.status,
+        headers=record.headers,
+        body=record.payload,
+        truncated=cast("Truncation | None", record.truncated),
+        digest=record.ref.digest,
+        sha256=record.sha256,
+        record_id=record.record_id,
+        started_ms=record.date_ms,
+        received_ms=record.date_ms,
+    )
+    note, dom = records.get(note_id(page).urn), records.get(dom_id(page).urn)
+    said = None if note is None else read_note(note.payload)
+    return answer if said is None else seen(answer, b"" if dom is None else dom.payload, said)
+
+
+def _robots(crawl: str, lease: Lease, records: Records) -> Finished | None:
+    """None where the chain of redirects was broken off: it is begun anew."""
+    hops = [records.get(record_id(crawl, lease.worker, lease.token, hop).urn) for hop in range(HOPS + 1)]
+    for hop, record in enumerate(hops):
+        if record is None or record.status is None:
+            return None
+        if hop < HOPS and redirect(record.status, record.header("location"), record.url) is not None:
+            continue
+        answer = ruling(
+            lease,
+            status=record.status,
+            body=record.payload,
+            truncated=record.truncated,
+            wait=wait_ms(record.header("retry-after"), record.date_ms),
+            now_ms=record.date_ms,
+        )
+        return Finished(lease=lease, answer=answer)
+    return None

@@ -1,0 +1,160 @@
+"""`restore`: what the files of an archive and of its log tell a frontier that is made from them.
+
+1. What the log says was settled is settled as it was (`settle_logged`, `schedule_visits`).
+2. What is archived and in no log is settled as its record has it, under the reason `no_log` (`settle_archived`).
+3. After all of that, what archived pages led to waits, as far as it is unknown (`add_links`), and what was to be tried again
+   (`add_pending`).
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+
+from core import CorruptData, Url
+from crawler.log_entry import discovery
+from crawler.reading.page_options import PageOptions
+from crawler.reading.outcome import of_response
+from crawler.replay.relink import is_page, links
+from frontier import Discovery, Frontier, NotAUrl, Outcome, Restored, Scope, canonical
+from frontier.urls.revisit_interval import next_interval_s
+from frontier.urls.scope import ScopeKind
+from storage.warc import cdxj
+from storage.crawllog import log_line
+from storage.crawllog.log_line import RETRY, Line
+from storage.crawllog.newest import last_lines
+from storage.warc.records import read
+from storage.warc.revisit import REVISIT_MIME
+from storage.store import Store
+
+BATCH = 1000
+UNLOGGED = "no_log"
+"""Reason of a page that is archived, and in no log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What pages of which the log says nothing are taken for."""
+
+    scope: ScopeKind | None = None
+    """How far their links are followed; None follows none."""
+    max_depth: int | None = None
+
+
+async def settle_logged(store: Store, frontier: Frontier, name: str) -> None:
+    """Of a file of the log: settle its pages as they were; but those that are to be visited again (`schedule_visits`)."""
+    found = (each for each in _restored(log_line.read(store, name)) if not each.discovery.interval_s)
+    while batch := list(islice(found, BATCH)):
+        await frontier.restore(batch)
+
+
+async def schedule_visits(store: Store, frontier: Frontier, names: Sequence[str]) -> None:
+    """Of files of the log: settle pages that are visited again and again as they were the last time, and let the next visit
+    fall due.
+    """
+    with last_lines(_visited(store, names)) as lines:
+        found = _restored(lines)
+        while batch := list(islice(found, BATCH)):
+            await frontier.restore(batch)
+
+
+async def settle_archived(store: Store, frontier: Frontier, name: str, reach: Reach) -> None:
+    """Of an index: settle the pages that are archived and unknown; but those whose server asked for another attempt."""
+    with store.open(name) as file:
+        rows = ((row, _url(row.url)) for row in cdxj.read(file, name=name))
+        pages = ((row, url) for row, url in rows if url is not None and _outcome(row) is not Outcome.RETRY)
+        while batch := list(islice(pages, BATCH)):
+            known = await frontier.knows([url for _, url in batch])
+            unknown = [pair for pair, is_known in zip(batch, known, strict=True) if not is_known]
+            await frontier.restore(
+                [_archived(row, url, reach) for row, url in unknown if _is_page(store, row)]
+            )
+
+
+async def add_pending(store: Store, frontier: Frontier, name: str) -> None:
+    """Of a file of the log: let the pages wait that were to be tried again, and were not."""
+    lines = (line for line in log_line.read(store, name) if line.kind == "page" and line.outcome == RETRY)
+    found = (page for page in map(_discovery, lines) if page is not None)
+    while batch := list(islice(found, BATCH)):
+        await frontier.add(batch)
+
+
+async def add_links(
+    store: Store, frontier: Frontier, name: str, logs: Sequence[str], reach: Reach, options: PageOptions
+) -> None:
+    """Of an archive file: let what its pages lead to wait. `logs` are the files of the log that tell of them."""
+    tail = frontier.tail(store)
+    lines: dict[str, Line] = {}
+    for log in logs:
+        lines |= {line.record: line for line in log_line.read(store, log) if line.file == name}
+    unlogged = None if reach.scope is None else partial(_seed, reach.scope, reach.max_depth)
+    batch: list[Discovery] = []
+    async for found in links(store, name, lines, options=options, unlogged=unlogged):
+        batch += found
+        if len(batch) >= BATCH:
+            await frontier.add(batch)
+            await tail.spill()
+            batch.clear()
+    await frontier.add(batch)
+
+
+def _visited(store: Store, names: Sequence[str]) -> Iterator[tuple[str, Line]]:
+    for name in names:
+        for line in log_line.read(store, name):
+            for restored in _restored((line,)):
+                found = restored.discovery
+                if found.interval_s:
+                    yield f"{found.generation} {found.url.text}", line
+
+
+def _restored(lines: Iterable[Line]) -> Iterator[Restored]:
+    """The pages that lines tell of; none of what is none to this release."""
+    for line in lines:
+        if not line.is_final:
+            continue
+        found = _discovery(line)
+        if found is None:
+            continue
+        outcome = Outcome(line.outcome)
+        restored = Restored(discovery=found, outcome=outcome, reason=line.reason)
+        if found.interval_s and outcome in {Outcome.FETCHED, Outcome.UNCHANGED}:
+            interval_s = next_interval_s(found.interval_s, changed=outcome is Outcome.FETCHED)
+            due_ms = line.time_ms + interval_s * 1000 - time.time_ns() // 1_000_000
+            restored = replace(restored, next_visit=replace(found, interval_s=interval_s), due_in_ms=due_ms)
+        yield restored
+
+
+def _archived(row: cdxj.Row, url: Url, reach: Reach) -> Restored:
+    found = _seed(reach.scope or "host", reach.max_depth, url)
+    return Restored(discovery=found, outcome=_outcome(row), reason=UNLOGGED)
+
+
+def _outcome(row: cdxj.Row) -> Outcome:
+    if row.mime == REVISIT_MIME:
+        return Outcome.UNCHANGED
+    return of_response(row.status, truncated=None, retry_after=None, now_ms=row.date_ms, attempt=0).outcome
+
+
+def _seed(scope: ScopeKind, max_depth: int | None, url: Url) -> Discovery:
+    return Discovery(url=url, scope=Scope.of(scope, url), max_depth=max_depth)
+
+
+def _is_page(store: Store, row: cdxj.Row) -> bool:
+    with store.open(row.filename) as file:
+        return any(is_page(record) for record in read(file, row.offset, row.offset + 1, name=row.filename))
+
+
+def _discovery(line: Line) -> Discovery | None:
+    """What a line tells of; None where that is nothing to this release."""
+    try:
+        return discovery(line)
+    except CorruptData:
+        return None
+
+
+def _url(text: str) -> Url | None:
+    try:
+        return canonical(text)
+    except NotAUrl:
+        return None

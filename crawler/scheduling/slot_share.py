@@ -1,0 +1,82 @@
+"""`Shares`: how many of a worker's slots the hosts of one registered domain may hold. Pure: the time is an argument, in seconds.
+
+A worker holds a slot, and the memory of a capture, for every open lease. A domain may have any number of host names, and each
+may answer one byte at a time: without a bound they hold all slots until their time-outs, and nobody else is asked anything.
+
+1. A domain is admitted to a slot while it holds fewer than `FACTOR` times the slots that are free (Choudhury and Hahne, "Dynamic
+   Queue Length Thresholds for Shared-Memory Packet Switches", 1998). So one busy domain leaves a quarter of the slots free, two
+   leave a seventh, and a domain that holds nothing is admitted while any slot is free. A worker with fewer than four slots
+   has too few to share.
+2. A lease that is not admitted goes back, and its host waits. The hosts of a domain wait in one line, which moves as fast as
+   the domain's slots become free: the domain's mean time to hold a slot, divided by the slots that it holds.
+   So what is leased in vain is in proportion to what is fetched, however many hosts wait.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from frontier.urls.scope import registered_domain
+
+FACTOR = 3
+"""Slots that a domain may hold for each free one."""
+SHORTEST_WAIT_S = 0.05
+LONGEST_WAIT_S = 300.0
+"""A host waits no longer, however many of its domain do: the domain's servers may have become quicker."""
+REMEMBERED = 10_000
+"""Domains without an open lease whose speed is remembered."""
+_SMOOTHING = 8
+"""The mean follows an exchange by one part in so many, as RFC 6298 smooths round trips."""
+
+
+@dataclass(slots=True)
+class _Domain:
+    since: deque[float] = field(default_factory=deque)
+    """When the held slots were taken, oldest first. Whose slot it was does not matter for the mean."""
+    mean_s: float = 0.0
+    turn: float = 0.0
+    """When the host that was put off last may come again."""
+
+
+class Shares:
+    """Counts the slots that each registered domain holds."""
+
+    def __init__(self) -> None:
+        self._domains: dict[str, _Domain] = {}
+        self._held: dict[int, tuple[str, float]] = {}
+
+    def admit(self, token: int, host: str, now: float, *, slots: int) -> float | None:
+        """Return None if a lease takes a slot, and otherwise for how many seconds its host waits. `slots` are the worker's, taken and
+        free.
+        """
+        name = registered_domain(host)
+        domain = self._domains.pop(name, None) or _Domain()
+        self._domains[name] = domain  # the one that was used last comes last
+        free = slots - len(self._held)
+        if len(domain.since) < FACTOR * free:
+            self._held[token] = (name, now)
+            domain.since.append(now)
+            return None
+        oldest_s = now - domain.since[0] if domain.since else 0.0
+        step_s = max(domain.mean_s, oldest_s / 2) / max(len(domain.since), 1)
+        domain.turn = min(max(domain.turn, now) + step_s, now + LONGEST_WAIT_S)
+        return max(domain.turn - now, SHORTEST_WAIT_S)
+
+    def leave(self, token: int, now: float) -> None:
+        """Take back the slot of a lease; nothing happens if it has none."""
+        name, since = self._held.pop(token, ("", 0.0))
+        domain = self._domains.get(name)
+        if domain is None:
+            return
+        domain.since.remove(since)
+        domain.mean_s += (now - since - domain.mean_s) / _SMOOTHING
+        if len(self._domains) > REMEMBERED:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Forget the domain that was used least recently, if it holds no slot."""
+        name = next(iter(self._domains))
+        if not self._domains[name].since:
+            del self._domains[name]
+
+    def __repr__(self) -> str:
+        return f"<shares: {len(self._held)} slots of {len(self._domains)} domains>"

@@ -1,0 +1,176 @@
+"""`GuestHandler`: Scrapy's download handler for a guest, around `crawler.lease_handler`.
+
+It fetches what a lease is for and nothing else, and gives what came as Scrapy gives it: a response of the class that
+suits it, its body without transfer and content encoding; or one of Scrapy's exceptions.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from ipaddress import ip_address
+from typing import Any
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Headers, Response
+from scrapy.responsetypes import responsetypes
+
+from core import Capture, InputError, reading
+from core import Failure as ReadingFailure
+from crawler.decoded import Decoded
+from crawler.spiders.spider_request import IMPOSSIBLE
+from crawler.spiders.failures import failure, loss
+from crawler.spiders.visit import Visit
+from crawler.reading.outcome import READING, UNREAD, of_failure
+from crawler.reading.rendered import CONTENT_TYPE, Rendered
+from crawler.robots.robots_txt import Event
+from crawler.lease_handler import Steward
+from crawler.wire import Failure
+from crawler.wire.http.request import is_sendable
+
+OURS = frozenset(
+    b"Connection|Content-Length|Expect|Host|Keep-Alive|Proxy-Authorization|Proxy-Connection|TE|Trailer"
+    b"|Transfer-Encoding|Upgrade|User-Agent".split(b"|")
+)
+"""Headers that a spider does not choose: what frames the message, and by whose name robots rules were read."""
+
+logger = logging.getLogger(__name__)
+
+
+class GuestHandler:
+    """Fetches what a request's visit is for."""
+
+    lazy = False
+
+    def __init__(self, crawler: Crawler, visits: Mapping[Request, Visit], steward: Steward) -> None:
+        """`visits` are those that are open, by their requests; `steward` fetches."""
+        self._crawler, self._visits, self._steward = crawler, visits, steward
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> "GuestHandler":
+        """Make one for a guest's crawler."""
+        return cls(crawler, crawler.visits, crawler.steward)
+
+    async def download_request(self, request: Request) -> Response:
+        """Return the response, and leave what came in the request's visit. What it raises lies there as well."""
+        visit = self._visits.get(request)
+        try:
+            visit = _asked(visit, request, _name(self._crawler))
+            visit.fetched = await self._steward.fetch(visit.lease, self._sent(request))
+        except Exception as error:
+            if visit is not None:
+                visit.broken = True
+            self._steward.stop(error)
+            raise
+        self._warn_unrendered(request)
+        found = visit.fetched.found
+        assert not isinstance(found, Event)  # robots.txt is none of a spider's errands
+        failed = visit.fetched.failure
+        match found:
+            case Capture() if failed is None and (not found.truncated or not self._fails_on_loss(request)):
+                try:
+                    with reading(READING):
+                        came = await self._steward.decoded.decode(found)
+                    visit.response_bytes += came.held
+                    with self._steward.reading(visit.lease):
+                        return _seen(response_of(found, request, came), visit.fetched.rendered)
+                except ReadingFailure as raised:
+                    visit.fetched = replace(visit.fetched, failure=raised)
+                    visit.raised = unread(raised)
+            case _ if failed is not None:
+                visit.raised = unread(failed)
+            case Capture(truncated=truncated):
+                assert truncated is not None
+                visit.raised = loss(truncated)
+            case Failure(reason=reason, detail=detail):
+                visit.raised = failure(of_failure(reason).outcome, reason, detail)
+            case _:
+                visit.raised = IgnoreRequest("it was not asked for, and goes back to the frontier")
+        raise visit.raised
+
+    def _warn_unrendered(self, request: Request) -> None:
+        if self._steward.renders or not request.meta.get("playwright"):
+            return
+        if not self._crawler.stats.get_value("thresher/not_rendered"):
+            logger.warning('meta["playwright"] asks for a browser; set crawler.render to "auto" or "always"')
+        self._crawler.stats.inc_value("thresher/not_rendered")
+
+    def _fails_on_loss(self, request: Request) -> bool:
+        default = self._crawler.settings.getbool("DOWNLOAD_FAIL_ON_DATALOSS")
+        return bool(request.meta.get("download_fail_on_dataloss", default))
+
+    async def close(self) -> None:
+        """Leave the client to the worker, who made it."""
+
+    def _sent(self, request: Request) -> tuple[tuple[str, str], ...]:
+        """The headers that a spider wants sent. `InputError` for one that cannot be."""
+        kept = OURS & request.headers.keys()
+        if kept and not self._crawler.stats.get_value("thresher/headers_not_sent"):
+            names = ", ".join(sorted(name.decode() for name in kept))
+            logger.warning("headers that a spider does not choose are not sent: %s", names)
+        if kept:
+            self._crawler.stats.inc_value("thresher/headers_not_sent", len(kept))
+        sent = tuple(
+            (name.decode("latin-1"), value.decode("latin-1"))
+            for name, values in request.headers.items()
+            if name not in kept
+            for value in values
+        )
+        for name, value in sent:
+            if not is_sendable(name, value):
+                raise InputError(
+                    f"{_name(self._crawler)}: {request}: a request cannot have the header {name!r}"
+                )
+        return sent
+
+
+def unread(error: ReadingFailure) -> Exception:
+    """What a spider is told of an answer whose reading raised."""
+    return failure(UNREAD.outcome, UNREAD.reason, str(error))
+
+
+def _name(crawler: Crawler) -> str:
+    assert crawler.spider is not None
+    return f"spider {crawler.spider.name}"
+
+
+def _asked(visit: Visit | None, request: Request, spider: str) -> Visit:
+    if visit is None or visit.asked:
+        raise InputError(
+            f"{spider}: {request} was asked for past the frontier; yield it from a callback instead"
+        )
+    for key in IMPOSSIBLE.keys() & request.meta.keys():
+        raise InputError(f"{spider}: {request} has meta[{key!r}]: {IMPOSSIBLE[key]}")
+    visit.asked = True
+    return visit
+
+
+def response_of(capture: Capture, request: Request, decoded: Decoded) -> Response:
+    """Return a capture as Scrapy has responses. One that is not whole has the flag `dataloss`."""
+    body = decoded.body
+    headers = Headers()
+    for name, value in capture.headers:
+        headers.appendlist(name.encode("latin-1"), value.encode("latin-1"))
+    if decoded.problem is None:
+        headers.pop(b"Content-Encoding", None)
+    kind = responsetypes.from_args(headers=headers, url=capture.url.wire, body=body)
+    return kind(
+        capture.url.wire,
+        status=capture.status,
+        headers=headers,
+        body=body,
+        flags=["dataloss"] if capture.truncated else None,
+        request=request,
+        ip_address=ip_address(capture.peer) if capture.peer else None,
+        protocol=capture.protocol.replace("http", "HTTP"),
+    )
+
+
+def _seen(response: Response, rendered: Rendered | None) -> Response:
+    """The page as its browser saw it, where one did."""
+    if rendered is None or not rendered.html:
+        return response
+    headers = response.headers.copy()
+    headers[b"Content-Type"] = CONTENT_TYPE
+    return response.replace(body=rendered.html, headers=headers, encoding="utf-8")

@@ -1,0 +1,34 @@
+"""`DurableFile`: Scrapy's storage of a feed in a local file, known to the worker's `Feeds`."""
+
+from typing import IO, Any
+
+from scrapy import Spider
+from scrapy.crawler import Crawler
+from scrapy.extensions.feedexport import FileFeedStorage
+
+from crawler.spiders.feeds import Feeds
+
+
+class DurableFile(FileFeedStorage):
+    """A file that is brought to disk whenever the feeds are."""
+
+    feeds: Feeds
+
+    @classmethod
+    def from_crawler(
+        cls, crawler: Crawler, uri: str, *, feed_options: dict[str, Any] | None = None
+    ) -> "DurableFile":
+        """Make one for a crawler that has `feeds`."""
+        storage = cls(uri, feed_options=feed_options)
+        storage.feeds = crawler.feeds  # type: ignore[attr-defined]
+        return storage
+
+    def open(self, spider: Spider) -> IO[bytes]:
+        """Open the file."""
+        file = super().open(spider)
+        self.feeds.begin(file)
+        return file
+
+    def store(self, file: IO[bytes]) -> None:
+        """Close the file."""
+        self.feeds.end(file)

@@ -1,0 +1,32 @@
+"""`RefusalMiddleware`: a downloader middleware that stops what is not to be asked for before any middleware of the user sees it.
+
+Scrapy's own middleware for robots.txt works like this: the request fails with `IgnoreRequest`, `process_exception` of the others
+is called, and then the errback.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from scrapy import Request
+
+from crawler.spiders.failures import failure
+from crawler.spiders.visit import Visit
+
+
+class RefusalMiddleware:
+    """Raises for a request whose visit has a refusal."""
+
+    def __init__(self, visits: Mapping[Request, Visit]) -> None:
+        """`visits` are those that are open, by their requests."""
+        self._visits = visits
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> "RefusalMiddleware":
+        """Make one for a guest's crawler."""
+        return cls(crawler.visits)
+
+    def process_request(self, request: Request) -> None:
+        """Let through what is to be asked for."""
+        visit = self._visits.get(request)
+        if visit is not None and visit.refusal is not None:
+            raise failure(visit.refusal.outcome, visit.refusal.reason)

@@ -1,0 +1,180 @@
+"""What a request of a spider carries through the frontier: `errand` writes it down, `Errand` is it read again. Pure.
+
+1. JSON, with a version: callback and errback by the name of a method of the spider, `cb_kwargs`, `meta`, headers. Nothing
+   is pickled, so that what waits in a frontier can be read by another release, and runs nothing.
+2. What would come back as something else (a tuple, a date, an object) or not at all is an error when it is yielded,
+   never a surprise when it comes back.
+3. A request that asks for nothing but its URL has an empty errand.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from scrapy import Request, Spider
+
+from core import CorruptData, InputError
+from crawler.reading.request_state import ROOM
+from crawler.wire.http.request import is_sendable
+
+VERSION = 1
+OURS = frozenset({"depth", "download_latency", "download_slot", "verbatim_url"})
+"""Keys of `meta` that say something of one exchange; each has them anew."""
+URLS, STATUSES, TIMES = "redirect_urls", "redirect_reasons", "redirect_times"
+"""Keys of `meta` with which Scrapy tells a callback how its response was come by."""
+IMPOSSIBLE = {
+    "proxy": "proxies are the crawl's to choose",
+    "bindaddress": "addresses are the crawl's to choose",
+    "playwright_include_page": "a page is rendered before the spider gets it (`crawler.render`)",
+    "playwright_page_methods": "a page is rendered before the spider gets it (`crawler.render`)",
+}
+"""Keys of `meta` that ask for something that is not done, and why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errand:
+    """How the answer to a request is to be read."""
+
+    callback: str = ""
+    """Name of a method; empty for the spider's own way, which is `parse` with most."""
+    errback: str = ""
+    cb_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    headers: tuple[tuple[str, str], ...] = ()
+    """Bytes as latin-1."""
+
+
+def errand(request: Request, spider: Spider) -> bytes:
+    """Return what is to be known of a request when its answer has come.
+
+    `InputError` for one that cannot be carried: any but a GET without a body, cookies, a proxy, a callback that is no
+    method of the spider, `meta` or `cb_kwargs` that are no JSON, a header that no request can have, and what is longer than a note may be.
+    """
+    if request.method != "GET" or request.body:
+        raise _refusal(request, spider, f"it is a {request.method}", "a frontier holds GETs without a body")
+    if request.cookies:
+        raise _refusal(request, spider, "it has cookies", "cookies are the crawl's to keep")
+    for key in IMPOSSIBLE.keys() & request.meta.keys():
+        raise _refusal(request, spider, f"it has meta[{key!r}]", IMPOSSIBLE[key])
+    meta = {key: value for key, value in request.meta.items() if key not in OURS}
+    written: dict[str, Any] = {
+        "c": _name(request, spider, "callback", request.callback),
+        "e": _name(request, spider, "errback", request.errback),
+        "k": dict(request.cb_kwargs),
+        "m": meta,
+        "h": [
+            [name.decode("latin-1"), value.decode("latin-1")]
+            for name, values in request.headers.items()
+            for value in values
+        ],
+    }
+    for name, value in written["h"]:
+        if not is_sendable(name, value):
+            raise _refusal(
+                request, spider, f"its header {name!r} is none", "leave out its control characters"
+            )
+    said = {key: value for key, value in written.items() if value}
+    if not said:
+        return b""
+    _require_json(request, spider, "cb_kwargs", request.cb_kwargs)
+    _require_json(request, spider, "meta", meta)
+    found = _encoded(said)
+    if len(found) > ROOM:
+        raise _refusal(
+            request,
+            spider,
+            f"what it carries has {len(found):,} bytes, {ROOM:,} can be kept",
+            "carry a key, and look up the rest in the callback",
+        )
+    return found
+
+
+def redirected(written: bytes, url: str, status: int) -> bytes:
+    """Return the errand of what a request is redirected to from `url`: the same, with what Scrapy's own middleware notes in
+    `meta`. Where there is no room for all addresses the first ones are left out.
+    """
+    said = _decoded(written)
+    meta = dict(said.get("m", {}))
+    steps = list(zip(_listed(meta, URLS), _listed(meta, STATUSES), strict=False))
+    steps.append((url, status))
+    times = meta.get(TIMES)
+    meta[TIMES] = times + 1 if isinstance(times, int) else 1
+    while True:
+        meta |= {URLS: [step[0] for step in steps], STATUSES: [step[1] for step in steps]}
+        found = _encoded({**said, "m": meta})
+        if len(found) <= ROOM:
+            return found
+        if not steps:
+            return written
+        del steps[0]
+
+
+def read(written: bytes) -> Errand:
+    """What `errand` wrote; `CorruptData` where it is of another version."""
+    said = _decoded(written)
+    return Errand(
+        callback=said.get("c", ""),
+        errback=said.get("e", ""),
+        cb_kwargs=said.get("k", {}),
+        meta=said.get("m", {}),
+        headers=tuple((name, value) for name, value in said.get("h", [])),
+    )
+
+
+def _decoded(written: bytes) -> dict[str, Any]:
+    if not written:
+        return {}
+    try:
+        said = json.loads(written.decode("utf-8", "surrogatepass"))
+        version = said["v"]
+    except (ValueError, LookupError, TypeError):
+        version, said = None, {}
+    if version != VERSION:
+        raise CorruptData(
+            f"frontier: the errand {written[:80]!r} is of version {version}, this release reads {VERSION};"
+            " crawl it to its end with the release that made it, or choose another name"
+        )
+    assert isinstance(said, dict)
+    return said
+
+
+def _encoded(said: Mapping[str, Any]) -> bytes:
+    return json.dumps({**said, "v": VERSION}, ensure_ascii=False, separators=(",", ":")).encode(
+        "utf-8", "surrogatepass"
+    )
+
+
+def _listed(meta: Mapping[str, Any], key: str) -> list[Any]:
+    found = meta.get(key)
+    return found if isinstance(found, list) else []
+
+
+def _name(request: Request, spider: Spider, what: str, function: Callable[..., Any] | None) -> str:
+    if function is None:
+        return ""
+    name: str = getattr(function, "__name__", "")
+    if getattr(function, "__self__", None) is not spider or getattr(spider, name, None) != function:
+        raise _refusal(
+            request, spider, f"its {what} is {function!r}", "give a method of the spider, which has a name"
+        )
+    return name
+
+
+def _require_json(request: Request, spider: Spider, what: str, value: Mapping[str, Any]) -> None:
+    for key, one in value.items():
+        try:
+            same = json.loads(json.dumps({key: one}, allow_nan=False)) == {key: one}
+        except (TypeError, ValueError, RecursionError):
+            same = False
+        if not same:
+            raise _refusal(
+                request,
+                spider,
+                f"its {what}[{key!r}] is {type(one).__name__} that does not come back from JSON",
+                "carry strings, numbers, lists and dicts with string keys",
+            )
+
+
+def _refusal(request: Request, spider: Spider, why: str, remedy: str) -> InputError:
+    return InputError(f"spider {spider.name}: {request} cannot be carried: {why}; {remedy}")

@@ -1,0 +1,44 @@
+"""What a guest's spider begins with goes into the frontier: the work of a process of its own, begun once for a command.
+
+Who begins that process imports this module, and not Scrapy.
+"""
+
+import asyncio
+
+from core import ThresherError
+from crawler.machine.activity import Channel
+from crawler.spiders.load import Guest
+from frontier import Frontier
+from frontier.link.connect import connect
+from storage.store import Store
+
+BATCH = 1000
+
+
+def sow(guest: Guest, crawl: str, redis: str, store: Store, channel: Channel) -> None:
+    """Add it all to a crawl that is there. What is wrong is sent to `channel`."""
+    try:
+        asyncio.run(_add(guest, crawl, redis, store))
+    except ThresherError as error:
+        channel.send(error)
+
+
+async def _add(guest: Guest, crawl: str, redis: str, store: Store) -> None:
+    from crawler.spiders.start import starts  # noqa: PLC0415 - Scrapy, for guests alone
+
+    link = await connect(redis)
+    try:
+        frontier = Frontier(link, crawl)
+        await frontier.open()
+        tail = frontier.tail(store)
+        batch = []
+        async for found in starts(guest):
+            batch.append(found)
+            if len(batch) >= BATCH:
+                await frontier.add(batch)
+                await tail.spill()
+                batch.clear()
+        await frontier.add(batch)
+        await frontier.sync()
+    finally:
+        await link.aclose()

@@ -1,0 +1,291 @@
+"""`Visit`: one lease in the hands of a guest's spider, from request to settlement. Pure.
+
+| what happened                                                      | the lease ends                                     |
+|--------------------------------------------------------------------|----------------------------------------------------|
+| an answer came                                                     | as any page's, with the spider's requests for links |
+| the same, and what reads it raised                                 | FAILED `reading`, whatever the spider did          |
+| the same, and a callback or errback raised                         | as before, reason `callback_error`                 |
+| the same, and a middleware raised `IgnoreRequest` at the response  | as before, reason `ignored`                        |
+| robots rules forbid it, or the frontier gave it up                 | as they say                                        |
+| a middleware answered itself: nothing was asked                    | FETCHED `middleware`, nothing is archived          |
+| a middleware raised `IgnoreRequest`: nothing was asked             | REFUSED `ignored`                                  |
+| a middleware raised anything else: nothing was asked               | FAILED `middleware_error`                          |
+| a middleware gave another request                                  | that is a discovery; REDIRECTED `middleware` if nothing was asked |
+| a middleware gave a request for the same URL                       | RETRY `middleware`                                 |
+
+1. The target of a redirect inherits the errand. Only a spider that asks for a redirect gets it, and then it is not followed.
+2. Requests are left out like links: out of scope, too deep, a trap, no URL that we fetch, or found on a page that says
+   nofollow. Their errbacks are called.
+"""
+
+from collections.abc import Container
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from scrapy import Request, Spider
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
+
+from core import Capture, Failure, InputError, Url
+from crawler.reading import request_state
+from crawler.reading.response import answer, seen
+from crawler.spiders.spider_request import errand, read, redirected
+from crawler.reading.page_options import PageOptions
+from crawler.reading.outcome import REDIRECTS, UNREAD, Judgement
+from crawler.reading.page_reading import HOPS, forbids_following, settled
+from crawler.settlement import Finished
+from crawler.lease_handler import Fetched
+from crawler.wire import Wait
+from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
+from frontier.urls.trap import pitfall
+
+SLOT = "frontier"
+"""One download slot for all hosts: the frontier keeps them apart."""
+MIDDLEWARE = "middleware"
+IGNORED = "ignored"
+
+
+@dataclass(slots=True, kw_only=True)
+class Visit:
+    """What is known of one lease while its spider is at it."""
+
+    lease: Lease
+    refusal: Judgement | None = None
+    """Why it is not asked for, where it is not."""
+    asked: bool = False
+    """Whether it has come to our handler."""
+    fetched: Fetched | None = None
+    """What our handler came back with."""
+    raised: Exception | None = None
+    """What our handler raised, where it has no response."""
+    reading: Finished | None = None
+    """How the lease ends as far as the spider has no say in it; None where nothing was fetched."""
+    response_bytes: int = 0
+    """Decoded bytes that its responses hold (`crawler.decoded`)."""
+    begun: bool = False
+    """Whether the engine took the request."""
+    failed: bool = False
+    """Whether a callback or an errback raised."""
+    broken: bool = False
+    """Whether a fault of ours or of the program is the end of it: the lease is not settled."""
+    method: str = "a middleware"
+    """What of the spider is at work on it."""
+    no_follow: bool | None = None
+    """Whether the page asks that its links not be followed; None until that matters."""
+    discoveries: dict[str, Discovery] = field(default_factory=dict)
+    """By canonical URL."""
+    rejects: list[tuple[Request, str]] = field(default_factory=list)
+    """Requests that are left out, and why, as far as they have an errback."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its lease is not settled: it goes back, or a fault ends the crawl."""
+        return self.broken or (self.fetched is not None and isinstance(self.fetched.found, Wait))
+
+
+def request_of(lease: Lease, spider: Spider) -> Request:
+    """Return the request that a spider once yielded; `InputError` where the spider has no such callback."""
+    said = read(request_state.decode(lease.note).errand)
+    return Request(
+        lease.url.wire,
+        callback=_method(lease, spider, said.callback),
+        errback=_method(lease, spider, said.errback),
+        headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in said.headers],
+        cb_kwargs=dict(said.cb_kwargs),
+        meta={**said.meta, "depth": lease.depth, "download_slot": SLOT, "verbatim_url": True},
+        priority=lease.priority,
+        dont_filter=True,  # whatever might be filtered was, before it was leased
+    )
+
+
+def left_out(lease: Lease, request: Request, options: PageOptions) -> str:
+    """Why a request found under a lease is none for the frontier; empty where it is one."""
+    if lease.max_depth is not None and lease.depth >= lease.max_depth:
+        return "too_deep"
+    return _misplaced(lease, request, options)
+
+
+def discovery(lease: Lease, request: Request, spider: Spider, *, hops: int = 0) -> Discovery:
+    """Return what a request found under a lease is to the frontier; `InputError` where it cannot be carried.
+
+    With `hops` it stands in the place of the lease's own URL.
+    """
+    return Discovery(
+        url=canonical(request.url),
+        scope=lease.scope,
+        depth=lease.depth if hops else lease.depth + 1,
+        max_depth=lease.max_depth,
+        hops=hops,
+        referrer=lease.url.wire,
+        priority=request.priority,
+        interval_s=lease.interval_s,
+        note=request_state.encode(request_state.Note(errand=errand(request, spider))),
+        notify=request.errback is not None,
+    )
+
+
+def ended(
+    visit: Visit,
+    result: Response | Request | BaseException | None,
+    request: Request,
+    spider: Spider,
+    *,
+    known: Container[str],
+    options: PageOptions,
+) -> Finished | None:
+    """Return how the lease ends; None for one that is not settled. Raises `InputError` as `discovery` does.
+
+    `result` is what came back through the middlewares: an answer, another request, or what was raised.
+    """
+    lease = visit.lease
+    if visit.is_open:
+        return None
+    again = isinstance(result, Request) and _in_place(visit, result, spider, options)
+    told = tuple(found for url, found in visit.discoveries.items() if url not in known)
+    if visit.reading is None:
+        judgement = visit.refusal or _unasked(visit, result, again=again)
+        return Finished(lease=lease, answer=replace(settled(lease, judgement, told), asked=False))
+    page = visit.reading.answer
+    assert isinstance(page, Settlement)
+    followed: tuple[Discovery, ...] = ()
+    if not wants_redirect(visit, request, spider):
+        followed = tuple(_inherited(found, visit) for found in page.discoveries)
+    settlement = replace(
+        page,
+        lease=lease,
+        discoveries=(*followed, *told),
+        note=request_state.encode(replace(request_state.decode(page.note), errand=request_state.decode(lease.note).errand)),
+    )
+    return replace(visit.reading, lease=lease, answer=_reasoned(settlement, visit, result, again=again))
+
+
+def unread(visit: Visit, failure: Failure) -> Finished:
+    """Return how the lease ends when reading the answer has raised: what is archived of it is kept."""
+    before = visit.reading or Finished(lease=visit.lease, answer=settled(visit.lease, UNREAD))
+    return replace(
+        before,
+        lease=visit.lease,
+        dropped=None,
+        answer=settled(visit.lease, UNREAD),
+        error=failure.traceback,
+    )
+
+
+def forbids_links(visit: Visit, options: PageOptions) -> bool:
+    """Whether the page asks that its links not be followed, and that is obeyed."""
+    if visit.no_follow is None:
+        visit.no_follow = False
+        fetched = visit.fetched
+        if fetched is not None and isinstance(fetched.found, Capture) and "nofollow" in options.obey:
+            found = answer(fetched.found, digested=False)
+            if fetched.rendered is not None:
+                found = seen(found, fetched.rendered.html, fetched.rendered.note)
+            visit.no_follow = forbids_following(found, visit.lease.url.wire)
+    return visit.no_follow
+
+
+def _unasked(visit: Visit, result: object, *, again: bool) -> Judgement:
+    if isinstance(result, Response):
+        reason = "callback_error" if visit.failed else MIDDLEWARE
+        return Judgement(outcome=Outcome.FETCHED, reason=reason)
+    if isinstance(result, Request):
+        return Judgement(outcome=Outcome.RETRY if again else Outcome.REDIRECTED, reason=MIDDLEWARE)
+    if isinstance(result, IgnoreRequest):
+        return Judgement(outcome=Outcome.REFUSED, reason=IGNORED)
+    return Judgement(outcome=Outcome.FAILED, reason="middleware_error")
+
+
+def _reasoned(page: Settlement, visit: Visit, result: object, *, again: bool) -> Settlement:
+    """The settlement of a page that was asked for, with what the spider's side adds to it."""
+    fetched = visit.fetched
+    if page.outcome is Outcome.RETRY or page.reason == UNREAD.reason:
+        return page
+    if again:
+        return replace(page, outcome=Outcome.RETRY, reason=MIDDLEWARE, sketch=None)
+    if fetched is None or not isinstance(fetched.found, Capture):
+        return page
+    if visit.failed:
+        return replace(page, reason="callback_error")
+    if isinstance(result, BaseException) and result is not visit.raised:
+        return replace(page, reason=IGNORED if isinstance(result, IgnoreRequest) else "middleware_error")
+    return page
+
+
+def _in_place(visit: Visit, other: Request, spider: Spider, options: PageOptions) -> bool:
+    """Take up a request that a middleware gave for the visit's own; whether it is for the same URL."""
+    lease = visit.lease
+    if is_same(lease, other):
+        return True
+    if not misplaced_redirect(lease, other, options):
+        found = discovery(lease, other, spider, hops=lease.hops + 1)
+        visit.discoveries[found.url.text] = found
+    return False
+
+
+def is_same(lease: Lease, other: Request) -> bool:
+    """Whether a request is for the URL of a lease."""
+    try:
+        return canonical(other.url).text == lease.url.text
+    except NotAUrl:
+        return False
+
+
+def _misplaced(lease: Lease, request: Request, options: PageOptions) -> str:
+    """Why a URL is none for the frontier, however it was found."""
+    try:
+        url = canonical(request.url)
+    except NotAUrl:
+        return "no_url"
+    if _is_trap(url, options):
+        return "trap"
+    return "" if lease.scope.admits(url) else "out_of_scope"
+
+
+def misplaced_redirect(lease: Lease, request: Request, options: PageOptions) -> str:
+    """Why what a request leads to is none for the frontier; empty where it is one."""
+    return _misplaced(lease, request, options) or ("too_many_hops" if lease.hops >= HOPS else "")
+
+
+def _inherited(found: Discovery, visit: Visit) -> Discovery:
+    """The target of a redirect, for which the same is to be done."""
+    lease, fetched = visit.lease, visit.fetched
+    assert fetched is not None
+    assert isinstance(fetched.found, Capture)
+    carried = redirected(request_state.decode(lease.note).errand, lease.url.wire, fetched.found.status)
+    return replace(
+        found,
+        max_depth=lease.max_depth,
+        listed=lease.listed,
+        note=request_state.encode(replace(request_state.decode(found.note), errand=carried)),
+        notify=lease.notify,
+    )
+
+
+def _is_trap(url: Url, options: PageOptions) -> bool:
+    return pitfall(url) is not None and options.traps.of(url.host)
+
+
+def wants_redirect(visit: Visit, request: Request, spider: Spider) -> bool:
+    """Whether it is a redirect that the spider has said to take itself, as Scrapy has it."""
+    found = None if visit.fetched is None else visit.fetched.found
+    if not isinstance(found, Capture) or found.status not in REDIRECTS:
+        return False
+    meta = request.meta
+    return bool(
+        meta.get("dont_redirect")
+        or meta.get("handle_httpstatus_all")
+        or found.status in meta.get("handle_httpstatus_list", ())
+        or found.status in getattr(spider, "handle_httpstatus_list", ())
+    )
+
+
+def _method(lease: Lease, spider: Spider, name: str) -> Any:
+    if not name:
+        return None
+    method = getattr(spider, name, None)
+    if not callable(method):
+        raise InputError(
+            f"spider {spider.name}: {lease.url} waits for the callback {name!r}, which {type(spider).__name__} "
+            "has not; give it one of that name"
+        )
+    return method

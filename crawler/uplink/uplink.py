@@ -1,0 +1,262 @@
+"""`Uplink`: a worker's way to the web: its client, and what is done when our own side fails.
+
+1. Every failure is judged (`crawler.uplink.blame`) before it is anybody's. What is not the host's fault is a `Wait`: the lease goes back,
+   and counts neither as an attempt of its URL nor as a fault of its host.
+2. From then on there is an outage: the worker leases nothing, says why (log, heartbeat), and probes what is wrong, with
+   increasing delays. The other workers of the crawl go on: their way may be another. Where it is the same they find that out
+   themselves.
+3. When a probe succeeds the worker leases a few pages (`TENTATIVE`), and as many as ever once one of them has ended. The delays
+   between probes begin anew only when somebody answers: what fails, seems well and fails again is probed less and less.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
+from math import inf
+from typing import Protocol
+
+from core import Capture, ThresherError, Url
+from crawler.uplink.blame import ALIKE, Cause, Facts, Others, Question, judge, proves, wait_s
+from crawler.wire import Client, Enter, Failure, Reason, Wait, at_once
+from crawler.wire.http.request import HeaderList
+from frontier import Outage, canonical
+from frontier.urls.scope import registered_domain
+
+LOGGER = logging.getLogger(__name__)
+GIVEN_BACK_MS = 1_000
+"""How long the host of a lease that goes back is not asked, by workers that have no outage."""
+TENTATIVE = 4
+"""Leases at once while nobody knows whether an outage is over."""
+BROKEN_S = 10.0
+"""For so long a part that does not work is not asked again, nor are others that are silent."""
+WORKS_S = 1.0
+"""For so long a part that works is not asked again."""
+CHOICE = 32
+"""Origins of which the others are chosen."""
+_SENT: frozenset[Reason] = frozenset({"timeout_first_byte", "timeout", "reset", "protocol"})
+"""Failures after which the request may have come to its host all the same: the host's delay begins."""
+_PROVEN_WRONG: frozenset[Cause] = frozenset({"silence", "route"})
+"""Causes that there cannot be where anybody on the web answers."""
+
+
+class Getter(Protocol):
+    """What pages are had by: a client, or an uplink."""
+
+    async def get(
+        self, url: Url, enter: Enter = at_once, *, headers: HeaderList = (), max_body: int | None = None
+    ) -> Capture | Failure | Wait:
+        """Ask for a URL, as `Client.get` does."""
+
+
+class Uplink:
+    """Asks servers in the place of a client, and knows of outages."""
+
+    def __init__(
+        self,
+        client: Client,
+        responsive: Callable[[int], Awaitable[list[str]]],
+        report: Callable[[], Awaitable[None]],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`responsive` names origins that answered before (`Frontier.responsive`). `report` is called when an outage begins or
+        ends, so that others may see `outage`. `clock` is the event loop's.
+        """
+        self._client, self._probes = client, client.probes
+        self._responsive, self._report, self._clock = responsive, report, clock
+        self._cause: Cause | None = None
+        self._why, self._address = "", ""
+        self._since, self._over_at = -inf, -inf
+        self._last: Cause | None = None
+        self._heard_at = -inf
+        self._refuted = asyncio.Event()
+        self._had_route = not self._probes.route()
+        self._problems: dict[Question, tuple[float, str]] = {}
+        self._asked: tuple[float, Others] | None = None
+        self._judging = asyncio.Lock()
+        self._probing: asyncio.Task[None] | None = None
+        self._in_vain = 0
+        self._tentative = False
+
+    @property
+    def outage(self) -> Outage | None:
+        """What keeps this worker from the web now, if anything does."""
+        if self._cause is None:
+            return None
+        return Outage(why=self._why, ms=round(1000 * self._lasted_s))
+
+    @property
+    def _lasted_s(self) -> float:
+        return self._clock() - self._since
+
+    def room(self, most: int) -> int:
+        """How many of so many leases the worker may hold now. Raises what went wrong with the probes."""
+        if self._probing is not None and self._probing.done():
+            self._probing.result()
+        if self._cause is not None:
+            return 0
+        return min(most, TENTATIVE) if self._tentative else most
+
+    async def get(
+        self, url: Url, enter: Enter = at_once, *, headers: HeaderList = (), max_body: int | None = None
+    ) -> Capture | Failure | Wait:
+        """Ask for a URL, as `Client.get` does. `Wait` also where it is not the host's fault that no answer came."""
+        begun = self._clock()
+        found = await self._client.get(url, enter, headers=headers, max_body=max_body)
+        if isinstance(found, Wait):
+            return found
+        if isinstance(found, Capture) or found.sign == "answered":
+            self._hear()
+        if isinstance(found, Failure):
+            async with self._judging:  # who waits learns from the one before
+                if await self._is_ours(url, found, begun):
+                    return Wait(ms=GIVEN_BACK_MS, asked=found.reason in _SENT)
+        self._trust()
+        return found
+
+    def learn(self, cookies: Iterable[tuple[str, str]]) -> None:
+        """Take up cookies that another client was told, as `Client.learn` does."""
+        self._client.learn(cookies)
+
+    async def close(self) -> None:
+        """Probe no more."""
+        if self._probing is not None:
+            self._probing.cancel()
+            await asyncio.wait([self._probing])
+
+    async def _is_ours(self, url: Url, failure: Failure, begun: float) -> bool:
+        problems: dict[Question, str] = {}
+        others: Others | None = None
+        while isinstance(found := judge(failure.sign, self._facts(begun, problems, others)), Question):
+            if found is Question.OTHERS:
+                others = await self._others(url)
+            else:
+                problems[found] = await self._problem(found, url)
+        if found is not None and self._overlaps(begun) is None:
+            why = next((problem for problem in problems.values() if problem), failure.detail)
+            if found == "silence" and others is not None:
+                why = f"nobody answers, neither {url.host} nor {others.silent} others that did before"
+            self._address = await self._probes.address(url) if found == "route" else ""
+            self._begin(found, why)
+        return found is not None
+
+    def _facts(self, begun: float, problems: Mapping[Question, str], others: Others | None) -> Facts:
+        resolved_at, now = self._probes.resolved_at, self._clock()
+        heard = proves(self._heard_at, begun=begun, failed=now)
+        fresh = {
+            Question.PROXY: heard,
+            Question.NAME_SERVERS: proves(resolved_at, begun=begun, failed=now),
+        }
+        had = {Question.NAME_SERVERS: resolved_at > -inf, Question.ROUTE: self._had_route}
+        return Facts(
+            overlaps=self._overlaps(begun),
+            heard=heard,
+            fresh=frozenset(part for part, true in fresh.items() if true),
+            had=frozenset(part for part, true in had.items() if true),
+            works={part: not problem for part, problem in problems.items()},
+            others=others,
+        )
+
+    def _overlaps(self, begun: float) -> Cause | None:
+        return self._cause or (self._last if begun <= self._over_at else None)
+
+    async def _problem(self, part: Question, url: Url) -> str:
+        """Why a part of our side does not work; empty if it does."""
+        at, problem = self._problems.get(part, (-inf, ""))
+        if self._clock() - at <= (BROKEN_S if problem else WORKS_S):
+            return problem
+        match part:
+            case Question.PROXY:
+                problem = await self._probes.proxy(speaks=True)
+            case Question.NAME_SERVERS:
+                problem = await self._probes.name_servers()
+            case _:
+                problem = self._probes.route(await self._probes.address(url))
+                self._had_route |= not problem
+        self._problems[part] = self._clock(), problem
+        return problem
+
+    async def _others(self, url: Url) -> Others:
+        """What hosts do that answered before: those of other domains, on other addresses."""
+        if self._asked is not None:
+            at, found = self._asked
+            if self._clock() - at <= (WORKS_S if found.answered else BROKEN_S):
+                return found
+        answered, silent = await self._knock(registered_domain(url.host))
+        if silent and not answered:
+            silent -= {await self._probes.address(url)}
+        if answered:
+            self._hear()
+        found = Others(answered=answered, silent=len(silent))
+        self._asked = self._clock(), found
+        return found
+
+    async def _knock(self, domain: str = "") -> tuple[int, set[str]]:
+        """Knock at some hosts that answered before, none of them of `domain`. Returns how many answer, and the addresses of
+        those that do not.
+        """
+        origins = [canonical("/", origin) for origin in await self._responsive(CHOICE)]
+        by_domain = {registered_domain(origin.host): origin for origin in origins}
+        by_domain.pop(domain, None)
+        knocks = await asyncio.gather(*map(self._probes.knock, [*by_domain.values()][: 2 * ALIKE]))
+        told = [knock for knock in knocks if knock is not None]
+        return sum(knock.answered for knock in told), {knock.address for knock in told if not knock.answered}
+
+    def _hear(self) -> None:
+        """Note that somebody on the web answered."""
+        self._heard_at = self._clock()
+        if self._cause is None:
+            self._in_vain = 0
+        elif self._cause in _PROVEN_WRONG:
+            self._refuted.set()
+
+    def _trust(self) -> None:
+        """Lease as ever: a host has answered, or its silence is its own."""
+        self._tentative = False
+
+    def _begin(self, cause: Cause, why: str) -> None:
+        self._cause = self._last = cause
+        self._why, self._since, self._tentative = why, self._clock(), False
+        self._refuted.clear()
+        LOGGER.warning("%s: nothing is asked until that is over, and no host is given up for it", why)
+        self._probing = asyncio.create_task(self._probe(cause))
+
+    async def _probe(self, cause: Cause) -> None:
+        over = False
+        await self._tell()
+        while not over:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait_s(self._in_vain)):
+                    await self._refuted.wait()
+            self._in_vain += 1
+            with suppress(ThresherError):  # of the frontier's server, and the worker hears of it elsewhere
+                over = await self._is_over(cause)
+        LOGGER.warning("%s: that is over after %.0f s, and the crawl goes on", self._why, self._lasted_s)
+        self._cause, self._over_at, self._tentative = None, self._clock(), True
+        self._problems.clear()
+        self._asked = None
+        await self._tell()
+
+    async def _tell(self) -> None:
+        with suppress(ThresherError):
+            await self._report()
+
+    async def _is_over(self, cause: Cause) -> bool:
+        if self._refuted.is_set():
+            return True
+        match cause:
+            case "proxy":
+                return not await self._probes.proxy(speaks=False)
+            case "name_servers":
+                return not await self._probes.name_servers()
+            case "route":
+                return not self._probes.route(self._address)
+            case "silence":
+                answered, silent = await self._knock()
+                return answered > 0 or not silent
+        return True
+
+    def __repr__(self) -> str:
+        return f"<uplink: {self._why if self._cause else 'up'}>"

@@ -1,0 +1,130 @@
+"""`Http1`: a connection that speaks HTTP/1.1, one exchange after the other.
+
+1. What comes is handed to a `Reading` as it comes; the connection is torn down as soon as that wants no more than it
+   may have, so that memory is bounded whatever the server sends.
+2. Bytes that arrive while nothing is asked answer nothing. The connection is closed, so that they can never be taken for
+   the answer to the next request; also where they lie in the socket when it is to be used again.
+3. It is used again only where the framing alone has said where the response ends, and nothing came behind that.
+"""
+
+import asyncio
+import select
+from collections.abc import Callable
+from typing import cast
+
+from core.capture import Protocol, Tls
+from crawler.wire.fetch_failure import line
+from crawler.wire.http.exchange import Heard, Trouble, Watch
+from crawler.wire.limits import Limits
+from crawler.wire.http.response_reader import Reading
+from crawler.wire.http.request import HeaderList, Request, as_archived, as_sent
+
+_VERSIONS: dict[str, Protocol] = {"1.0": "http/1.0", "0.9": "http/0.9"}
+
+
+class Http1(asyncio.Protocol):
+    """One connection. `absolute` requests go to a proxy, with headers of its own that are not archived."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, *, absolute: bool = False, proxy: HeaderList = ()
+    ) -> None:
+        self._loop, self._absolute, self._proxy = loop, absolute, proxy
+        self._transport: asyncio.Transport | None = None
+        self._reading: Reading | None = None
+        self._watch: Watch | None = None
+        self._waiter: asyncio.Future[tuple[Trouble | None, str]] | None = None
+        self.peer = ""
+        self.tls: Tls | None = None
+        self.protocol: Protocol = "http/1.1"
+        self.usable = True
+        """Whether another exchange may be begun."""
+        self.on_end: Callable[[], None] | None = None
+        """Called when an idle connection ends."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on."""
+        reading, watch = self._reading, self._watch
+        if reading is None or watch is None:
+            self.close()
+            return
+        watch.heard(len(data))
+        if reading.feed(data):
+            self._end("protocol" if reading.fault else None, reading.fault or "")
+        elif reading.lingers:
+            watch.linger()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End what is open."""
+        self.usable = False
+        if self._reading is not None:
+            self._reading.close()
+            self._end(_lost(self._reading, exc), line(exc, "the connection was closed"))
+        if self.on_end is not None:
+            self.on_end()
+
+    def is_quiet(self) -> bool:
+        """Whether it is still open, and nothing has come that nobody asked for."""
+        if not self.usable or self._transport is None or self._transport.is_closing():
+            return False
+        found = self._transport.get_extra_info("socket")
+        poll = select.poll()
+        poll.register(found.fileno(), select.POLLIN)
+        return not poll.poll(0)
+
+    async def converse(self, asked: Request, limits: Limits, left_s: float) -> Heard:
+        """Ask, and read the response to its end or as far as it comes. Never raises for what a server does."""
+        assert self._transport is not None
+        assert self._reading is None
+        sent = as_sent(asked, absolute=self._absolute, proxy=self._proxy)
+        reading = self._reading = Reading(limits.max_body, method=asked.method)
+        self._waiter = self._loop.create_future()
+        watch = self._watch = Watch(self._loop, limits, left_s, self._expire)
+        self._transport.write(sent)
+        if self._transport.is_closing():
+            self._end("disconnect", "the connection was closed")
+        try:
+            trouble, detail = await self._waiter
+        finally:
+            watch.end()
+            self._reading = self._watch = None
+            if not reading.keep_alive:
+                self.close()
+        if reading.head is not None:
+            self.protocol = _VERSIONS.get(reading.head.version, "http/1.1")
+        return Heard(
+            sent=as_archived(asked, absolute=self._absolute) if asked.secret or self._proxy else sent,
+            message=reading.message(),
+            trouble="broken" if reading.broken and trouble in {None, "disconnect"} else trouble,
+            detail=detail,
+            first_byte_ms=watch.first_byte_ms,
+        )
+
+    def close(self) -> None:
+        """Close it, whatever is under way."""
+        self.usable = False
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _expire(self, trouble: Trouble | None) -> None:
+        if self._reading is not None:
+            self._reading.close()
+        self._end(trouble, "time-out")
+
+    def _end(self, trouble: Trouble | None, detail: str) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result((trouble, detail))
+
+    def __repr__(self) -> str:
+        return f"<{self.protocol} with {self.peer or 'nobody'}>"
+
+
+def _lost(reading: Reading, error: Exception | None) -> Trouble | None:
+    """What the end of a connection is, as far as the response goes."""
+    if reading.until_close and error is None:
+        return None
+    whole = reading.message()
+    return None if whole is not None and whole.ended else "disconnect"

@@ -1,0 +1,258 @@
+"""`Http2`: a connection that speaks HTTP/2 (library `h2`), one exchange after the other.
+
+1. An exchange is written down in the syntax of HTTP/1.1: the pseudo headers as the request line, `host` and the status
+   line, the others in the order and the case in which they went over the wire, the body as the DATA frames carry it.
+   Nothing is put in that was not sent.
+2. The server pushes nothing, and its frames are numbered: a flood of those that carry nothing ends the connection.
+3. Whatever breaks before a response has begun is `protocol` trouble, and whoever asked may ask again in HTTP/1.1.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, cast
+
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.errors import ErrorCodes
+from h2.events import (
+    ConnectionTerminated,
+    DataReceived,
+    Event,
+    InformationalResponseReceived,
+    ResponseReceived,
+    StreamEnded,
+    StreamReset,
+)
+from h2.exceptions import H2Error
+from h2.settings import SettingCodes, Settings
+
+from core.capture import Protocol, Tls
+from crawler.wire.fetch_failure import line
+from crawler.wire.http.frames import Frames
+from crawler.wire.http.exchange import Heard, Trouble, Watch
+from crawler.wire.limits import HEAD_LIMIT, INTERIM, Limits
+from crawler.wire.http.message import Message, read_head
+from crawler.wire.http.request import Request, as_archived
+
+WINDOW = 1 << 20
+"""Bytes that a server may send before they are acknowledged."""
+_PIECE = 16 << 10
+_LINE_BREAKS = b"\r\n\0"
+
+
+class Http2(asyncio.Protocol):
+    """One connection."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._h2 = H2Connection(H2Configuration(client_side=True, header_encoding=None))
+        self._h2.local_settings = Settings(
+            client=True,
+            initial_values={
+                SettingCodes.ENABLE_PUSH: 0,
+                SettingCodes.INITIAL_WINDOW_SIZE: WINDOW,
+                SettingCodes.MAX_HEADER_LIST_SIZE: HEAD_LIMIT,
+            },
+        )
+        self._transport: asyncio.Transport | None = None
+        self._asked: _Asked | None = None
+        self._frames = Frames()
+        self.peer = ""
+        self.tls: Tls | None = None
+        self.protocol: Protocol = "h2"
+        self.usable = True
+        self.on_end: Callable[[], None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Say the preface and our settings."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._h2.initiate_connection()
+        self._h2.increment_flow_control_window(WINDOW)
+        self._flush()
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, a piece at a time, so that a flood is noticed while it comes."""
+        for at in range(0, len(data), _PIECE):
+            piece = data[at : at + _PIECE]
+            try:
+                self._frames.take(piece)
+                for event in self._h2.receive_data(piece):
+                    self._take(event)
+            except (
+                H2Error,
+                ValueError,
+                IndexError,
+                TypeError,
+                KeyError,
+            ) as error:  # hpack raises more than its own
+                self._give_up(line(error))
+                break
+        self._flush()
+        if not self.usable and self._asked is None:
+            self.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End what is open."""
+        self.usable = False
+        self._give_up(line(exc, "the connection was closed"), "disconnect")
+        if self.on_end is not None:
+            self.on_end()
+
+    def is_quiet(self) -> bool:
+        """Whether it is still open. What comes between two exchanges says which stream it belongs to."""
+        return self.usable and self._transport is not None and not self._transport.is_closing()
+
+    async def converse(self, asked: Request, limits: Limits, left_s: float) -> Heard:
+        """Ask, and take the response to its end or as far as it comes. Never raises for what a server does."""
+        assert self._transport is not None
+        self._frames.begin()
+        waiter: asyncio.Future[tuple[Trouble | None, str]] = self._loop.create_future()
+        watch = Watch(self._loop, limits, left_s, lambda trouble: self._finish(trouble, "time-out"))
+        response = self._asked = _Asked(waiter, watch, limits.max_body, asked.method)
+        try:
+            response.stream = self._h2.get_next_available_stream_id()
+            self._send(asked, response.stream)
+            trouble, detail = await waiter
+        except H2Error as error:
+            trouble, detail = "protocol", line(error)
+        finally:
+            watch.end()
+            self._asked = None
+            if not response.ended:
+                self.close()
+        return Heard(
+            sent=as_archived(asked, names="lower"),
+            message=response.message(),
+            trouble=trouble,
+            detail=detail,
+            first_byte_ms=watch.first_byte_ms,
+        )
+
+    def close(self) -> None:
+        """Close it, whatever is under way."""
+        self.usable = False
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _send(self, asked: Request, stream: int) -> None:
+        target = asked.target
+        headers = [
+            (":method", asked.method),
+            (":scheme", target.scheme),
+            (":authority", target.authority),
+            (":path", target.path),
+            *((name.lower(), value) for name, value in asked.headers),
+        ]
+        self._h2.send_headers(stream, headers, end_stream=not asked.body)
+        size = self._h2.max_outbound_frame_size
+        for at in range(0, len(asked.body), size):
+            self._h2.send_data(stream, asked.body[at : at + size], end_stream=at + size >= len(asked.body))
+        self._flush()
+
+    def _take(self, event: Event) -> None:
+        response = self._asked
+        if isinstance(event, DataReceived):
+            self._h2.acknowledge_received_data(event.flow_controlled_length or 0, event.stream_id or 0)
+        if isinstance(event, ConnectionTerminated):
+            self.usable = False
+            if response is not None and (event.last_stream_id or 0) < response.stream:
+                self._finish("protocol", f"GOAWAY {event.error_code}")
+        elif response is not None and getattr(event, "stream_id", None) == response.stream:
+            self._take_of(response, event)
+
+    def _take_of(self, response: "_Asked", event: Event) -> None:
+        """Something of the stream that is open."""
+        response.watch.heard(len(getattr(event, "data", None) or b"head"))
+        match event:
+            case DataReceived(data=data):
+                response.add(data or b"")
+                if response.cut:
+                    self._finish(None, "")
+            case InformationalResponseReceived():
+                response.interim += 1
+                if response.interim > INTERIM:
+                    self._give_up("too many interim responses")
+            case ResponseReceived(headers=headers):
+                if not response.begin(headers or []):
+                    self._give_up("no HTTP response")
+            case StreamEnded():
+                response.ended = response.head != b""
+                self._finish(None if response.ended else "protocol", "no HTTP response")
+            case StreamReset(error_code=code):
+                response.ended = bool(response.head) and code == ErrorCodes.NO_ERROR
+                trouble: Trouble = "disconnect" if response.head else "protocol"
+                self._finish(None if response.ended else trouble, f"RST_STREAM {code}")
+
+    def _give_up(self, why: str, trouble: Trouble = "protocol") -> None:
+        self.usable = False
+        if self._asked is not None:
+            self._finish("disconnect" if self._asked.head else trouble, why)
+
+    def _finish(self, trouble: Trouble | None, detail: str) -> None:
+        if self._asked is not None and not self._asked.waiter.done():
+            self._asked.waiter.set_result((trouble, detail))
+
+    def _flush(self) -> None:
+        data = self._h2.data_to_send()
+        if data and self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
+
+    def __repr__(self) -> str:
+        return f"<h2 with {self.peer or 'nobody'}>"
+
+
+class _Asked:
+    """One stream and what came over it."""
+
+    __slots__ = (
+        "_body",
+        "_max_body",
+        "_method",
+        "cut",
+        "ended",
+        "head",
+        "interim",
+        "stream",
+        "waiter",
+        "watch",
+    )
+
+    def __init__(self, waiter: Any, watch: Watch, max_body: int, method: str) -> None:
+        self.waiter, self.watch, self._max_body, self._method = waiter, watch, max_body, method
+        self.stream = self.interim = 0
+        self.head = b""
+        self._body = bytearray()
+        self.cut = self.ended = False
+
+    def begin(self, headers: Any) -> bool:
+        """The head came; whether it can be written in the syntax of HTTP/1.1."""
+        status = next((value for name, value in headers if name == b":status"), b"")
+        rest = [(name, value) for name, value in headers if not name.startswith(b":")]
+        if not status.isdigit() or any(
+            each in _LINE_BREAKS for pair in rest for text in pair for each in text
+        ):
+            return False
+        lines = b"".join([b"%b: %b\r\n" % pair for pair in rest])
+        self.head = b"HTTP/1.1 %b \r\n%b\r\n" % (status, lines)
+        return True
+
+    def add(self, data: bytes) -> None:
+        """A piece of the body came."""
+        self._body += data
+        self.cut = len(self._body) > self._max_body
+
+    def message(self) -> Message | None:
+        """The response as far as it came."""
+        head = read_head(self.head) if self.head else None
+        if head is None:
+            return None
+        body = bytes(self._body[: self._max_body])
+        return Message(
+            response=self.head + body,
+            head_length=head.length,
+            status=head.status,
+            headers=head.headers,
+            payload=body,
+            ended=self.ended and not self.cut,
+            cut=self.cut,
+        )

@@ -1,0 +1,149 @@
+"""An HTTP response read from the bytes that came over the wire, as browsers read it. Pure.
+
+1. A head begins with a status line, with or without a reason; Icecast's `ICY` is one as well. Its code is recorded as it
+   is, be it 0 or 999. What begins otherwise is no HTTP/1 (HTTP/0.9 neither).
+2. A head ends with the first empty line; line feeds alone end lines too. A line without colon or with a NUL in it is no
+   header and is passed over; a folded line continues the one before; blanks around a name are no part of it.
+3. `Transfer-Encoding: chunked` goes before a length; of several lengths the first that is a number counts, and whoever
+   says more than one thing is not asked again over the same connection. Where nothing of that is said, the end of the
+   connection is the end of the body. 204, 304 and what answers HEAD have no body, whatever they say.
+"""
+
+import re
+from dataclasses import dataclass
+
+from storage.warc.payload import transfer_decoded
+from storage.warc.records import PAYLOAD_LIMIT
+
+Headers = tuple[tuple[str, str], ...]
+
+SWITCHING = 101
+_BODILESS = frozenset({SWITCHING, 204, 304})  # RFC 9110, sections 15.2.2, 15.3.5 and 15.4.5
+_STATUS_LINE = re.compile(rb"(?:HTTP/(\d)(?:\.(\d+))?|ICY)[ \t]+(\d{1,3})(?!\d)", re.IGNORECASE)
+_BEGINNINGS = (b"HTTP/", b"ICY ")
+_LINE = re.compile(r"\r?\n")
+_OF_FRAMING = ("connection", "content-length", "transfer-encoding")
+_LONGEST_NUMBER = 18  # digits: more than any body has, and less than the parser of integers refuses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One response as far as it came."""
+
+    response: bytes
+    head_length: int
+    status: int
+    headers: Headers
+    payload: bytes
+    """After transfer decoding."""
+    ended: bool
+    """The framing itself says that the body is whole; never so where only the connection's end can say it."""
+    cut: bool
+    """The body was longer than allowed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """What the head of a response says of what follows."""
+
+    length: int
+    """Bytes of the head, blank line included."""
+    status: int
+    version: str
+    """`1.1`; empty for what is not HTTP by name."""
+    headers: Headers
+    chunked: bool
+    body: int | None
+    """Bytes of the body; None where chunks or the end of the connection say it."""
+    transfer: str
+    """The value of `Transfer-Encoding`."""
+    keep_alive: bool
+    """Whether the connection may be used again, once the body has ended where it should."""
+
+
+def may_begin(beginning: bytes) -> bool:
+    """Whether these bytes can be the first of a response, or of its beginning."""
+    upper = beginning[:5].upper()
+    return any(upper.startswith(one[: len(upper)]) for one in _BEGINNINGS)
+
+
+def read_head(raw: bytes, *, method: str = "GET") -> Head | None:
+    """The head that `raw` is, from its status line to its blank line; None where it does not begin with one."""
+    status_line = _STATUS_LINE.match(raw)
+    if status_line is None:
+        return None
+    headers = _headers(raw)
+    major, minor, code = status_line.groups()
+    status = int(code)
+    version = "" if major is None else f"{major.decode()}.{(minor or b'0').decode()}"
+    said = dict.fromkeys(_OF_FRAMING, "")
+    for name, value in headers:
+        if (key := name.lower()) in said:
+            said[key] = f"{said[key]},{value}" if said[key] else value
+    transfer = said["transfer-encoding"]
+    lengths = [each.strip() for each in said["content-length"].split(",")]
+    numbers = [int(each) for each in lengths if _is_number(each)]
+    bodiless = status in _BODILESS or method == "HEAD"
+    chunked = not bodiless and "chunked" in transfer.lower()
+    body = 0 if bodiless else None if chunked or not numbers else numbers[0]
+    return Head(
+        length=len(raw),
+        status=status,
+        version=version,
+        headers=headers,
+        chunked=chunked,
+        body=body,
+        transfer=transfer,
+        keep_alive=_keeps_alive(version, said["connection"])
+        and len(set(lengths)) == 1
+        and (lengths == [""] or len(numbers) == len(lengths))
+        and not (transfer and numbers)
+        and (chunked or body is not None)
+        and status != SWITCHING,
+    )
+
+
+def made(head: Head, response: bytes, *, ended: bool, cut: bool) -> Message:
+    """The message of a head and the bytes from it on, as far as they are to be kept."""
+    body = response[head.length :]
+    transfer = head.transfer if body else ""
+    return Message(
+        response=response,
+        head_length=head.length,
+        status=head.status,
+        headers=head.headers,
+        payload=transfer_decoded(body, transfer, PAYLOAD_LIMIT)[0] if transfer else body,
+        ended=ended and not cut,
+        cut=cut,
+    )
+
+
+def field(headers: Headers, name: str) -> str:
+    """All values of a header, joined by commas (RFC 9110, section 5.2); empty where there is none."""
+    return ",".join([value for key, value in headers if key.lower() == name])
+
+
+def _headers(raw: bytes) -> Headers:
+    found: list[tuple[str, str]] = []
+    for line in _LINE.split(raw.decode("latin-1"))[1:]:
+        if line[:1] in {" ", "\t"}:
+            if found:
+                name, value = found[-1]
+                found[-1] = (name, f"{value} {line.strip()}".strip())
+            continue
+        name, colon, value = line.partition(":")
+        name = name.rstrip(" \t")
+        if colon and name and "\0" not in line:
+            found.append((name, value.strip(" \t\r")))
+    return tuple(found)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER
+
+
+def _keeps_alive(version: str, connection: str) -> bool:
+    said = [each.strip() for each in connection.lower().split(",")]
+    if version == "1.0":
+        return "keep-alive" in said and "close" not in said
+    return version >= "1.1" and "close" not in said

@@ -1,0 +1,205 @@
+"""`Reading`: one HTTP/1 response while its bytes come in. Pure: bytes go in, a `Message` comes out.
+
+1. Whatever way the bytes are cut into pieces, the message is the same, and every byte is looked at a bounded number of times.
+2. What is held is never more than a head (`HEAD_LIMIT`), the longest body, and the piece that came last.
+3. Interim responses and empty lines before the status line are passed over, up to a number; they are no part of the response.
+4. What follows the end that the framing says belongs to no response and is not kept.
+5. Chunks that are none: what came is kept on, to the end of the connection, the limit, or until it is quiet (`lingers`).
+"""
+
+import re
+
+from crawler.wire.limits import HEAD_LIMIT, INTERIM
+from crawler.wire.http.message import SWITCHING, Head, Message, made, may_begin, read_head
+from storage.warc.payload import hexadecimal
+
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_BLANK = re.compile(rb"[\r\n]+")
+_BLANKS_AT_MOST = 64
+_LOOKED_AT = 5  # bytes of `may_begin`
+_SIZE, _DATA, _BEHIND, _TRAILER, _BROKEN = range(5)
+
+
+class Reading:
+    """Reads one response to one request."""
+
+    __slots__ = (
+        "_at",
+        "_blanks",
+        "_cut",
+        "_end",
+        "_ended",
+        "_interim",
+        "_max_body",
+        "_method",
+        "_received",
+        "_scanned",
+        "_state",
+        "done",
+        "fault",
+        "head",
+        "surplus",
+    )
+
+    def __init__(self, max_body: int, *, method: str = "GET") -> None:
+        self._max_body, self._method = max_body, method
+        self._received = bytearray()
+        self._scanned = self._at = self._interim = self._blanks = 0
+        self._state = _SIZE
+        self._end: int | None = None
+        self._cut = self._ended = False
+        self.head: Head | None = None
+        self.done = False
+        """Nothing more is wanted."""
+        self.surplus = False
+        """More came than the response."""
+        self.fault: str | None = None
+        """Why this is no HTTP response."""
+
+    def feed(self, data: bytes) -> bool:
+        """Take in what came; whether that was all that is wanted."""
+        if self.done:
+            self.surplus = True
+            return True
+        self._received += data
+        if self.head is not None or self._find_head():
+            self._find_end()
+        return self.done
+
+    def close(self) -> None:
+        """The connection has ended."""
+        if self.head is not None and self.head.chunked and self._state == _TRAILER:
+            self._ended = True
+        self.done = True
+
+    @property
+    def lingers(self) -> bool:
+        """Whether only the end of the connection is still waited for, of which the framing cannot say when it comes."""
+        return self.head is not None and self.head.chunked and self._state in {_TRAILER, _BROKEN}
+
+    @property
+    def broken(self) -> bool:
+        """Whether the body is not framed as its head says."""
+        return self._state == _BROKEN
+
+    @property
+    def until_close(self) -> bool:
+        """Whether the end of the connection is the end of the body."""
+        return self.head is not None and self.head.body is None and not self.head.chunked
+
+    @property
+    def keep_alive(self) -> bool:
+        """Whether the connection can be used for another response."""
+        well = self._end is not None and self._ended and not self._cut and not self.surplus
+        return well and self.head is not None and self.head.keep_alive
+
+    def message(self) -> Message | None:
+        """The response as far as it came; None where no whole head did."""
+        head = self.head
+        if head is None:
+            return None
+        end = len(self._received) if self._end is None else self._end
+        with memoryview(self._received) as view:
+            response = bytes(view[: min(end, head.length + self._max_body)])
+        return made(head, response, ended=self._ended, cut=self._cut)
+
+    def _find_head(self) -> bool:
+        received = self._received
+        while True:
+            if self._scanned < _LOOKED_AT and not self._begins():
+                return False
+            end = _HEAD_END.search(received, max(self._scanned - 3, 0))
+            if len(received) > HEAD_LIMIT and (end is None or end.end() > HEAD_LIMIT):
+                self._refuse("no end of the head")
+                return False
+            if end is None:
+                self._scanned = len(received)
+                return False
+            head = read_head(bytes(received[: end.end()]), method=self._method)
+            if head is None:
+                self._refuse("no HTTP response")
+                return False
+            if not 100 <= head.status < 200 or head.status == SWITCHING:
+                self.head, self._at, self._scanned = head, head.length, head.length
+                return True
+            self._interim += 1
+            if self._interim > INTERIM:
+                self._refuse("too many interim responses")
+                return False
+            del received[: head.length]
+            self._scanned = 0
+
+    def _begins(self) -> bool:
+        """Whether there is the beginning of a status line."""
+        received = self._received
+        blank = _BLANK.match(received)
+        if blank is not None:
+            self._blanks += blank.end()
+            del received[: blank.end()]
+        if self._blanks > _BLANKS_AT_MOST or not may_begin(bytes(received[:_LOOKED_AT])):
+            self._refuse("no HTTP response")
+            return False
+        return bool(received)
+
+    def _refuse(self, why: str) -> None:
+        self.fault, self.done = why, True
+
+    def _find_end(self) -> None:
+        head = self.head
+        assert head is not None
+        come = len(self._received) - head.length
+        if head.chunked:
+            self._follow_chunks()
+        elif head.body is not None and come >= min(head.body, self._max_body):
+            self._end, self._ended = head.length + head.body, True
+            self._cut = head.body > self._max_body
+        if self._end is not None:
+            self.surplus = len(self._received) > self._end
+            self._cut = self._cut or self._end - head.length > self._max_body
+        elif come > self._max_body:
+            self._cut = True
+        self.done = self._cut or self._ended
+
+    def _follow_chunks(self) -> None:
+        """Go from chunk to chunk as far as they came (RFC 9112, section 7.1)."""
+        while self._step():
+            pass
+
+    def _step(self) -> bool:
+        """Go on by one line or one chunk; whether there is more to look at."""
+        received = self._received
+        if self._state in {_SIZE, _TRAILER}:
+            line_end = received.find(b"\n", self._scanned)
+            if line_end < 0:
+                self._scanned = len(received)
+                return False
+            line = bytes(received[self._at : line_end])
+            self._at = self._scanned = line_end + 1
+            return self._trailer(line) if self._state == _TRAILER else self._size(line)
+        if self._state == _DATA:
+            if len(received) < self._at:
+                return False
+            self._state = _BEHIND
+        if self._state == _BEHIND:
+            behind = bytes(received[self._at : self._at + 2])
+            if behind in {b"", b"\r"}:
+                return False
+            self._at += 2 if behind == b"\r\n" else behind[:1] == b"\n"
+            self._scanned, self._state = self._at, _SIZE
+            return True
+        return False
+
+    def _size(self, line: bytes) -> bool:
+        size = hexadecimal(line.partition(b";")[0].strip())
+        if size is None:
+            self._state = _BROKEN
+            return False
+        self._at += size
+        self._state = _DATA if size else _TRAILER
+        return True
+
+    def _trailer(self, line: bytes) -> bool:
+        if line in {b"", b"\r"}:
+            self._end, self._ended = self._at, True
+            return False
+        return True

@@ -1,0 +1,265 @@
+"""`Resolver`: from the name of a host to its addresses, without a thread waiting for each (library `pycares`).
+
+1. An answer is used again for as long as DNS says, but for a minute at least (a time to live of 0 would be a look-up for
+   every page) and an hour at most. That a name has no address is remembered for a minute, that no server could tell for seconds.
+2. Look-ups of one name at the same time are one. Names that were not asked for lately are forgotten first.
+3. `/etc/hosts` and DNS are asked in the order that the system names (`hosts` in `/etc/nsswitch.conf`), the file first where it
+   names none; `localhost` and names under it are this machine (RFC 6761, section 6.3). A name is taken as it is: no search
+   domain is put behind it.
+4. IPv4 and IPv6 are asked for at once and apart: a server that is silent on one of them costs `GRACE_S`, not the answer.
+5. Nothing here says whether an address may be contacted. That is asked of the address that is connected to.
+6. Whether the name servers work at all is asked apart (`problem`), of a name that every one of them can answer for: the root. One
+   that answers SERVFAIL for it is there and can resolve nothing; one that refuses it serves other names.
+"""
+
+import asyncio
+import socket
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import ip_address
+from math import inf
+from typing import Any, Final
+
+import pycares
+
+from core import InputError
+from crawler.wire.fetch_failure import Failure, Sign
+
+SHORTEST_S = 60.0
+LONGEST_S = 3600.0
+NEGATIVE_S = 60.0
+SILENT_S = 5.0
+"""How long it is remembered that no server could tell: a datagram was lost, more often than not."""
+SILENT: Final = "dns_timeout"
+HOSTS = 10_000
+"""Host names that are remembered."""
+ADDRESSES = 100
+"""Addresses of one host that are looked at."""
+GRACE_S = 0.05
+"""How long one family is waited for when the other has answered (RFC 8305, section 3)."""
+TRIES = 3
+"""How often a silent server is asked."""
+LOOK_UPS = 20_000
+"""After so many the library's channel is made anew: it has a cache of its own, without a bound."""
+_NOBODY = frozenset({pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA, pycares.errno.ARES_ENONAME})
+_BAD_NAMES = frozenset({pycares.errno.ARES_EBADNAME, pycares.errno.ARES_EBADQUERY})
+"""Nobody is asked for these."""
+_NO_ANSWER = frozenset({pycares.errno.ARES_ETIMEOUT, pycares.errno.ARES_ECONNREFUSED})
+"""Nobody answered, in time or at all."""
+_FAMILIES = (socket.AF_INET, socket.AF_INET6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    addresses: tuple[str, ...] = ()
+    ttl_s: float = NEGATIVE_S
+    error: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    found: tuple[str, ...] | Failure
+    until: float
+
+
+class Resolver:
+    """Looks names up; to be made inside a running event loop."""
+
+    def __init__(self, servers: Sequence[str] = (), *, clock: Callable[[], float] | None = None) -> None:
+        """`servers` are `ADDRESS:PORT`; the system's where there is none. `InputError` names the one that is none."""
+        self._loop = asyncio.get_running_loop()
+        self._servers, self._clock = tuple(servers), clock or self._loop.time
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._asking: dict[str, asyncio.Task[tuple[str, ...] | Failure]] = {}
+        self._look_ups = 0
+        self._channel: pycares.Channel | None = None
+        self.answered_at = -inf
+        """When a name server last said where a name leads, or that it leads nowhere, on the event loop's clock."""
+        for server in self._servers:
+            _check(server)
+
+    async def addresses(self, host: str, timeout_s: float) -> tuple[str, ...] | Failure:
+        """The addresses of a host, at least one, IPv4 first; an address is its own."""
+        if is_address(host):
+            return (host,)
+        known = self._known.get(host)
+        if known is not None and known.until > self._clock():
+            self._known.move_to_end(host)
+            return known.found
+        task = self._asking.get(host)
+        if task is None:
+            task = self._asking[host] = asyncio.create_task(self._look_up(host, timeout_s))
+            task.add_done_callback(lambda _: self._asking.pop(host, None))
+        return await asyncio.shield(task)
+
+    async def problem(self, timeout_s: float) -> str:
+        """Ask whether the name servers work. Returns in one line why they do not; nothing if they do."""
+        answer: asyncio.Future[_Answer] = self._loop.create_future()
+        try:
+            # A channel of its own: it remembers no answer, and no server that was silent.
+            channel = self._made(timeout_s)
+        except pycares.AresError as failed:
+            return f"names cannot be looked up: {failed}"
+        error = pycares.errno.ARES_ETIMEOUT
+        try:
+            channel.query(".", pycares.QUERY_TYPE_NS, callback=self._back(answer, _settle_root))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout_s):
+                    error = (await answer).error
+        finally:
+            channel.close()
+        which = ", ".join(self._servers) or "those of this system"
+        if error in _NO_ANSWER:
+            return f"no name server answers ({which})"
+        if error == pycares.errno.ARES_ESERVFAIL:
+            return f"the name servers can resolve nothing ({which})"
+        self.answered_at = self._loop.time()
+        self._channel = None  # the next is made with the servers of now
+        for host in [host for host, known in self._known.items() if _is_lost(known.found)]:
+            del self._known[host]
+        return ""
+
+    def close(self) -> None:
+        """Ask no more."""
+        for task in self._asking.values():
+            task.cancel()
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+
+    async def _look_up(self, host: str, timeout_s: float) -> tuple[str, ...] | Failure:
+        asked = [self._ask(host, family, timeout_s) for family in _FAMILIES]
+        until = self._loop.time() + timeout_s
+        done, waiting = await asyncio.wait(asked, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        if waiting:
+            some = any(one.result().addresses for one in done)
+            more, waiting = await asyncio.wait(
+                waiting, timeout=GRACE_S if some else until - self._loop.time()
+            )
+            done |= more
+        for one in waiting:
+            one.cancel()
+        answers = [one.result() for one in asked if one in done]
+        found = tuple(address for answer in answers for address in answer.addresses)[:ADDRESSES]
+        ttl_s = min((answer.ttl_s for answer in answers if answer.addresses), default=NEGATIVE_S)
+        # What stands in the hosts file has no time to live.
+        if any(one.ttl_s > 0 if one.addresses else one.error in _NOBODY for one in answers):
+            self.answered_at = self._loop.time()
+        said = found or _failure(host, answers, silent=len(answers) < len(asked))
+        kept_s = SILENT_S if _is_lost(said) else min(max(ttl_s, SHORTEST_S), LONGEST_S)
+        self._known[host] = _Known(found=said, until=self._clock() + kept_s)
+        self._known.move_to_end(host)
+        if len(self._known) > HOSTS:
+            self._known.popitem(last=False)
+        return said
+
+    def _ask(self, host: str, family: int, timeout_s: float) -> "asyncio.Future[_Answer]":
+        answer: asyncio.Future[_Answer] = self._loop.create_future()
+        try:
+            channel = self._open(timeout_s)
+        except pycares.AresError:  # this machine has no memory left, or no file
+            _settle(answer, None, pycares.errno.ARES_ECONNREFUSED)
+            return answer
+        try:
+            channel.getaddrinfo(
+                host,
+                None,
+                family=socket.AddressFamily(family),
+                type=socket.SOCK_STREAM,
+                callback=self._back(answer, _settle),
+            )
+        except (pycares.AresError, ValueError, UnicodeError):
+            _settle(answer, None, pycares.errno.ARES_ENOTFOUND)
+        return answer
+
+    def _back(
+        self, answer: "asyncio.Future[_Answer]", settle: "Callable[[asyncio.Future[_Answer], Any, Any], None]"
+    ) -> Callable[[Any, int | None], None]:
+        def back(result: Any, error: int | None) -> None:
+            with suppress(RuntimeError):  # called in the library's thread: the event loop may be gone
+                self._loop.call_soon_threadsafe(settle, answer, result, error)
+
+        return back
+
+    def _open(self, timeout_s: float) -> pycares.Channel:
+        self._look_ups += 1
+        if self._channel is None or self._look_ups % LOOK_UPS == 0:
+            # An old channel lives on until its questions are answered.
+            self._channel = self._made(timeout_s)
+        return self._channel
+
+    def _made(self, timeout_s: float) -> pycares.Channel:
+        # No `lookups`, `domains` or `resolvconf_path`: pycares 5.2.1 gives the library their texts in memory that
+        # it has freed by then. Where another thread was quicker the library knew of no way to look up a name,
+        # and every look-up of the channel failed at once, as if the servers had refused it.
+        return pycares.Channel(
+            flags=pycares.ARES_FLAG_NOSEARCH,
+            timeout=max(timeout_s / (2 * TRIES), 0.1),
+            tries=TRIES,
+            servers=self._servers or None,
+        )
+
+    def __repr__(self) -> str:
+        return f"<resolver: {len(self._known)} names known>"
+
+
+def is_address(host: str) -> bool:
+    """Whether a host is an IP address."""
+    if ":" not in host and not host[-1:].isdigit():
+        return False
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _check(server: str) -> None:
+    address, colon, port = server.rpartition(":")
+    if not (colon and port.isascii() and port.isdecimal() and is_address(address.strip("[]"))):
+        raise InputError(
+            f"crawler.nameservers: {server!r} is no name server; write ADDRESS:PORT such as 192.0.2.53:53"
+        )
+
+
+def _settle(answer: "asyncio.Future[_Answer]", result: Any, error: int | None) -> None:
+    if answer.done():
+        return
+    if error or result is None:
+        answer.set_result(_Answer(error=error or pycares.errno.ARES_ENODATA))
+        return
+    nodes = result.nodes[:ADDRESSES]
+    addresses = dict.fromkeys(_text(node.addr[0]) for node in nodes)
+    answer.set_result(
+        _Answer(
+            addresses=tuple(addresses), ttl_s=min((float(node.ttl) for node in nodes), default=NEGATIVE_S)
+        )
+    )
+
+
+def _settle_root(answer: "asyncio.Future[_Answer]", _: Any, error: int | None) -> None:
+    if not answer.done():
+        answer.set_result(_Answer(error=error or 0))
+
+
+def _is_lost(found: tuple[str, ...] | Failure) -> bool:
+    """Whether no name server could tell: that is remembered for seconds only."""
+    return isinstance(found, Failure) and found.sign == "no_name_server"
+
+
+def _text(address: bytes | str) -> str:
+    return address.decode() if isinstance(address, bytes) else address
+
+
+def _failure(host: str, answers: Sequence[_Answer], *, silent: bool) -> Failure:
+    """Why a name has no address. What was said of it counts before what was not."""
+    errors = {answer.error for answer in answers}
+    told = errors - _NO_ANSWER
+    # That there is none of one family says nothing of the other.
+    if not told or ((silent or errors & _NO_ANSWER) and told <= _NOBODY):
+        return Failure(reason=SILENT, detail=f"no name server answered for {host}", sign="no_name_server")
+    why = max(told - _NOBODY, default=min(told))
+    sign: Sign = "denied" if told <= _NOBODY | _BAD_NAMES else "no_name_server"
+    return Failure(reason="dns", detail=f"{host}: {_text(pycares.errno.strerror(why))}", sign=sign)

@@ -1,0 +1,189 @@
+"""`Proxy`: who is asked in the servers' place, and how a connection through it is opened.
+
+1. `http://` proxies are asked by `CONNECT` for https, and for http with the whole URL as the target. They look the name up
+   themselves: the guard judges the addresses that we found for it, and cannot know which one the proxy took. Where we
+   find none, the proxy may, unless the name is one of a private network (`crawler.wire.network.guard`). So the peer of a capture is not known, and
+   the guard of such a proxy has to be its own.
+2. `socks5://` proxies are told the address that was checked and entered: the guard holds as it does without one.
+3. The proxy itself is named by the user and not guarded. Its credentials never reach the archive, a log or a `repr`.
+
+Only the configuration names one: a variable such as `HTTP_PROXY`, which happens to be set in a shell, must not decide
+what a crawl of a month goes through.
+"""
+
+import asyncio
+import base64
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from urllib.parse import unquote, urlsplit
+
+from core import InputError
+from crawler.wire.fetch_failure import Failure, Sign
+from crawler.wire.network.dns import is_address
+
+_HEAD_LIMIT = 64 << 10
+_SOCKS_REPLIES = {
+    1: "general failure",
+    2: "not allowed",
+    3: "network unreachable",
+    4: "host unreachable",
+    5: "connection refused",
+    6: "expired",
+    7: "command not supported",
+    8: "address type not supported",
+}
+_UNREACHED = frozenset({1, 3, 4, 6})
+"""Replies of a proxy that had no answer from the server: it may be the server, or the proxy's own network."""
+_STATUSES: Mapping[str, Sign] = {
+    "407": "no_proxy",
+    "500": "silent",
+    "502": "silent",
+    "503": "silent",
+    "504": "silent",
+}
+"""The same of an http proxy; 407 means that it does not serve us."""
+
+
+class ProxyError(Exception):
+    """The proxy did not open the way. `sign` is what that shows."""
+
+    def __init__(self, text: str, sign: Sign) -> None:
+        super().__init__(text)
+        self.sign = sign
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proxy:
+    """Where a proxy is, and how it is asked."""
+
+    kind: str
+    """`http` or `socks5`."""
+    host: str
+    port: int
+    user: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+
+    @property
+    def resolves(self) -> bool:
+        """Whether it looks names up itself."""
+        return self.kind == "http"
+
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """What an http proxy is told besides."""
+        if not self.user:
+            return ()
+        pair = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
+        return (("Proxy-Authorization", f"Basic {pair}"),)
+
+    @property
+    def place(self) -> str:
+        """Where it listens, without what may be secret."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def greeting(self) -> bytes:
+        """What a proxy that works answers whatever servers do: the first words of SOCKS; a request about an http proxy itself."""
+        if self.kind == "socks5":
+            return _greeting(self)
+        lines = "".join(f"{name}: {value}\r\n" for name, value in self.headers)
+        return f"OPTIONS * HTTP/1.1\r\nHost: {self.place}\r\n{lines}Connection: close\r\n\r\n".encode()
+
+
+def parse(text: str) -> Proxy:
+    """The proxy that a URL names; `InputError` where it names none, without what may be secret in it."""
+    wrong = InputError("crawler.proxy: write http://USER:PASSWORD@HOST:PORT or socks5://HOST:PORT")
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        raise wrong from None
+    if parts.scheme not in {"http", "socks5"} or not parts.hostname or port is None:
+        raise wrong
+    return Proxy(
+        kind=parts.scheme,
+        host=parts.hostname,
+        port=port,
+        user=unquote(parts.username or ""),
+        password=unquote(parts.password or ""),
+    )
+
+
+def proxy_failure(proxy: Proxy, failure: Failure) -> Failure:
+    """What it means for a server that its proxy cannot be had."""
+    sign: Sign = "no_resources" if failure.sign == "no_resources" else "no_proxy"
+    return Failure(reason="proxy", detail=f"the proxy {proxy.place}: {failure.detail}", sign=sign)
+
+
+async def tunnel(proxy: Proxy, connection: socket.socket, host: str, port: int) -> None:
+    """Have the proxy connect to a host; raises `ProxyError`, and `OSError` where the connection breaks."""
+    if proxy.kind == "http":
+        await _connect(proxy, connection, host, port)
+    else:
+        await _socks(proxy, connection, host, port)
+
+
+async def _connect(proxy: Proxy, connection: socket.socket, host: str, port: int) -> None:
+    """RFC 9110, section 9.3.6."""
+    authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    lines = "".join(f"{name}: {value}\r\n" for name, value in proxy.headers)
+    loop = asyncio.get_running_loop()
+    await loop.sock_sendall(
+        connection, f"CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n{lines}\r\n".encode()
+    )
+    head = bytearray()
+    # Byte by byte: what follows the head is the server's already.
+    while not head.endswith((b"\r\n\r\n", b"\n\n")):
+        piece = await loop.sock_recv(connection, 1)
+        head += piece
+        if not piece or len(head) > _HEAD_LIMIT:
+            raise ProxyError("the proxy closed the connection", "mute_proxy")
+    status = bytes(head).split(b"\r\n", 1)[0].split(b" ")
+    if len(status) < 2 or not status[1].startswith(b"2"):
+        said = b" ".join(status[1:]).decode("latin-1")
+        sign = _STATUSES.get(said[:3], "answered" if said else "mute_proxy")
+        raise ProxyError(f"the proxy said {said or 'nothing'}", sign)
+
+
+async def _socks(proxy: Proxy, connection: socket.socket, host: str, port: int) -> None:
+    """RFC 1928 and, for a password, RFC 1929."""
+    loop = asyncio.get_running_loop()
+    await loop.sock_sendall(connection, _greeting(proxy))
+    _, method = await _exactly(connection, 2)
+    if method == 2:
+        user, password = proxy.user.encode()[:255], proxy.password.encode()[:255]
+        pair = bytes([1, len(user)]) + user + bytes([len(password)]) + password
+        await loop.sock_sendall(connection, pair)
+        if (await _exactly(connection, 2))[1]:
+            raise ProxyError("the proxy refused the password", "no_proxy")
+    elif method:
+        wants = "a password" if method == 255 else "what we cannot"
+        raise ProxyError(f"the proxy wants {wants}", "no_proxy")
+    if is_address(host):
+        address = ip_address(host)
+        name = bytes([1 if address.version == 4 else 4]) + address.packed
+    else:
+        name = bytes([3, len(host)]) + host.encode()
+    await loop.sock_sendall(connection, b"\x05\x01\x00" + name + port.to_bytes(2, "big"))
+    _, reply, _, kind = await _exactly(connection, 4)
+    length = {1: 4, 4: 16}.get(kind) or (await _exactly(connection, 1))[0]
+    await _exactly(connection, length + 2)
+    if reply:
+        sign: Sign = "silent" if reply in _UNREACHED else "answered"
+        raise ProxyError(f"the proxy said {_SOCKS_REPLIES.get(reply, str(reply))}", sign)
+
+
+def _greeting(proxy: Proxy) -> bytes:
+    return b"\x05\x02\x00\x02" if proxy.user else b"\x05\x01\x00"
+
+
+async def _exactly(connection: socket.socket, length: int) -> bytes:
+    found = b""
+    while len(found) < length:
+        piece = await asyncio.get_running_loop().sock_recv(connection, length - len(found))
+        if not piece:
+            raise ProxyError("the proxy closed the connection", "mute_proxy")
+        found += piece
+    return found

@@ -1,0 +1,106 @@
+"""TLS: which certificates are trusted, and what is said of one that is not.
+
+Certificates are verified against the system's authorities. Where a configuration says that pages are to be had all the
+same, the connection is made anew without that, and old versions are spoken too; what was wrong stands in the capture.
+"""
+
+import re
+import ssl
+
+from core.capture import Tls
+from crawler.wire.fetch_failure import Failure, Reason, line
+
+_VERDICTS = {
+    9: "expired",
+    10: "expired",
+    18: "self_signed",
+    19: "self_signed",
+    62: "wrong_host",
+    64: "wrong_host",
+}
+"""Of OpenSSL's codes (X509_V_ERR_...): not yet and no longer valid; self-signed; another name, another address."""
+_REASONS: dict[str, Reason] = {
+    "expired": "tls_expired",
+    "self_signed": "tls_self_signed",
+    "wrong_host": "tls_wrong_host",
+}
+_OLD_VERSIONS = "DEFAULT:@SECLEVEL=0"
+_OPENSSL = re.compile(
+    r"(?:(?P<exchange>(?:ECDHE|DHE|ECDH|DH|PSK|SRP|ADH|AECDH)(?:-(?:RSA|ECDSA|DSS|PSK))?)-)?"
+    r"(?P<cipher>AES(?:128|256)|CAMELLIA(?:128|256)|ARIA(?:128|256)|CHACHA20-POLY1305|DES-CBC3|RC4|SEED)"
+    r"(?:-(?P<mode>GCM|CCM8?|CBC))?(?:-(?P<hash>SHA\d*|MD5))?"
+)
+
+
+class Trust:
+    """The contexts that connections are made with: those that verify, and those that do not."""
+
+    def __init__(self, own: ssl.SSLContext | None = None) -> None:
+        """`own` verifies in place of one with the system's authorities."""
+        self._own = own
+        self._made: dict[tuple[bool, bool, bool], ssl.SSLContext] = {}
+
+    def context(self, *, h2: bool, verify: bool = True, old: bool = False) -> ssl.SSLContext:
+        """A context that offers h2 or not, verifies or not, speaks TLS 1.0 and 1.1 or not."""
+        key = (h2, verify, old)
+        if key not in self._made:
+            self._made[key] = self._make(h2=h2, verify=verify, old=old)
+        return self._made[key]
+
+    def _make(self, *, h2: bool, verify: bool, old: bool) -> ssl.SSLContext:
+        if self._own is not None and verify and h2 and not old:
+            context = self._own
+        elif self._own is not None and verify:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            for authority in self._own.get_ca_certs(binary_form=True):
+                context.load_verify_locations(cadata=authority)
+        elif verify:
+            context = ssl.create_default_context()
+        else:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if old:
+            context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
+            context.set_ciphers(_OLD_VERSIONS)
+        context.set_alpn_protocols(["h2", "http/1.1"] if h2 else ["http/1.1"])
+        return context
+
+
+def verdict(error: BaseException) -> str | None:
+    """What is wrong with a certificate; None where it is not the certificate that is wrong."""
+    if not isinstance(error, ssl.SSLCertVerificationError):
+        return None
+    return _VERDICTS.get(error.verify_code, "untrusted")
+
+
+def failure(error: BaseException) -> Failure:
+    """What a handshake that failed comes to."""
+    if isinstance(error, ConnectionError):
+        return Failure(reason="reset", detail=line(error), sign="answered")
+    return Failure(reason=_REASONS.get(verdict(error) or "", "tls"), detail=line(error), sign="answered")
+
+
+def of_connection(connection: ssl.SSLObject, said: str) -> Tls:
+    """How a connection is kept from others. `said` is the verdict on its certificate."""
+    cipher, version = connection.cipher(), (connection.version() or "").removeprefix("TLSv")
+    return Tls(
+        version="1.0" if version == "1" else version,
+        cipher=iana(cipher[0]) if cipher else "",
+        verdict=said,
+    )
+
+
+def iana(name: str) -> str:
+    """IANA's name of a cipher suite from OpenSSL's; those of TLS 1.3 have one name, and unknown ones keep theirs."""
+    found = _OPENSSL.fullmatch(name)
+    if found is None:
+        return name
+    exchange = (found["exchange"] or "RSA").replace("-", "_")
+    cipher = re.sub(r"(AES|CAMELLIA|ARIA)(\d+)", r"\1_\2", found["cipher"]).replace("-", "_")
+    cipher = {"DES_CBC3": "3DES_EDE_CBC", "RC4": "RC4_128", "SEED": "SEED_CBC"}.get(cipher, cipher)
+    mode = (found["mode"] or "").replace("CCM8", "CCM_8")
+    if not mode and cipher[:3] in {"AES", "CAM", "ARI"}:
+        mode = "CBC"
+    digest = found["hash"] or ("" if mode.startswith("CCM") else "SHA256")
+    return "_".join(filter(None, ("TLS", exchange, "WITH", cipher, mode, digest)))

@@ -1,0 +1,399 @@
+"""A page is read while it is parsed, into boxes and blocks; no tree is built.
+
+1. What nobody sees is left out: scripts, styles, controls, drawings, and elements that are hidden by an attribute.
+2. What a page says of itself is put aside for `extract.page_facts`: <meta>s, links of a relation, titles, and scripts of JSON-LD.
+3. A formula is its TeX between dollars, where the page has that: of MathML, of MathJax, of an image that stands for it.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+
+from lxml import etree
+
+from extract.page.boxes import DEEPEST, MOST_ELEMENTS, Block, Box, Page, Said
+from extract.page.signs import NEVER_DISBELIEVED, NOTHING, signs
+
+INLINE = frozenset((
+    "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd",
+    "label", "mark", "q", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt", "u",
+    "var", "wbr", "nobr",
+))  # fmt: skip
+UNSEEN = frozenset((
+    "applet", "area", "audio", "base", "basefont", "canvas", "figcaption", "frame", "frameset", "map", "marquee",
+    "noscript", "option", "param", "rp", "source", "style", "svg", "track",
+))  # fmt: skip
+SHADOW = frozenset(("open", "closed"))
+CONTROLS = frozenset(("input", "textarea", "select", "button"))
+PLAYERS = frozenset(("iframe", "object", "embed", "video"))
+UNLIKELY_TAGS = frozenset(("nav", "footer", "aside"))
+UNLIKELY_ROLES = frozenset(
+    (
+        "menu",
+        "menubar",
+        "complementary",
+        "navigation",
+        "alert",
+        "alertdialog",
+        "dialog",
+        "banner",
+        "contentinfo",
+    )
+)
+NEVER_UNLIKELY = frozenset(("body", "html", "article", "main", "blockquote"))
+LONGEST_LINE_NUMBER = 9
+"""Digits: no listing has a billion lines."""
+NEW_LINE = "\v"
+"""Stands for a break of lines that the page asks for, among the white space that means nothing."""
+LINE_END = "\f"
+"""Stands for the end of a line that is an element, in a <pre>, where the page may break the line as well."""
+POWER = "\x0e"
+"""Stands between a number and what is raised behind it, which may be its exponent."""
+TEX = ("application/x-tex", "TeX", "LaTeX")
+STYLES = ("{\\displaystyle", "{\\textstyle")
+"""With what a formula begins that is wrapped in the size it is written in."""
+ANNOTATIONS = frozenset(("annotation", "annotation-xml"))
+JSON_LD = "application/ld+json"
+
+
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_EXPONENT = re.compile(rf"{POWER}(?=[\d+\u2212-])")
+_UNSEEN_SIGNS = dict.fromkeys(map(ord, "\xad\u200b"))
+"""Where a word may be broken."""
+_FORMULA = re.compile(r"\b(?:mwe-math|latex|tex|math)(?![a-z])", re.IGNORECASE)
+
+
+class TooManyError(Exception):
+    """The page has more elements than are read."""
+
+
+class Reader:
+    """What the parser tells of a page, element by element (lxml's target interface). Used for one page."""
+
+    def __init__(self) -> None:
+        outermost = Box(0, "", None, 0)
+        self.boxes = [outermost]
+        self.blocks: list[Block] = []
+        self.said: list[Said] = []
+        self.elements = 0
+        self._box = outermost
+        self._pieces: list[str] = []
+        self._linked = self._links = 0
+        """Characters of links since the block began; links that are open."""
+        self._verbatim = 0
+        self._silent = 0
+        """Open elements from the outermost on that is not seen; 0 where all are."""
+        self._deaf = 0
+        """As many from the outermost on, and among them one that says a formula once more."""
+        self._heard: list[str] | None = None
+        """What is listened to all the same."""
+        self._told: Callable[[str], None] = self._is_nothing
+        """What becomes of it."""
+        self._ends: list[Callable[[], None] | None] = []
+        """Of the open elements, what is to be done when they end."""
+        self._box_ends = self._block_ends  # bound once, not once a box
+        self._starts: dict[str, Callable[[str, Mapping[str, str]], None]] = {
+            **dict.fromkeys(INLINE, self._inline),
+            **dict.fromkeys(UNSEEN, self._unseen),
+            **dict.fromkeys(CONTROLS, self._control),
+            **dict.fromkeys(PLAYERS, self._player),
+            "a": self._link, "br": self._break, "head": self._head, "hr": self._rule, "html": self._html, "img": self._image,
+            "link": self._fact, "math": self._math, "meta": self._fact, "pre": self._pre, "script": self._script, "sup": self._raised,
+            "template": self._template, "time": self._time, "title": self._title,
+        }  # fmt: skip
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """An element begins."""
+        self.elements += 1
+        if self.elements > MOST_ELEMENTS:
+            raise TooManyError
+        if self._silent:
+            self._silent += 1
+            if self._heard is not None and tag in ANNOTATIONS and not self._deaf:
+                if attributes.get("encoding") in TEX:
+                    self._heard.clear()
+                    self._told = self._is_tex
+                else:
+                    self._deaf = self._silent
+            return
+        start = self._starts.get(tag)
+        if start is None:
+            self._block(tag, attributes)
+        else:
+            start(tag, attributes)
+
+    def end(self, tag: str) -> None:
+        """It ends."""
+        if self._silent:
+            self._silent -= 1
+            if self._deaf > self._silent:
+                self._deaf = 0
+            elif not self._deaf and self._heard is not None and (not self._silent or tag == "annotation"):
+                heard, self._heard = "".join(self._heard), None
+                self._told(heard)
+            return
+        end = self._ends.pop()
+        if end is not None:
+            end()
+
+    def data(self, text: str) -> None:
+        """Text, or a piece of it."""
+        if self._silent:
+            if self._heard is not None and not self._deaf:
+                self._heard.append(text)
+            return
+        if not self._pieces and not self._verbatim and text.isspace():
+            return  # between two elements: half of all texts
+        self._pieces.append(text)
+        if self._links:
+            self._linked += len(text.strip())
+
+    def close(self) -> None:
+        """Of an interface; there is nothing to do."""
+
+    def page(self) -> Page:
+        """What was read, once the parser is done."""
+        self._flush()
+        self.boxes[0].last = len(self.blocks)
+        return Page(boxes=self.boxes, blocks=self.blocks, said=self.said, elements=self.elements)
+
+    def _flush(self) -> None:
+        pieces = self._pieces
+        if pieces:
+            text = "".join(pieces)
+            pieces.clear()
+            if self._verbatim:
+                text = text.replace(f"{LINE_END}\n", "\n").replace(LINE_END, "\n").replace(NEW_LINE, "\n")
+                text = text.rstrip().strip("\n")
+            elif NEW_LINE in text:
+                text = "\n".join(filter(None, (" ".join(line.split()) for line in text.split(NEW_LINE))))
+            else:
+                text = " ".join(text.split())
+            if not text.isascii() and ("\xad" in text or "\u200b" in text):
+                text = text.translate(_UNSEEN_SIGNS)
+            if POWER in text:
+                text = _EXPONENT.sub("^", text).replace(POWER, "")
+            if text and not (text[0].isdigit() and _numbers_lines(text)):
+                # Links in code lead to what it names, and not away from it.
+                self.blocks.append(Block(self._box, text, 0 if self._verbatim else self._linked))
+        self._linked = 0
+
+    def _block(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """A box begins; within a <pre>, a line."""
+        # Pages hide their body until a script of theirs has run.
+        if attributes and tag != "body" and _is_hidden(attributes):
+            self._silent = 1
+            return
+        if self._verbatim:
+            if self._pieces and not self._pieces[-1].endswith("\n"):
+                self._pieces.append("\n")
+            self._ends.append(self._line_ends)
+            return
+        if self._pieces:
+            self._flush()
+        around = self._box
+        if around.depth == DEEPEST:
+            self._ends.append(self._flush)
+            return
+        self._box = box = Box(len(self.boxes), tag, around, len(self.blocks))
+        self.boxes.append(box)
+        if isinstance(around.children, list):
+            around.children.append(box)
+        else:
+            around.children = [box]
+        self._ends.append(self._box_ends)
+        if attributes:
+            _name(box, attributes)
+        if tag in UNLIKELY_TAGS:
+            box.unlikely = NEVER_DISBELIEVED
+
+    def _block_ends(self) -> None:
+        if self._pieces:
+            self._flush()
+        box = self._box
+        box.last = len(self.blocks)
+        if box.parent is not None:
+            self._box = box.parent
+
+    def _line_ends(self) -> None:
+        if self._pieces and not self._pieces[-1].endswith(("\n", LINE_END)):
+            self._pieces.append(LINE_END)
+
+    def _html(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self.said.append(Said(tag, dict(attributes)))
+        self._block(tag, {})
+
+    def _head(self, _tag: str, _attributes: Mapping[str, str]) -> None:
+        self._ends.append(None)
+
+    def _pre(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._block(tag, attributes)
+        if not self._silent:
+            self._ends[-1] = self._pre_ends if not self._verbatim else self._inner_pre_ends
+            self._verbatim += 1
+
+    def _pre_ends(self) -> None:
+        if self._box.tag == "pre":
+            self._block_ends()
+        else:
+            self._flush()  # it lies too deep for a box of its own
+        self._verbatim = 0
+
+    def _inner_pre_ends(self) -> None:
+        self._verbatim -= 1
+
+    def _inline(self, _tag: str, attributes: Mapping[str, str]) -> None:
+        if attributes and _is_hidden(attributes):
+            self._silent = 1
+        else:
+            self._ends.append(None)
+
+    def _raised(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._inline(tag, attributes)
+        if not self._silent and self._pieces and self._pieces[-1][-1:].isdigit():
+            self._pieces.append(POWER)
+
+    def _time(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if "datetime" in attributes and (
+            "pubdate" in attributes or attributes.get("itemprop") == "datePublished"
+        ):
+            self.said.append(Said(tag, dict(attributes)))
+        self._inline(tag, attributes)
+
+    def _link(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if _is_hidden(attributes):
+            self._silent = 1
+        elif "href" in attributes:
+            if "rel" in attributes:
+                self.said.append(Said(tag, dict(attributes)))
+            self._links += 1
+            self._ends.append(self._link_ends)
+        else:
+            self._ends.append(None)
+
+    def _link_ends(self) -> None:
+        self._links -= 1
+
+    def _break(self, _tag: str, _attributes: Mapping[str, str]) -> None:
+        """A second one behind another begins a new block."""
+        self._ends.append(None)
+        pieces = self._pieces
+        behind_another = pieces and (
+            pieces[-1] == NEW_LINE or (len(pieces) > 1 and pieces[-2] == NEW_LINE and pieces[-1].isspace())
+        )
+        if behind_another and not self._verbatim:
+            self._flush()
+        else:
+            pieces.append(NEW_LINE)
+
+    def _rule(self, _tag: str, _attributes: Mapping[str, str]) -> None:
+        self._ends.append(None)
+        if not self._verbatim:
+            self._flush()
+
+    def _image(self, _tag: str, attributes: Mapping[str, str]) -> None:
+        self._ends.append(None)
+        self._box.images += 1
+        if "alt" in attributes and "class" in attributes and _FORMULA.search(attributes["class"]):
+            self._is_tex(attributes["alt"])
+
+    def _fact(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._ends.append(None)
+        self.said.append(Said(tag, dict(attributes)))
+
+    def _unseen(self, _tag: str, _attributes: Mapping[str, str]) -> None:
+        self._silent = 1
+
+    def _template(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """A shadow root that the page declares is shown (HTML standard, section 4.12.3); no other template is."""
+        if attributes.get("shadowrootmode", "").lower() in SHADOW:
+            self._block(tag, {})
+        else:
+            self._unseen(tag, attributes)
+
+    def _control(self, _tag: str, _attributes: Mapping[str, str]) -> None:
+        self._box.controls += 1
+        self._silent = 1
+
+    def _player(self, _tag: str, _attributes: Mapping[str, str]) -> None:
+        self._box.players += 1
+        self._silent = 1
+
+    def _math(self, _tag: str, attributes: Mapping[str, str]) -> None:
+        self._silent = 1
+        if "alttext" in attributes:
+            self._is_tex(attributes["alttext"])
+        else:
+            self._listen(self._is_formula)
+
+    def _script(self, _tag: str, attributes: Mapping[str, str]) -> None:
+        self._silent = 1
+        type_ = attributes.get("type", "")
+        if type_ == JSON_LD:
+            self._listen(self._is_json)
+        elif type_.startswith("math/tex"):
+            self._listen(self._is_tex)
+
+    def _title(self, _tag: str, _attributes: Mapping[str, str]) -> None:
+        self._silent = 1
+        self._listen(self._is_title)
+
+    def _listen(self, told: Callable[[str], None]) -> None:
+        self._heard, self._told = [], told
+
+    def _is_title(self, text: str) -> None:
+        self.said.append(Said("title", {}, text))
+
+    def _is_json(self, text: str) -> None:
+        self.said.append(Said("script", {}, text))
+
+    def _is_tex(self, text: str) -> None:
+        tex = text.strip()
+        if tex.startswith(STYLES) and tex.endswith("}"):
+            tex = tex[tex.index("style") + len("style") : -1].strip()
+        if tex:
+            self._pieces.append(f" ${tex}$ " if not tex.startswith("$") else f" {tex} ")
+
+    def _is_formula(self, text: str) -> None:
+        """Of MathML without TeX: its signs, one after another."""
+        self._pieces.append("".join(text.split()))
+
+    def _is_nothing(self, _text: str) -> None:
+        pass
+
+
+def _name(box: Box, attributes: Mapping[str, str]) -> None:
+    class_, id_ = attributes.get("class"), attributes.get("id")
+    if (class_ or id_) and (said := signs(class_ or "", id_ or "")) is not NOTHING:
+        box.weight, unlikely, comments, box.sure = said
+        if box.tag not in NEVER_UNLIKELY:
+            box.unlikely, box.comments = unlikely, comments
+    if "role" in attributes and attributes["role"] in UNLIKELY_ROLES:
+        box.unlikely = NEVER_DISBELIEVED
+
+
+def _numbers_lines(text: str) -> bool:
+    """Whether it is the numbers of lines beside some code: three at least, each one more than the one before."""
+    words = text.split()
+    if len(words) < 3 or len(words[0]) > LONGEST_LINE_NUMBER or not all(map(str.isdecimal, words[:3])):
+        return False
+    first = int(words[0])
+    return words == [str(number) for number in range(first, first + len(words))]
+
+
+def _is_hidden(attributes: Mapping[str, str]) -> bool:
+    return "hidden" in attributes or (
+        ("style" in attributes and _HIDDEN.search(attributes["style"]) is not None)
+        or ("aria-hidden" in attributes and attributes["aria-hidden"] == "true")
+    )
+
+
+def read(html: bytes) -> Page | None:
+    """The page in some UTF-8; None where the parser finds nothing in it."""
+    reader = Reader()
+    try:
+        etree.fromstring(html, etree.HTMLParser(encoding="utf-8", target=reader))
+    except etree.ParseError:
+        return None
+    except TooManyError:
+        pass
+    return reader.page()

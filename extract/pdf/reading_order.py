@@ -1,0 +1,236 @@
+"""Lines of a page in the order in which they are read: columns one after another, rows of a table row by row.
+
+1. A page is cut where white space runs across it, and the bands are put together again from the top as long as some
+   upright white space runs through all of them: that is what parts columns.
+2. What upright space parts are columns if there are lines of text on both sides, or lines that do not stand beside each
+   other; cells of a table, numbers and labels of a form do, and are read row by row.
+3. Columns are read from the left; from the right where most of the text is written right to left. Each is looked at in
+   the same way, for it may have columns of its own.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from extract.pdf.pdf_lines import height, is_right_to_left, rows
+from extract.pdf.pdf_page import Line
+
+GUTTER = 0.55
+"""Heights of a line that columns are apart at least."""
+ENTERED = 4.0
+"""Gutters by which a line of a column may be set out or in."""
+FEWEST_LINES = 3
+"""Of a column."""
+FEWEST_WORDS = 2.5
+"""A line of a column on average; cells of tables have fewer."""
+WIDE = 8.0
+"""Heights of a line that a line of a column has on average where words are not parted by spaces."""
+MOST_GAPS = 16
+"""Upright white spaces through a row or a band that are looked at, the widest."""
+ALIGNED = 0.15
+"""Heights of a line by which cells of a row stand higher or lower."""
+SAME_ROWS = 0.6
+"""Share of the rows of one column that stand beside rows of the other in a table."""
+DEEPEST = 4
+"""Columns in columns."""
+
+Gap = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Lines one below the other."""
+
+    lines: tuple[Line, ...]
+    is_table: bool = False
+    """Each line is a row, read across."""
+
+
+def ordered(lines: Sequence[Line]) -> list[Block]:
+    """The page from its first line to its last."""
+    return _blocks(list(lines), DEEPEST) if lines else []
+
+
+def _blocks(lines: list[Line], depth: int) -> list[Block]:
+    found: list[Block] = []
+    across: list[Block] = []
+    gutter = GUTTER * height(lines)
+    for band, gaps in _bands(lines, gutter):
+        columns = _columns(band, gaps) if gaps and depth > 0 else []
+        if columns:
+            found += _merged(across)
+            across = []
+            for column in columns:
+                found += _blocks(column, depth - 1)
+        else:
+            across += _across(band)
+    return found + _merged(across)
+
+
+def _bands(lines: list[Line], gutter: float) -> list[tuple[list[Line], list[Gap]]]:
+    """Bands from the top, each with the upright white spaces that run through it between text on both sides."""
+    left, right = min(line.left for line in lines), max(line.right for line in lines)
+    found: list[tuple[list[Line], list[Gap]]] = []
+    band: list[Line] = []
+    free: list[Gap] = []
+    inside: Gap = (0.0, 0.0)
+    for row in _slices(lines):
+        beside, within = _free(row, left, right, gutter), _inside(row)
+        both, common = beside, within
+        if band:
+            both = _common(free, beside, gutter)
+            common = (min(inside[0], within[0]), max(inside[1], within[1]))
+        own = _between(free, inside) if band else []
+        new = _between(beside, within)
+        kept = _between(both, common)
+        if not (own and new):
+            kept = [gap for gap in kept if not _is_entered(gap, own or new, gutter)]
+        if band and not kept and (own or new):
+            found.append((band, own))
+            band, free, inside = row, beside, within
+        else:
+            band += row
+            free, inside = both, common
+    found.append((band, _between(free, inside)))
+    return found
+
+
+def _is_entered(gap: Gap, spaces: list[Gap], gutter: float) -> bool:
+    """Whether what is left of a white space was wider: columns begin at one place, titles above them do not."""
+    begin, end = gap
+    return any(
+        first <= begin + 0.1 and end <= last and last - end > ENTERED * gutter for first, last in spaces
+    )
+
+
+def _inside(lines: list[Line]) -> Gap:
+    """From where the first of them ends to where the last of them begins: a space there has text on both sides."""
+    return min(line.right for line in lines), max(line.left for line in lines)
+
+
+def _slices(lines: list[Line]) -> list[list[Line]]:
+    """Lines that white space across the page parts from the others, from the top."""
+    found: list[list[Line]] = []
+    end = 0.0
+    for line in sorted(lines, key=lambda line: (line.top, line.left)):
+        # Boxes of letters have room above and below, so lines overlap a little.
+        room = 0.25 * (line.bottom - line.top)
+        if found and line.top + room < end:
+            found[-1].append(line)
+            end = max(end, line.bottom - room)
+        else:
+            found.append([line])
+            end = line.bottom - room
+    return found
+
+
+def _free(lines: list[Line], left: float, right: float, gutter: float) -> list[Gap]:
+    """Where no line stands, from `left` to `right`, margins included."""
+    found: list[Gap] = []
+    at = left
+    for line in sorted(lines, key=lambda line: line.left):
+        if line.left - at >= gutter:
+            found.append((at, line.left))
+        at = max(at, line.right)
+    if right - at >= gutter:
+        found.append((at, right))
+    return _widest(found)
+
+
+def _widest(gaps: list[Gap]) -> list[Gap]:
+    if len(gaps) <= MOST_GAPS:
+        return gaps
+    return sorted(sorted(gaps, key=lambda gap: gap[0] - gap[1])[:MOST_GAPS])
+
+
+def _common(some: list[Gap], others: list[Gap], gutter: float) -> list[Gap]:
+    """Both in order, so one walk through both."""
+    found: list[Gap] = []
+    i = j = 0
+    while i < len(some) and j < len(others):
+        begin, end = max(some[i][0], others[j][0]), min(some[i][1], others[j][1])
+        if end - begin >= gutter:
+            found.append((begin, end))
+        if some[i][1] < others[j][1]:
+            i += 1
+        else:
+            j += 1
+    return _widest(found)
+
+
+def _between(gaps: list[Gap], inside: Gap) -> list[Gap]:
+    first, last = inside
+    return [gap for gap in gaps if gap[0] >= first - 0.1 and gap[1] <= last + 0.1]
+
+
+def _columns(lines: list[Line], gaps: list[Gap]) -> list[list[Line]]:
+    """The lines of each column in the order of reading; none where what the gaps part are no columns."""
+    bounds = [(begin + end) / 2 for begin, end in gaps]
+    columns: list[list[Line]] = [[] for _ in range(len(bounds) + 1)]
+    for line in lines:
+        middle = (line.left + line.right) / 2
+        columns[sum(bound < middle for bound in bounds)].append(line)
+    found: list[list[Line]] = []
+    for column in filter(None, columns):
+        if found and not _are_apart(found[-1], column):
+            found[-1] += column
+        else:
+            found.append(column)
+    if len(found) < 2:
+        return []
+    return found[::-1] if is_right_to_left(" ".join(line.text for line in lines)) else found
+
+
+def _are_apart(one: list[Line], other: list[Line]) -> bool:
+    """Whether two columns are each read by itself: text beside text, or what does not stand in the same rows."""
+    left, right = rows(one), rows(other)
+    if min(len(left), len(right)) < FEWEST_LINES:
+        return False
+    return (_is_text(one) and _is_text(other)) or not _is_aligned(left, right)
+
+
+def _is_aligned(left: list[list[Line]], right: list[list[Line]]) -> bool:
+    few, many = sorted((left, right), key=len)
+    bottoms = sorted(row[0].bottom for row in many)
+    slack = ALIGNED * height([row[0] for row in few])
+    same = 0
+    for row in few:
+        place = bisect_left(bottoms, row[0].bottom - slack)
+        same += place < len(bottoms) and bottoms[place] <= row[0].bottom + slack
+    return same > SAME_ROWS * len(few)
+
+
+def _is_text(column: list[Line]) -> bool:
+    words = sum(line.text.count(" ") + 1 for line in column) / len(column)
+    width = sum(line.right - line.left for line in column) / len(column)
+    return words >= FEWEST_WORDS or (words < 1.5 and width >= WIDE * height(column))
+
+
+def _across(lines: list[Line]) -> list[Block]:
+    """Rows from the top. Those with cells are a table's."""
+    found: list[Block] = []
+    for row in rows(lines):
+        if len(row) == 1:
+            found.append(Block(lines=(row[0],)))
+            continue
+        cells = sorted(row, key=lambda line: line.left)
+        if is_right_to_left(" ".join(line.text for line in cells)):
+            cells.reverse()
+        whole = Line(
+            min(cell.left for cell in cells),
+            min(cell.top for cell in cells),
+            max(cell.right for cell in cells),
+            max(cell.bottom for cell in cells),
+            "  ".join(cell.text for cell in cells),
+        )
+        found.append(Block(lines=(whole,), is_table=True))
+    return found
+
+
+def _merged(rows: list[Block]) -> list[Block]:
+    """Neighbours of a kind as one."""
+    return [
+        Block(lines=tuple(line for row in same for line in row.lines), is_table=is_table)
+        for is_table, same in groupby(rows, key=lambda row: row.is_table)
+    ]

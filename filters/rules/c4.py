@@ -1,0 +1,75 @@
+"""The rules of C4 (Raffel et al. 2020, section 2.2) that judge a document, as datatrove applies them.
+
+C4 also takes lines out of a text. Here a document is kept or dropped as it is: its sentences are counted over the
+lines that C4 would have left, and a phrase that drops a page does so only in a line that C4 would have looked at.
+Sentence ends are ours (`SENTENCE_END`); a line that ends none is one sentence. A line has as many words as spaces
+or as `words` divide it into, whichever is more: not every script has spaces.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+from filters.text import Finding, Text
+from filters.words import WORDS, words
+
+STOPS = "。！？｡．।॥؟۔።፧။។៕։།"
+"""Full stops, question and exclamation marks of scripts other than Latin (Unicode Sentence_Terminal)."""
+TERMINAL = (".", "?", "!", '"', "'", *STOPS)
+"""C4's, and `STOPS`: no page in another script has C4's."""
+POLICY = (
+    "terms of use",
+    "privacy policy",
+    "cookie policy",
+    "uses cookies",
+    "use of cookies",
+    "use cookies",
+)
+CITATION = re.compile(r"\[\d*\]|\[edit\]|\[citation needed\]")
+# Possessive, and begun only where a run of marks begins: linear in the line, whatever it is made of.
+SENTENCE_END = re.compile(rf"(?<![.!?])[.!?]++[\"'”’)\]]*+(?=\s|$)|[{STOPS}]++")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class C4:
+    """C4's document rules; `terminal` counts only lines that end a sentence, as C4 did and FineWeb does not."""
+
+    terminal: bool = True
+    fewest_sentences: int = 5
+    fewest_words_a_line: int = 3
+    longest_word: int = 1000
+
+    name: ClassVar[str] = "c4"
+    measures: ClassVar[tuple[str, ...]] = ("sentences",)
+
+    @property
+    def recipe(self) -> Mapping[str, Any]:
+        """Every parameter."""
+        return {**asdict(self), "words": WORDS}
+
+    def __call__(self, text: Text) -> Finding:
+        """Dropped for what C4 drops a page for."""
+        sentences = 0
+        for written in text.lines:
+            line = written.strip()
+            parts = line.split()
+            if max(map(len, parts)) > self.longest_word and text.spaced:
+                continue
+            line = CITATION.sub("", line)
+            if self.terminal and (not line.endswith(TERMINAL) or line.endswith("...")):
+                continue
+            if len(parts) < self.fewest_words_a_line and len(words(line)) < self.fewest_words_a_line:
+                continue
+            lower = line.lower()
+            if "lorem ipsum" in lower:
+                return Finding(measurements={}, reason="lorem_ipsum")
+            if "javascript" in lower:
+                continue
+            if "{" in line:
+                return Finding(measurements={}, reason="curly_bracket")
+            if any(phrase in lower for phrase in POLICY):
+                continue
+            sentences += max(1, len(SENTENCE_END.findall(line)))
+        reason = "too_few_sentences" if sentences < self.fewest_sentences else None
+        return Finding(measurements={"sentences": float(sentences)}, reason=reason)

@@ -1,0 +1,175 @@
+"""The rules of Gopher (Rae et al. 2021, table A1 and section A1.1), as datatrove applies them.
+
+Words and symbols are ours (`words.WORDS`). As in datatrove, symbols count as words where words are a denominator
+and in n-grams, but not in the number of words or their mean length; repeated n-grams are counted from their
+second occurrence on, over the characters of the whole text; stop words are distinct and in lower case; bullets
+are `•` and `-`. Unlike there, a most frequent n-gram that occurs once is not repetition.
+
+Not every limit is about every language: the stop words are English, and where words are written without spaces
+a character is a word, so its length says nothing and an n-gram takes two of them for each word.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import Any, ClassVar
+
+from filters.ngrams import Repeats, repeats
+from filters.text import Finding, Text
+from filters.words import WORDS
+
+STOP_WORDS = frozenset({"the", "be", "to", "of", "and", "that", "have", "with"})
+BULLETS = ("•", "-")
+ELLIPSES = ("...", "…")
+CHARACTERS_A_WORD = 2
+"""Of scripts without spaces: the mean of Chinese is some 1.6, of Japanese 2, of Thai more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quality:
+    """Gopher's quality heuristics. Ratios are of words or of lines."""
+
+    fewest_words: int = 50
+    most_words: int = 100_000
+    shortest_mean: float = 3.0
+    longest_mean: float = 10.0
+    most_symbols: float = 0.1
+    most_bullets: float = 0.9
+    most_ellipses: float = 0.3
+    fewest_with_letter: float = 0.8
+    fewest_stop_words: int = 2
+    """Distinct ones; asked of English texts only."""
+    unknown_is_english: bool = False
+    """Whether a text whose language is not known is asked for stop words."""
+
+    name: ClassVar[str] = "gopher_quality"
+    measures: ClassVar[tuple[str, ...]] = (
+        "words",
+        "mean_word_length",
+        "hashes_per_word",
+        "ellipses_per_word",
+        "bullet_lines",
+        "ellipsis_lines",
+        "words_with_letter",
+        "stop_words",
+    )
+
+    @property
+    def recipe(self) -> Mapping[str, Any]:
+        """Every parameter."""
+        return {**asdict(self), "words": WORDS}
+
+    def __call__(self, text: Text) -> Finding:
+        """Measure everything, name the first limit that is broken."""
+        tokens, words, lines = text.tokens, text.words, text.lines
+        count = len(words)
+        per_token, per_line = 1 / max(len(tokens), 1), 1 / max(len(lines), 1)
+        measured = {
+            "words": float(count),
+            "mean_word_length": sum(map(len, words)) / max(count, 1),
+            "hashes_per_word": text.text.count("#") * per_token,
+            "ellipses_per_word": sum(map(text.text.count, ELLIPSES)) * per_token,
+            "bullet_lines": sum(line.lstrip().startswith(BULLETS) for line in lines) * per_line,
+            "ellipsis_lines": sum(line.rstrip().endswith(ELLIPSES) for line in lines) * per_line,
+            "words_with_letter": sum(map(_has_letter, words)) * per_token,
+            "stop_words": float(len(STOP_WORDS.intersection(words))),
+        }
+        english = text.language == "en" or (self.unknown_is_english and not text.language)
+        limits = (
+            (count < self.fewest_words, "too_few_words"),
+            (count > self.most_words, "too_many_words"),
+            (text.spaced and measured["mean_word_length"] < self.shortest_mean, "short_words"),
+            (text.spaced and measured["mean_word_length"] > self.longest_mean, "long_words"),
+            (measured["hashes_per_word"] > self.most_symbols, "too_many_hashes"),
+            (measured["ellipses_per_word"] > self.most_symbols, "too_many_ellipses"),
+            (measured["bullet_lines"] > self.most_bullets, "too_many_bullets"),
+            (measured["ellipsis_lines"] > self.most_ellipses, "too_many_cut_lines"),
+            (measured["words_with_letter"] < self.fewest_with_letter, "too_few_letters"),
+            (english and measured["stop_words"] < self.fewest_stop_words, "too_few_stop_words"),
+        )
+        return Finding(
+            measurements=measured, reason=next((reason for broken, reason in limits if broken), None)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repetition:
+    """Gopher's repetition heuristics: how much of a text is there more than once."""
+
+    lines: float = 0.30
+    paragraphs: float = 0.30
+    line_characters: float = 0.20
+    paragraph_characters: float = 0.20
+    top: tuple[tuple[int, float], ...] = ((2, 0.20), (3, 0.18), (4, 0.16))
+    """Characters of the most frequent n-gram, by n."""
+    repeated: tuple[tuple[int, float], ...] = (
+        (5, 0.15),
+        (6, 0.14),
+        (7, 0.13),
+        (8, 0.12),
+        (9, 0.11),
+        (10, 0.10),
+    )
+    """Characters of all n-grams that were there before, by n."""
+
+    name: ClassVar[str] = "gopher_repetition"
+    measures: ClassVar[tuple[str, ...]] = (
+        "repeated_lines",
+        "repeated_paragraphs",
+        "repeated_line_characters",
+        "repeated_paragraph_characters",
+        *(f"top_{n}_gram_characters" for n in (2, 3, 4)),
+        *(f"repeated_{n}_gram_characters" for n in (5, 6, 7, 8, 9, 10)),
+    )
+
+    @property
+    def recipe(self) -> Mapping[str, Any]:
+        """Every parameter."""
+        top, repeated = ([list(pair) for pair in pairs] for pairs in (self.top, self.repeated))
+        return {**asdict(self), "top": top, "repeated": repeated, "words": WORDS}
+
+    def __call__(self, text: Text) -> Finding:
+        """Measure until a limit is broken; the later measurements are the dearer ones."""
+        size = max(len(text.text), 1)
+        measured: dict[str, float] = {}
+        for what, units, most, most_characters in (
+            ("paragraph", text.paragraphs, self.paragraphs, self.paragraph_characters),
+            ("line", text.lines, self.lines, self.line_characters),
+        ):
+            count, characters = _repeated_units(units)
+            measured[f"repeated_{what}s"] = count / max(len(units), 1)
+            measured[f"repeated_{what}_characters"] = characters / size
+            if measured[f"repeated_{what}s"] > most:
+                return Finding(measurements=measured, reason=f"repeated_{what}s")
+            if measured[f"repeated_{what}_characters"] > most_characters:
+                return Finding(measurements=measured, reason=f"repeated_{what}_characters")
+        for (n, most), found in self._repeats(text):
+            top = n <= self.top[-1][0]
+            name = f"top_{n}_gram" if top else f"repeated_{n}_gram"
+            characters = found.top_characters() if top else found.repeated_characters()
+            measured[f"{name}_characters"] = characters / size
+            if measured[f"{name}_characters"] > most:
+                return Finding(measurements=measured, reason=name if top else f"{name}s")
+        return Finding(measurements=measured, reason=None)
+
+    def _repeats(self, text: Text) -> Iterator[tuple[tuple[int, float], Repeats]]:
+        """Each limit on n-grams with the repeated n-grams that it is about."""
+        step = 1 if text.spaced else CHARACTERS_A_WORD
+        limits = (*self.top, *self.repeated)
+        return zip(limits, islice(repeats(text.tokens), 2 * step - 2, None, step), strict=False)
+
+
+def _repeated_units(units: Sequence[str]) -> tuple[int, int]:
+    """How many units were there before, and their characters."""
+    seen: set[str] = set()
+    count = characters = 0
+    for unit in units:
+        if unit in seen:
+            count += 1
+            characters += len(unit)
+        seen.add(unit)
+    return count, characters
+
+
+def _has_letter(word: str) -> bool:
+    return word.isalpha() or any(map(str.isalpha, word))

@@ -1,0 +1,48 @@
+"""The named lists of rules, in the order in which they are asked. Cheap ones and the language come first."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from core import InputError
+from filters.rules.c4 import C4
+from filters.rules.fineweb import FineWeb
+from filters.rules.gopher import Quality, Repetition
+from filters.models.language import LanguageRule
+from filters.text import Rule
+
+PRESETS: Mapping[str, tuple[Rule, ...]] = {
+    "none": (),
+    "gopher": (Repetition(), Quality()),
+    "c4": (C4(),),
+    # datatrove's order for FineWeb; C4 without the rule of terminal punctuation.
+    "fineweb": (Repetition(), Quality(), C4(terminal=False), FineWeb()),
+}
+
+
+def rules(preset: str, languages: Sequence[str]) -> tuple[Rule, ...]:
+    """The rules of a preset, after the one of languages (none where all languages are kept)."""
+    if preset not in PRESETS:
+        raise InputError(f"filters.preset = {preset!r} is not known; use one of {', '.join(PRESETS)}")
+    first: tuple[Rule, ...] = (LanguageRule(languages=tuple(languages)),) if languages else ()
+    # What enters an English data set may be asked for English stop words even if nobody recognised it.
+    english = tuple(languages) == ("en",)
+    asked = (
+        replace(rule, unknown_is_english=english) if isinstance(rule, Quality) else rule
+        for rule in PRESETS[preset]
+    )
+    return (*first, *asked)
+
+
+def recipe(preset: str, languages: Sequence[str]) -> dict[str, Any]:
+    """Every rule and parameter, for fingerprints."""
+    return {
+        "preset": preset,
+        "languages": list(languages),
+        "rules": [{"rule": rule.name, **rule.recipe} for rule in rules(preset, languages)],
+    }
+
+
+def measurement_names(rules: Sequence[Rule]) -> list[str]:
+    """Names of everything that some rules measure, sorted."""
+    return sorted({name for rule in rules for name in rule.measures})

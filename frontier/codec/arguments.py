@@ -1,0 +1,134 @@
+"""What the functions of `lua/` are told, made of values."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TypeVar
+
+from core import Url
+from frontier.codec.entries import encode, number_of
+from frontier.page_key import identity, page_hash
+from frontier.lease import Discovery, Exchange, Outcome, Restored, Settlement
+from frontier.link.link import Arg, Call
+from frontier.link.partition import Partitions
+from frontier.policy import Policy, Switch
+from frontier.urls.revisit_interval import next_interval_s
+from frontier.urls.scope import registered_domain
+
+T = TypeVar("T")
+
+_BATCH = 1_000  # URLs in one call: some milliseconds in which the server does nothing else
+_UNANSWERED, _UNASKED = -1, -2  # in the place of a time
+
+
+def additions(
+    discoveries: Iterable[Discovery], partitions: Partitions, policy: Policy, *, revive: bool = False
+) -> Iterator[Call]:
+    """Calls of `add`, each with some of the discoveries, host by host."""
+    arguments = partial(_addition, query_order=policy.query_order)
+    for partition, args, _ in _by_host(discoveries, lambda found: found.url, partitions, arguments):
+        yield partitions.call(partition, "add", int(revive), *args)
+
+
+def restorations(
+    restored: Iterable[Restored], partitions: Partitions, policy: Policy
+) -> Iterator[tuple[Call, list[Restored]]]:
+    """Calls of `restore`, each with some of them, host by host, and these."""
+    arguments = partial(_restoration, query_order=policy.query_order)
+    for partition, args, some in _by_host(restored, lambda each: each.discovery.url, partitions, arguments):
+        yield partitions.call(partition, "restore", *args), some
+
+
+def questions(
+    urls: Iterable[Url], partitions: Partitions, policy: Policy
+) -> Iterator[tuple[Call, list[Url]]]:
+    """Calls of `knows`, each about some of the URLs, host by host, and these."""
+    for partition, args, some in _by_host(
+        urls, lambda url: url, partitions, lambda url: (page_hash(url, policy.query_order),)
+    ):
+        yield partitions.call(partition, "knows", *args), some
+
+
+def _addition(found: Discovery, query_order: Switch) -> tuple[Arg, ...]:
+    name = identity(found, query_order)
+    return name, encode(found, number_of(found, name))
+
+
+def _restoration(restored: Restored, query_order: Switch) -> tuple[Arg, ...]:
+    again = restored.next_visit
+    entry = b"" if again is None else encode(again, number_of(again, identity(again, query_order)))
+    due = max(restored.due_in_ms, 0)
+    return identity(restored.discovery, query_order), restored.outcome, restored.reason, entry, due
+
+
+def _by_host(
+    items: Iterable[T],
+    url: Callable[[T], Url],
+    partitions: Partitions,
+    arguments: Callable[[T], tuple[Arg, ...]],
+) -> Iterator[tuple[int, list[Arg], list[T]]]:
+    """Partition, arguments and items of one call after another, of some `_BATCH` items each."""
+    parts: defaultdict[int, defaultdict[str, list[T]]] = defaultdict(lambda: defaultdict(list))
+    for item in items:
+        host = url(item).host
+        parts[partitions.of_host(host)][host].append(item)
+    for partition, hosts in parts.items():
+        args: list[Arg] = []
+        held: list[T] = []
+        for host, urls in hosts.items():
+            for some in batches(urls, _BATCH):
+                args += (host, registered_domain(host), len(some))
+                for item in some:
+                    args += arguments(item)
+                held += some
+                if len(held) >= _BATCH:
+                    yield partition, args, held
+                    args, held = [], []
+        if held:
+            yield partition, args, held
+
+
+def released(ended: Exchange) -> tuple[Arg, ...]:
+    """What `release` is told of one exchange."""
+    if not ended.asked:
+        return ended.lease.token, _UNASKED
+    return ended.lease.token, _UNANSWERED if ended.elapsed_ms is None else max(ended.elapsed_ms, 0)
+
+
+def settled(settlement: Settlement, policy: Policy) -> tuple[Arg, ...]:
+    """What `settle` is told of one lease."""
+    wait = settlement.retry_after_ms
+    return (
+        settlement.lease.token,
+        settlement.outcome,
+        settlement.reason,
+        -1 if wait is None else max(wait, 0),
+        settlement.hold_ms,
+        settlement.fault or "",
+        int(settlement.asked),
+        _said(settlement, policy.traps),
+        *_next_visit(settlement, policy.query_order),
+    )
+
+
+def batches(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:
+    """All of them in their order, so many at once."""
+    return (items[first : first + most] for first in range(0, len(items), most))
+
+
+def _next_visit(settlement: Settlement, query_order: Switch) -> tuple[bytes, int]:
+    """The entry of a page that is to be visited again, and in how many ms; nothing where it is not."""
+    lease = settlement.lease
+    if not lease.interval_s or settlement.outcome not in {Outcome.FETCHED, Outcome.UNCHANGED}:
+        return b"", 0
+    interval_s = next_interval_s(lease.interval_s, changed=settlement.outcome is Outcome.FETCHED)
+    again = replace(lease.discovery, interval_s=interval_s, note=settlement.note)
+    return encode(again, number_of(again, identity(again, query_order))), interval_s * 1000
+
+
+def _said(settlement: Settlement, traps: Switch) -> bytes:
+    """What a page said, and whether it leads on (`frontier.urls.novelty`); nothing where that is not known, or of no use."""
+    if settlement.sketch is None or not traps.of(settlement.lease.url.host):
+        return b""
+    return (settlement.sketch & 0xFFFF).to_bytes(2, "big") + bytes((bool(settlement.discoveries),))

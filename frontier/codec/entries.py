@@ -1,0 +1,208 @@
+"""The bytes that a URL waits as.
+
+An **entry** is what the frontier keeps of a URL until it is settled, beside the name of its host. Version 4; the version
+is the crawl's (`Frontier.open`):
+
+    level     4  depth - priority + 2^31: of one host the lowest is granted first
+    attempt   1  `lua/` counts these two; 128 more for `Discovery.notify`
+    expiries  1  and 128 more once a worker died that held it
+    number    1  of the URL's hash; 0 for a URL that was listed, and for no other
+    template  4  `frontier.urls.template`
+    origin    1  s for https, p for http; upper case: the port follows in 2 bytes
+    way       2  how far the path is from here
+    depth, max_depth + 1 or 0, 2 * hops (and 1 more where `again` follows), generation, interval_s   as LEB128
+    scope        how many bytes follow, plus 4, and these; or, where the URL itself says them: 0 any, 1 its host,
+                 2 its registered domain, 3 its folder (LEB128)
+    referrer     0 for none; else how many bytes it begins with of the URL's text, plus 1, how many follow (LEB128), and
+                 these
+    note         what else lies before the path
+    path         and, where the wire form differs, a NUL and that
+
+All numbers are big-endian. `lua/` reads what stands before `depth`, and the path; the two must be changed
+together.
+"""
+
+import struct
+from functools import lru_cache
+from struct import pack, unpack_from
+
+from core import CorruptData, InputError, Url
+from frontier.urls.canonical import known
+from frontier.lease import Discovery
+from frontier.urls.novelty import TRICKLE
+from frontier.urls.scope import Scope, registered_domain
+from frontier.urls.template import template
+
+VERSION = 4
+ZERO = 1 << 31
+_DEFAULT_PORTS = {"https": b"s", "http": b"p"}
+_SCHEMES = {b"s": "https", b"p": "http"}
+_HEAD = 12
+_EXPIRIES = 5
+_NUMBER = 6
+_LISTED = 0
+_EXPLICIT = 4
+_NOTIFY = 128
+
+
+def number_of(discovery: Discovery, name: bytes) -> int:
+    """Return the number of an entry, of the name that the URL is known by (`frontier.page_key`)."""
+    return _LISTED if discovery.listed else name[-1] or TRICKLE
+
+
+def encode(discovery: Discovery, number: int) -> bytes:
+    """Return the entry of a URL that was never tried."""
+    url = discovery.url
+    hops = _varint(2 * discovery.hops)
+    if discovery.again:
+        hops = _varint(2 * discovery.hops + 1) + _varint(discovery.again)
+    meta = _varint(discovery.depth) + _varint(0 if discovery.max_depth is None else discovery.max_depth + 1)
+    meta += hops + _varint(discovery.generation) + _varint(discovery.interval_s)
+    meta += _scope(discovery) + _referrer(discovery) + discovery.note
+    path = url.text[len(url.origin) :].encode()
+    if url.wire != url.text:
+        path += b"\0" + url.wire.encode()
+    level = discovery.depth - discovery.priority + ZERO
+    return (
+        pack(">IBBB", level, _NOTIFY if discovery.notify else 0, 0, number)
+        + template(url)
+        + _origin(url)
+        + (len(meta) + 2).to_bytes(2, "big")
+        + meta
+        + path
+    )
+
+
+def is_orphan(entry: bytes) -> bool:
+    """Whether a worker was not heard of again that held the URL."""
+    return entry[_EXPIRIES] > 0
+
+
+def decode(host: str, entry: bytes) -> tuple[Discovery, int]:
+    """Return the discovery that was encoded, and how often it was tried; `CorruptData` where it is none."""
+    try:
+        return _decode(host, entry)
+    except (InputError, ValueError, IndexError, KeyError, struct.error) as error:
+        raise CorruptData(
+            f"frontier: an entry of {host} cannot be read: {entry[:80]!r}; seed it again"
+        ) from error
+
+
+def _decode(host: str, entry: bytes) -> tuple[Discovery, int]:
+    level, attempt = unpack_from(">IB", entry)
+    code = entry[_HEAD - 1 : _HEAD]
+    origin, at = f"{_SCHEMES[code.lower()]}://{host}", _HEAD
+    if code.isupper():
+        origin, at = f"{origin}:{int.from_bytes(entry[at : at + 2], 'big')}", at + 2
+    begin = at + int.from_bytes(entry[at : at + 2], "big")
+    path, _, wire = entry[begin:].decode().partition("\0")
+    text = origin + path
+    url = known(text, wire or text)
+    at += 2
+    depth, at = _read_varint(entry, at)
+    max_depth, at = _read_varint(entry, at)
+    hops, at = _read_varint(entry, at)
+    again, at = _read_varint(entry, at) if hops & 1 else (0, at)
+    generation, at = _read_varint(entry, at)
+    interval_s, at = _read_varint(entry, at)
+    number, at = _read_varint(entry, at)
+    scope, at = _read_scope(number, entry, at, url)
+    referrer, at = _read_referrer(entry, at, url)
+    discovery = Discovery(
+        url=url,
+        scope=scope,
+        depth=depth,
+        max_depth=max_depth - 1 if max_depth else None,
+        hops=hops // 2,
+        referrer=referrer,
+        priority=depth - (level - ZERO),
+        generation=generation,
+        interval_s=interval_s,
+        listed=entry[_NUMBER] == _LISTED,
+        again=again,
+        note=entry[at:begin],
+        notify=attempt >= _NOTIFY,
+    )
+    return discovery, attempt % _NOTIFY
+
+
+def _origin(url: Url) -> bytes:
+    scheme, _, authority = url.origin.partition("://")
+    code = _DEFAULT_PORTS[scheme]
+    port = authority[len(url.host) :]
+    return code.upper() + int(port[1:]).to_bytes(2, "big") if port else code
+
+
+def _scope(discovery: Discovery) -> bytes:
+    scope, url = discovery.scope, discovery.url
+    if scope.kind == "any":
+        return b"\0"
+    if scope.kind == "host" and scope.anchor == url.host:
+        return b"\1"
+    if scope.kind == "domain" and scope.anchor == registered_domain(url.host):
+        return b"\2"
+    if scope == Scope.of("prefix", url):
+        return b"\3"
+    text = str(scope).encode()
+    return _varint(len(text) + _EXPLICIT) + text
+
+
+def _read_scope(number: int, entry: bytes, at: int, url: Url) -> tuple[Scope, int]:
+    if number >= _EXPLICIT:
+        end = at + number - _EXPLICIT
+        return Scope.parse(entry[at:end].decode()), end
+    return Scope.of(("any", "host", "domain", "prefix")[number], url), at
+
+
+def _referrer(discovery: Discovery) -> bytes:
+    if not discovery.referrer:
+        return b"\0"
+    text = discovery.url.text
+    for beginning, written in _beginnings(discovery.referrer):
+        if text.startswith(beginning):
+            return written
+    raise AssertionError("every text begins with nothing")
+
+
+@lru_cache(maxsize=1_024)
+def _beginnings(referrer: str) -> tuple[tuple[str, bytes], ...]:
+    """What a URL may begin with as its referrer does, the longest first, and the referrer as it is written then: pages lead to
+    their neighbours, and all links of one page have one referrer.
+    """
+    folder = referrer.rpartition("/")[0]
+    origin = "/".join(referrer.split("/", 3)[:3])
+    found = []
+    for beginning in (referrer, folder, origin, ""):
+        rest = referrer[len(beginning) :].encode()
+        found.append((beginning, _varint(len(beginning.encode()) + 1) + _varint(len(rest)) + rest))
+    return tuple(found)
+
+
+def _read_referrer(entry: bytes, at: int, url: Url) -> tuple[str, int]:
+    same, at = _read_varint(entry, at)
+    if not same:
+        return "", at
+    length, at = _read_varint(entry, at)
+    return (url.text.encode()[: same - 1] + entry[at : at + length]).decode(), at + length
+
+
+def _varint(number: int) -> bytes:
+    if number < 0x80:
+        return bytes((number,))
+    found = bytearray()
+    while number > 0x7F:
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    found.append(number)
+    return bytes(found)
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    number = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return number, at
+        shift += 7

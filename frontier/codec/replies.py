@@ -1,0 +1,119 @@
+"""What the functions of `lua/` answer, read into values."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from core import CorruptData
+from frontier.urls.canonical import canonical
+from frontier.codec.entries import decode, is_orphan
+from frontier.flow import Flow
+from frontier.lease import Added, Conclusion, Discovery, Kind, Lease, Outcome, Stats
+from frontier.urls.scope import Scope
+
+_CONCLUSION = 9  # bytes before its texts (lua/outbox.lua)
+
+
+def lease(row: Sequence[Any], worker: str) -> Lease:
+    """One row of `lease` and `leases`."""
+    token, kind, deadline_ms, robots_version, attempt, slot_ms, host, subject, failure = row
+    orphan = False
+    if Kind(kind.decode()) is Kind.ROBOTS:
+        found = Discovery(url=canonical("/robots.txt", subject.decode()), scope=Scope(kind="any", anchor=""))
+    else:
+        found, attempt = decode(host.decode(), subject)
+        orphan = is_orphan(subject)
+    return Lease.of(
+        found,
+        kind=Kind(kind.decode()),
+        token=int(token),
+        worker=worker,
+        deadline_ms=deadline_ms,
+        attempt=attempt,
+        robots_version=robots_version,
+        slot_ms=slot_ms,
+        orphan=orphan,
+        failure=failure.decode(),
+    )
+
+
+def conclusion(item: bytes) -> Conclusion:
+    """One item of `unlogged`; `CorruptData` where it is none."""
+    try:
+        return _conclusion(item)
+    except ValueError as error:
+        raise CorruptData(f"frontier: what was settled cannot be read: {item[:80]!r}") from error
+
+
+def _conclusion(item: bytes) -> Conclusion:
+    at_ms, *lengths = int.from_bytes(item[:6], "big"), *item[6:_CONCLUSION]
+    texts, at = [], _CONCLUSION
+    for length in lengths:
+        texts.append(item[at : at + length].decode())
+        at += length
+    outcome, reason, host = texts
+    discovery, attempt = decode(host, item[at:])
+    return Conclusion(
+        discovery=discovery, attempt=attempt, outcome=Outcome(outcome), reason=reason, at_ms=at_ms
+    )
+
+
+def soonest_ms(waits: Sequence[int]) -> int | None:
+    """The shortest of some waits, each negative where there is none to name."""
+    return min((wait for wait in waits if wait >= 0), default=None)
+
+
+def added(rows: Sequence[Sequence[Any]]) -> Added:
+    """What `add` answers, of all partitions."""
+    discarded: Counter[str] = Counter()
+    for row in rows:
+        discarded.update(counts(row[4:]))
+    return Added(
+        added=sum(row[0] for row in rows), known=sum(row[1] for row in rows), discarded=dict(discarded)
+    )
+
+
+def stats(rows: Sequence[Sequence[Any]]) -> Stats:
+    """What `stats` answers, of all partitions."""
+    sums = [sum(row[i] for row in rows) for i in range(12)]
+    waiting, leased, later, hosts, seen, tail, scheduled, held, dead, unlogged, requests, robots = sums
+    outcomes, reasons, discarded = Counter[str](), Counter[str](), Counter[str]()
+    for row in rows:
+        for total, pairs in zip((outcomes, reasons, discarded), row[12:15], strict=True):
+            total.update(counts(pairs))
+    settled = dict.fromkeys((str(outcome) for outcome in Outcome if outcome is not Outcome.RETRY), 0)
+    return Stats(
+        waiting=waiting,
+        leased=leased,
+        later=later,
+        robots=robots,
+        hosts=hosts,
+        outcomes=settled | outcomes,
+        reasons=dict(reasons),
+        seen=seen,
+        tail=tail,
+        scheduled=scheduled,
+        held=held,
+        dead=dead,
+        unlogged=unlogged,
+        requests=requests,
+        discarded=dict(discarded),
+    )
+
+
+def flow(told: Sequence[Any]) -> Flow:
+    """What `follow` and `flow` tell."""
+    follower, backlog, limit, estimate, reported_ms, shut = told
+    return Flow(
+        follower=follower.decode(),
+        backlog=backlog,
+        limit=limit,
+        estimate=estimate,
+        reported_ms=reported_ms,
+        shut=bool(shut),
+    )
+
+
+def counts(pairs: Sequence[Any]) -> dict[str, int]:
+    """A hash of counters."""
+    return {name.decode(): int(count) for name, count in zip(pairs[::2], pairs[1::2], strict=True)}

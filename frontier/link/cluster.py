@@ -1,0 +1,157 @@
+"""`Cluster`: the frontier on a Redis or Valkey Cluster.
+
+1. Which master has which slot is learnt from any node that answers (CLUSTER SLOTS) and learnt again after whatever
+   says that it has changed: MOVED, first from the node that it names; a lost connection, first from the others.
+2. A map is replaced as a whole. Tasks that were all turned away learn it once.
+3. Every call names a key more, of the same slot, which never exists. Functions make the names of most of their keys
+   themselves; in a slot that moves key by key (CLUSTER SETSLOT) one that finds a key gone would be broken off half-way.
+   Because one of two keys named is missing, the server refuses it as a whole (TRYAGAIN) until the slot has moved.
+
+Calls are grouped, repeated and acknowledged as in `frontier.link.carrier`. redis-py's own cluster client is not used:
+docs/decisions/0011-cluster-link.md says why.
+"""
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.asyncio.connection import parse_url
+from redis.cluster import parse_cluster_slots
+from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
+from redis.exceptions import AskError, MovedError, ResponseError, TryAgainError
+from redis.exceptions import ConnectionError as Lost
+
+from frontier.link.carrier import Carrier
+from frontier.link.redis_client import HOST, PORT, client
+from frontier.link.master import Node
+from frontier.link.call_retry import LOST, PATIENCE_S
+from frontier.link.replication import grace_s
+
+_LEARN_S = 2.0
+"""How long one node is given to tell the map."""
+_NODE_TIMEOUT_MS = 15_000
+"""cluster-node-timeout where the cluster does not tell it; the servers' own default."""
+
+Address = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """Who has which slot."""
+
+    owners: tuple[Address | None, ...]
+    """The master of each slot; None where no node has it."""
+    replicated: frozenset[Address]
+    """The masters with a replica that the cluster takes for alive."""
+
+    @staticmethod
+    def of(told: dict[tuple[int, int], dict[str, Any]]) -> "Slots":
+        """Read what redis-py makes of CLUSTER SLOTS."""
+        owners: list[Address | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
+        replicated = set()
+        for (first, last), nodes in told.items():
+            host, port, *_ = nodes["primary"]
+            owners[first : last + 1] = [(host, port)] * (last + 1 - first)
+            if nodes["replicas"]:
+                replicated.add((host, port))
+        return Slots(tuple(owners), frozenset(replicated))
+
+    @property
+    def masters(self) -> set[Address]:
+        """Every node that has a slot."""
+        return {owner for owner in self.owners if owner is not None}
+
+
+class Cluster(Carrier):
+    """A cluster. Make it with the addresses (redis:// or rediss://) of some of its nodes, in one event loop.
+
+    User, password and the kind of connection are the first address's, for all nodes.
+    """
+
+    clustered = True
+
+    def __init__(self, addresses: Sequence[str], *, patience_s: float = PATIENCE_S) -> None:
+        super().__init__(patience_s)
+        parsed = [parse_url(address) for address in addresses]
+        self._options: Mapping[str, Any] = parsed[0]
+        self._grace_s: float | None = None
+        self._slots: Slots | None = None
+        self._nodes: dict[Address, Node] = {}
+        self._learning = asyncio.Lock()
+        for options in parsed:
+            self._node((options.get("host", HOST), options.get("port", PORT)))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await asyncio.gather(*(node.aclose() for node in self._nodes.values()))
+
+    def _route(self, key: str) -> Node:
+        slot = key_slot(key.encode())
+        owner = None if self._slots is None else self._slots.owners[slot]
+        if owner is None:
+            raise Lost(f"no node has slot {slot}")
+        return self._nodes[owner]
+
+    def _keys(self, keys: tuple[str, ...]) -> tuple[str, ...]:
+        return (*keys, f"{keys[0]}:never")
+
+    def _at(self, node: Node, redirection: AskError) -> Node:
+        return self._node((redirection.host or _host(node), redirection.port))
+
+    def _masters(self) -> list[Node]:
+        if self._slots is None:
+            raise Lost("no node has told who has which slots")
+        return [self._nodes[address] for address in sorted(self._slots.masters)]
+
+    async def _learn(self, node: Node | None, trouble: Exception) -> None:
+        if isinstance(trouble, TryAgainError):
+            return
+        stale = self._slots
+        async with self._learning:
+            if self._slots is not stale:
+                return
+            others = [other for other in self._nodes.values() if other is not node]
+            random.shuffle(others)
+            if isinstance(trouble, MovedError) and node is not None:
+                others.insert(0, self._at(node, trouble))
+            for teller in [*others, *([node] if node is not None else [])]:
+                try:
+                    async with asyncio.timeout(_LEARN_S):
+                        await self._learn_from(teller)
+                except LOST:
+                    continue
+                return
+
+    async def _learn_from(self, teller: Node) -> None:
+        if self._grace_s is None:
+            self._grace_s = grace_s(await _node_timeout_ms(teller.redis))
+        told = await teller.redis.execute_command("CLUSTER SLOTS")  # type: ignore[no-untyped-call]
+        slots = Slots.of(parse_cluster_slots(told, current_host=_host(teller)))
+        if not slots.masters:
+            raise Lost("it is of no cluster any more")
+        for address in slots.masters - (self._slots.masters if self._slots else set()):
+            self._node(address).promoted(listed=address in slots.replicated, grace_s=self._grace_s)
+        self._slots = slots
+
+    def _node(self, address: Address) -> Node:
+        if address not in self._nodes:
+            host, port = address
+            self._nodes[address] = Node(
+                f"{host}:{port}", client({**self._options, "host": host, "port": port})
+            )
+        return self._nodes[address]
+
+
+async def _node_timeout_ms(redis: Redis) -> int:
+    try:
+        told = await redis.config_get("cluster-node-timeout")
+    except ResponseError:  # a hosted cluster, which lets nobody read its configuration
+        return _NODE_TIMEOUT_MS
+    return int(told.get("cluster-node-timeout") or _NODE_TIMEOUT_MS)
+
+
+def _host(node: Node) -> str:
+    return node.name.rpartition(":")[0]

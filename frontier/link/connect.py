@@ -1,0 +1,73 @@
+"""`connect`: the link to the Redis or Valkey, or the cluster of them, that an address names, once it has answered."""
+
+from redis.asyncio import Redis
+from redis.asyncio.connection import parse_url
+from redis.exceptions import RedisError
+
+from core import InputError, Unavailable
+from core.printable_address import shown
+from frontier.link.redis_client import client, in_time
+from frontier.link.cluster import Cluster
+from frontier.link.link import Link
+from frontier.link.call_retry import one_line
+from frontier.link.single import Single
+
+_BEGINNINGS = ("redis://", "rediss://", "unix://")
+
+
+async def connect(address: str) -> Link:
+    """Return a link to the server at `address` (redis://, rediss:// or unix://), or to the cluster that it is of.
+
+    Several nodes of a cluster may be named, separated by commas (redis://HOST:PORT,HOST:PORT): one that answers is
+    enough to learn of the others. Raises `InputError` for another kind of address, `Unavailable` where nothing answers. A
+    password in the address is in no message.
+    """
+    addresses = _several(address)
+    trouble: Exception | None = None
+    for each in addresses:
+        server = _client(each)
+        try:
+            async with in_time():
+                told = await server.info("cluster")
+        except (RedisError, OSError) as error:
+            await server.aclose()
+            trouble = error
+            continue
+        if told.get("cluster_enabled"):
+            await server.aclose()
+            return Cluster(addresses)
+        if len(addresses) > 1:
+            await server.aclose()
+            raise InputError(
+                f"project.redis: {shown(each)} is of no cluster; name one server, or nodes of a cluster"
+            )
+        return Single(server)
+    raise Unavailable(
+        f"Redis at {','.join(map(shown, addresses))} does not answer: {one_line(trouble or OSError())};"
+        ' start it, or set project.redis = "embedded"'
+    ) from trouble
+
+
+def _several(address: str) -> list[str]:
+    """Each address of a list, with the scheme and the credentials of the first: only hosts are listed."""
+    if not address.startswith(("redis://", "rediss://")):
+        return [address]
+    scheme, _, rest = address.partition("://")
+    credentials, at, hosts = rest.rpartition("@")  # a password may hold commas
+    return [
+        f"{scheme}://{credentials}{at}{host.strip().removeprefix(f'{scheme}://')}"
+        for host in hosts.split(",")
+    ]
+
+
+def _client(address: str) -> Redis:
+    # What a parser says of an address may hold its password.
+    wrong = InputError(
+        f'project.redis: {shown(address)} is not an address; write "embedded" or redis://USER:PASSWORD@HOST:PORT'
+    )
+    if not address.startswith(_BEGINNINGS):
+        raise wrong
+    try:
+        return client(parse_url(address))
+    except ValueError:
+        raise wrong from None

@@ -1,0 +1,41 @@
+"""`client`: redis-py's client of one server, which does a thing once and keeps no time; `in_time` keeps it.
+
+1. Nothing is repeated by it: links have a patience of their own (`frontier.link.call_retry`).
+2. Whoever waits for a server can be cancelled at any moment. redis-py with a socket timeout writes under
+   asyncio.wait_for, which before Python 3.12 loses a cancellation that comes just when the write is over
+   (python/cpython#86296): the call goes on, and so does the loop around it that should have ended. So the client has no
+   socket timeout.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+from redis.asyncio import ConnectionPool, Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as Lost
+from redis.retry import Retry
+
+ANSWER_S = 5.0
+"""How long a server is given to answer, or to take what is written: redis-py's own default. Functions take milliseconds."""
+HOST, PORT = "localhost", 6379
+"""Of an address that says none."""
+Heard: TypeAlias = Callable[[], None]
+
+
+def client(options: Mapping[str, Any]) -> Redis:
+    """Return a client that leaves replies as bytes, of what `redis.asyncio.connection.parse_url` makes of an address."""
+    plain = {"retry": Retry(NoBackoff(), 0), "socket_timeout": None}
+    return Redis.from_pool(ConnectionPool(**{**options, **plain}))
+
+
+@asynccontextmanager
+async def in_time() -> AsyncIterator[Heard]:
+    """Raise `Lost` where what is done inside takes longer than `ANSWER_S`; `Heard` begins that time anew."""
+    clock = asyncio.get_running_loop().time
+    try:
+        async with asyncio.timeout(ANSWER_S) as limit:
+            yield lambda: limit.reschedule(clock() + ANSWER_S)
+    except TimeoutError as error:
+        raise Lost(f"it has said nothing for {ANSWER_S:g} s") from error

@@ -1,0 +1,49 @@
+"""`Single`: the frontier on one server, with replicas or without.
+
+A server that is started again, is loading its data or has failed over behind the same address is waited for as long as
+there is patience. Nobody tells an old master without a cluster that another has taken its place: where something else
+(a sentinel, an operator) promotes replicas, set min-replicas-to-write, and the server itself refuses what no replica takes.
+"""
+
+from collections.abc import Sequence
+
+from redis.asyncio import Redis
+from redis.exceptions import AskError, ReadOnlyError
+
+from frontier.link.carrier import Carrier
+from frontier.link.redis_client import HOST, PORT
+from frontier.link.master import Node
+from frontier.link.call_retry import PATIENCE_S, refused
+
+
+class Single(Carrier):
+    """One server. Make it with a client that `frontier.link.redis_client` made."""
+
+    clustered = False
+
+    def __init__(self, redis: Redis, *, patience_s: float = PATIENCE_S) -> None:
+        super().__init__(patience_s)
+        told = redis.connection_pool.connection_kwargs
+        name = told.get("path") or f"{told.get('host', HOST)}:{told.get('port', PORT)}"
+        self._node = Node(str(name), redis)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._node.aclose()
+
+    def _route(self, key: str) -> Node:  # noqa: ARG002 - it has every key
+        return self._node
+
+    def _keys(self, keys: tuple[str, ...]) -> tuple[str, ...]:
+        return keys
+
+    def _at(self, node: Node, redirection: AskError) -> Node:
+        raise refused(node.name, redirection)
+
+    def _masters(self) -> Sequence[Node]:
+        return [self._node]
+
+    async def _learn(self, node: Node | None, trouble: Exception) -> None:
+        """There is nobody else to ask; where it has become a replica, its name may lead to the new master."""
+        if isinstance(trouble, ReadOnlyError) and node is not None:
+            await node.forget_connections()

@@ -1,0 +1,24 @@
+"""`forget_bodies`: which robots.txt files are not kept any longer."""
+
+from collections.abc import Mapping
+
+from frontier.urls.canonical import host_of
+from frontier.testing.state import Host, Origin
+from frontier.robots_record import next_look
+
+
+def forget_bodies(
+    origins: Mapping[str, Origin], hosts: Mapping[str, Host], now: int, due: int | None = None
+) -> None:
+    """Forget rules that have been kept until `due`, or now, unless something of their host waits or is under way. Who comes later asks
+    anew.
+    """
+    for text, origin in origins.items():
+        if not 0 < origin.kept <= (due or now):
+            continue
+        host = hosts.get(host_of(text))
+        if host is not None and (host.waiting or host.open):
+            origin.kept = next_look(origin.body, now)
+        else:
+            origin.kept = origin.expires = 0
+            origin.body = b""

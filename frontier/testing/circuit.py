@@ -1,0 +1,102 @@
+"""`judge`, `rest`: what the end of an exchange says of its host, or of its origin. Pure, but for their own state.
+
+1. Faults in a row open the circuit of a host: it is asked nothing for a time that doubles with every opening.
+2. Then one exchange at a time is a probe: a fault opens the circuit again, any answer closes it. The faults of
+   exchanges that were granted before the circuit opened count as one.
+3. A server that says how long it wants to be left alone is left alone for that long.
+4. A host that stays silent is dead at the eighth opening in a row, or the third where it never answered.
+5. To be forbidden is an answer: it ends a row of other faults, and they end a row of it.
+6. Where a host has several origins, what is the fault of one holds and buries no other: the origin rests, and is given up
+   at the third time in a row, or the eighth where it had a robots.txt.
+7. These times are for a delay of a second. Who asks sooner rests less, down to a thirtieth.
+"""
+
+from frontier.lease import FINER, Fault
+from frontier.testing.state import Host, Origin
+
+MINUTE_MS = 60_000
+RULES = {
+    Fault.DNS: (1, MINUTE_MS),
+    Fault.CONNECT: (1, MINUTE_MS),
+    Fault.RESET: (3, MINUTE_MS // 2),
+    Fault.TIMEOUT: (2, MINUTE_MS // 2),
+    Fault.TLS: (3, MINUTE_MS),
+    Fault.BUSY: (1, MINUTE_MS // 2),
+    Fault.SERVER: (5, MINUTE_MS),
+    Fault.FORBIDDEN: (8, 5 * MINUTE_MS),
+}
+"""Faults in a row at which the circuit opens, and for how long at first."""
+OWN = frozenset({Fault.CONNECT, Fault.RESET, Fault.TIMEOUT, Fault.TLS})
+"""Faults of a page that are its origin's, where the host has others."""
+RETRY_MS = MINUTE_MS // 2
+"""How long what failed once is left alone; doubles with every attempt."""
+GIVEN_UP_MS = 3_600_000
+LONGEST_HOLD_MS = 3_600_000
+_RESTS = FINER | {*Fault, "status_403", "status_429", "status_503", "block_page", "robots_unreachable"}
+_SILENT = OWN | {Fault.DNS}
+_LIVES = 8
+_STILLBORN = 3
+_USUAL_DELAY_MS = 1_000
+_LEAST = 30
+
+
+def scaled(ms: int, delay: int) -> int:
+    """How long a rest is where two exchanges are `delay` apart."""
+    return max(ms * min(delay, _USUAL_DELAY_MS) // _USUAL_DELAY_MS, ms // _LEAST)
+
+
+def died_of(fault: Fault | None, reason: str) -> str:
+    """What one dies of that a fault was the last of; empty where nobody does. `reason` may name its kind."""
+    return f"dead_{reason if reason in FINER else fault}" if fault in _SILENT else ""
+
+
+def rest_reason(reason: str, fault: Fault | None) -> str:
+    """Why a host rests: the reason where the frontier knows it, or else the fault."""
+    return reason if reason in _RESTS else str(fault or "")
+
+
+def judge(
+    host: Host, fault: Fault | None, hold: int, granted: int, delay: int, now: int, *, reason: str
+) -> str:
+    """Note an answer, or a fault; returns what the host has died of, if it has.
+
+    `reason` may name the fault's kind. `hold`: for how long it asks us to wait. `granted`: when the exchange was. `delay`: between two exchanges.
+    """
+    died = ""
+    forbidden = fault is Fault.FORBIDDEN
+    if fault is None or (forbidden and not host.forbids):
+        host.faults = host.trips = 0
+        host.answered, host.dead = True, ""
+    if fault is not None and (not host.trips or granted >= host.held):
+        if host.forbids and not forbidden:
+            host.faults = host.trips = 0
+        host.forbids = forbidden
+        threshold, wait = RULES[fault]
+        host.faults += 1
+        if host.trips or host.faults >= threshold:
+            wait = hold or scaled(min(wait * 2**host.trips, LONGEST_HOLD_MS), delay)
+            host.hold(wait, now, rest_reason(reason, fault))
+            host.trips, host.faults = host.trips + 1, 0
+            if fault in _SILENT and host.trips >= (_LIVES if host.answered else _STILLBORN):
+                died = died_of(fault, reason)
+    host.hold(hold, now, rest_reason(reason, fault))
+    return died
+
+
+def judge_origin(origin: Origin, fault: Fault, granted: int, delay: int, now: int, *, reason: str) -> None:
+    """Note a fault of a page that is its origin's own; `reason` may name its kind."""
+    if granted < origin.rest or origin.given_up:
+        return
+    origin.attempt += 1
+    threshold, wait = RULES[fault]
+    if origin.attempt >= threshold:
+        wait = min(wait * 2 ** (origin.attempt - threshold), LONGEST_HOLD_MS)
+        rest(origin, scaled(wait, delay), now, fault, reason)
+
+
+def rest(origin: Origin, wait: int, now: int, fault: Fault, reason: str) -> None:
+    """The origin has failed once more: it is asked nothing for so long, or is given up, and died of that."""
+    if origin.attempt >= (_LIVES if origin.version and not origin.given_up else _STILLBORN):
+        origin.store("disallow", died_of(fault, reason).encode(), now + GIVEN_UP_MS, now)
+    else:
+        origin.rest, origin.why = now + 1 + wait, rest_reason(reason, fault)

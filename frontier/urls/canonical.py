@@ -1,0 +1,152 @@
+"""`canonical`: from what a page or a user wrote to the one text that stands for the page.
+
+Rules, in order:
+
+1. The WHATWG URL parser reads it (relative to `base`, where there is one), as browsers do.
+2. Only http and https; user name and password are dropped, and so is the fragment.
+3. What is left is the `wire` form: what a browser would request.
+4. The canonical `text` folds what RFC 3986, section 6.2.2 calls equivalent: hexadecimal digits of
+   percent-encodings are upper case, encoded unreserved characters are decoded, and what browsers leave as it is
+   although RFC 3986 allows it nowhere (brackets, `|`, `^` and the back quote) is encoded. It also drops the
+   host's final dot.
+5. It drops what a server or an advertiser hung on the URL to recognise the visitor: the session identifiers and
+   tracking parameters named below. A visitor without them is shown the same page.
+6. It drops an empty query and empty parameters: `?`, `?&`, `&&` and a final `&`.
+7. Neither form is longer than 2,000 characters, and no host name is one that DNS could not carry.
+
+Not folded, because servers tell them apart: `http` and `https`, a name with `www.` and without, `/` and
+`/index.html`, a path with its final slash and without, capitals, doubled slashes, `a=` and `a`, `+` and `%20`, a parameter
+that stands twice, a `%` that stands alone and `%25`. A page found under two of them costs one more fetch, and its text is
+found to be a duplicate later; a page folded into another that it is not is lost. The order of parameters stays in the text,
+and is folded where pages are told apart (`frontier.page_key`).
+
+The canonical form is a fixed point: `canonical(url.text).text == url.text`.
+"""
+
+import re
+
+import ada_url
+
+from core import Url
+
+MAX_LENGTH = 2_000
+"""Characters; longer URLs are almost always traps or data, and Common Crawl drops them as well."""
+
+_MAX_HOST = 253  # RFC 1035, section 2.3.4, without the root's dot
+_MAX_LABEL = 63  # the same
+_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")  # RFC 3986, 2.3
+_HEX = frozenset("0123456789ABCDEFabcdef")
+
+_ENCODED = {ord(character): f"%{ord(character):02X}" for character in "[]|^`"}
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_PATH_SESSION = re.compile(
+    r"(?<!/\.)(?<!/\.\.);jsessionid=[^/;]*"  # Jakarta Servlet 6.0, 7.1.3; never what would leave `.` or `..` behind
+    r"|/\((?:[AFSX]\([A-Za-z0-9_-]+\))+\)(?=/)",  # ASP.NET, cookieless session, authentication, anonymous user
+    re.IGNORECASE,
+)
+_DROPPED = re.compile(
+    r"(?:^|(?<=&))(?:"
+    # Sessions. Of names that others use as well only with the value that these programs make.
+    r"(?:jsessionid|phpsessid|aspsessionid[a-z]{8})="  # Servlet; php.ini session.name; Classic ASP (IIS)
+    r"|cfid=\d+&cftoken="  # ColdFusion; both or none, as the Internet Archive's canonicaliser has it
+    r"|(?:oscsid|zenid|xtcsid)=(?=[0-9a-z]{26,32}(?:&|$))"  # osCommerce, Zen Cart, xt:Commerce
+    r"|(?:sid|s)=(?=[0-9a-f]{32}(?:&|$))"  # phpBB; vBulletin
+    # Tracking, as the advertisers' and mailers' own manuals name it.
+    r"|utm_[a-z_]+=|_gl=|gclid=|gclsrc=|dclid=|gbraid=|wbraid="  # Google Analytics and Ads
+    r"|fbclid=|msclkid=|yclid=|twclid=|ttclid=|li_fat_id=|igshid="  # Meta, Microsoft, Yandex, X, TikTok, LinkedIn
+    r"|mc_eid=|mc_cid=|mkt_tok=|_hsenc=|_hsmi=|oly_enc_id=|oly_anon_id=|vero_id="  # of mailings; Firefox strips them too
+    r")[^&]*",
+    re.IGNORECASE,
+)
+
+
+class NotAUrl(ValueError):
+    """The text is no URL that can be crawled; the message is the reason, without the text."""
+
+
+def canonical(raw: str, base: str | None = None) -> Url:
+    """Return the canonical form of `raw`, resolved against `base` where given.
+
+    Raises `NotAUrl` with the reason where no http or https URL can be made of it.
+    """
+    try:
+        href = _parsed(raw, base)
+    except (
+        UnicodeEncodeError
+    ):  # half a surrogate pair is read as U+FFFD (Infra standard, scalar value string)
+        return canonical(_LONE_SURROGATE.sub("\ufffd", raw), base and _LONE_SURROGATE.sub("\ufffd", base))
+    except ValueError as error:
+        raise NotAUrl("not a URL") from error
+    scheme, _, rest = href.partition(":")
+    if scheme not in {"http", "https"}:
+        raise NotAUrl(f"not http or https but {scheme}")
+    authority, slash, path = rest.partition("#")[0][2:].partition("/")
+    authority = authority.rpartition("@")[2]
+    wire = f"{scheme}://{authority}{slash}{path}"
+    if len(wire) > MAX_LENGTH:
+        raise NotAUrl(f"longer than {MAX_LENGTH:,} characters")
+    text = f"{scheme}://{_authority(authority)}{slash}{_fold(path)}"
+    if len(text) > MAX_LENGTH:
+        raise NotAUrl(f"longer than {MAX_LENGTH:,} characters")
+    return known(text, text if text == wire else wire)
+
+
+def _parsed(raw: str, base: str | None) -> str:
+    return str(ada_url.URL(raw, base=base).href if base is not None else ada_url.URL(raw).href)
+
+
+def known(text: str, wire: str) -> Url:
+    """Return the `Url` of a text that is canonical already, and its wire form, without parsing either."""
+    origin = text[: text.index("/", len("https://"))]
+    return Url(text=text, wire=wire, host=host_of(origin), origin=origin)
+
+
+def host_of(origin: str) -> str:
+    """Host name of `scheme://host[:port]`; an IPv6 address keeps its brackets."""
+    authority = origin.partition("://")[2]
+    host, colon, port = authority.rpartition(":")
+    return host if colon and not port.endswith("]") else authority
+
+
+def _authority(authority: str) -> str:
+    if authority.startswith("["):
+        return authority
+    host, colon, port = authority.partition(":")
+    host = host.removesuffix(".")
+    labels = host.split(".")
+    if "" in labels:
+        raise NotAUrl("host name with an empty label")
+    if len(host) > _MAX_HOST or max(map(len, labels)) > _MAX_LABEL:
+        raise NotAUrl("host name longer than DNS allows")
+    return host + colon + port
+
+
+def _fold(path: str) -> str:
+    if "%" in path:
+        path = _ESCAPE.sub(_unescape, path)
+    if "[" in path or "]" in path or "|" in path or "^" in path or "`" in path:
+        path = path.translate(_ENCODED)
+    path, mark, query = path.partition("?")
+    if ";" in path or "(" in path:
+        path = _PATH_SESSION.sub("", f"/{path}")[1:]
+    if not mark:
+        return path
+    if "=" in query:
+        query = _DROPPED.sub("", query)
+    if query[:1] == "&" or query[-1:] == "&" or "&&" in query:
+        query = "&".join(filter(None, query.split("&")))
+    return f"{path}?{query}" if query else path
+
+
+def _unescape(match: re.Match[str]) -> str:
+    escape = match.group()
+    character = chr(int(escape[1:], 16))
+    if character not in _UNRESERVED or _after_stray_percent(match.string, match.start()):
+        return escape.upper()
+    return character
+
+
+def _after_stray_percent(text: str, at: int) -> bool:
+    """Decoding here would complete a `%` that stands alone: `%%341` is not `%41`."""
+    return text[at - 1 : at] == "%" or (text[at - 2 : at - 1] == "%" and text[at - 1] in _HEX)

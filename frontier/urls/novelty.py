@@ -1,0 +1,112 @@
+"""The novelty rule: who says new things is asked on, who repeats itself is asked 1 time in 64. Pure.
+
+This is the reference that `lua/` follows. It judges at three levels, each with one byte, its standing:
+the template of a host (`frontier.urls.template`), the host, and its registered domain.
+
+1. A registered domain remembers what its last pages said: a ring of up to 120 sketches, 16 bits of each, the one
+   heard last at the end (`heard`). A page says something new when its sketch is not in the ring. What is heard again
+   moves to the end, so that honest pages between do not push out the one text of a trap.
+2. A page that says something new earns 9, another costs 1 (`after`): credit grows where more than 1 page in 10 is
+   new and falls where fewer are. It stays between 0 and the level's most. This is a cumulative sum (Page, "Continuous
+   inspection schemes", Biometrika 1954): the quickest test of its kind, and one byte where a window needs many.
+3. At 0 the level is starved, until its credit is `RECOVERED` again: two new pages in close succession.
+4. A page that says nothing new and leads nowhere, no unknown URL on it, costs its template nothing: what does not lead
+   on is not endless. (Manuals have thousands of pages of a name and a number.) It costs host and domain, unless the
+   template has proven itself: where all pages are such, a parked domain, they are starved all the same.
+5. A starved host starves only those of its templates that have not proven themselves, and a starved domain neither
+   those nor hosts that have (`starving`): what is honest beside a trap goes on.
+6. A page that was listed, as a seed or in a sitemap, costs nobody anything, and is let in whatever is starved: lists end.
+7. Of what is starved, 1 URL in 64 is let in, chosen by a hash of the URL and so the same each time it is found.
+
+A page without a sketch (no HTML, no success) says nothing either way and changes nothing.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+RING = 120
+"""Sketches remembered. Two that differ are taken for one with a chance of 120 / 65,536."""
+WIDTH = 2
+"""Bytes kept of a sketch, its lowest: 240 bytes in all."""
+EARNED = 9
+"""What a new page earns where another costs 1: below 1 new page in 10 credit falls."""
+RECOVERED = 16
+STARVED = 128
+"""The bit of a standing that says so; the others are credit."""
+TRICKLE = 64
+"""Of what is starved, one URL in so many is let in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """What credit a level begins with, has at most, and has once it is proven."""
+
+    first: int
+    most: int
+    proven: int
+
+
+TEMPLATE = Level(first=64, most=96, proven=88)
+"""64 pages that all say the same, 96 where it was honest before: recognised within some 100 fetches."""
+HOST = Level(first=80, most=120, proven=112)
+DOMAIN = Level(first=96, most=127, proven=127)
+
+
+def heard(ring: bytes, sketch: int) -> tuple[bytes, bool]:
+    """The ring after a page of that sketch, and whether the page said something new."""
+    kept = (sketch & 0xFFFF).to_bytes(WIDTH, "big")
+    at = _find(ring, kept)
+    if at < 0:
+        return ring[-(RING - 1) * WIDTH :] + kept, True
+    return ring[:at] + ring[at + WIDTH :] + kept, False
+
+
+def said(
+    template: int, host: int, domain: int, *, new: bool, leads_on: bool, listed: bool = False
+) -> tuple[int, int, int]:
+    """The standings of a template, its host and its registered domain after one more page."""
+    counts = not listed and (leads_on or template & ~STARVED < TEMPLATE.proven)
+    return (
+        after(TEMPLATE, template, new=new, counts=leads_on and not listed),
+        after(HOST, host, new=new, counts=counts),
+        after(DOMAIN, domain, new=new, counts=counts),
+    )
+
+
+def after(level: Level, standing: int, *, new: bool, counts: bool = True) -> int:
+    """The standing of a level after one more of its pages; one that says nothing new may not count. It begins with
+    `level.first`.
+    """
+    starved, credit = standing & STARVED, standing & ~STARVED
+    if new:
+        credit = min(credit + EARNED, level.most)
+    elif counts:
+        credit = max(credit - 1, 0)
+    if credit == 0:
+        starved = STARVED
+    elif credit >= RECOVERED:
+        starved = 0
+    return starved | credit
+
+
+def starving(template: int, host: int, domain: int) -> Literal["template", "host", "domain"] | None:
+    """Which level starves a URL, by the standings of its template, its host and its registered domain."""
+    if template & STARVED:
+        return "template"
+    if template >= TEMPLATE.proven:
+        return None
+    if host & STARVED:
+        return "host"
+    return "domain" if domain & STARVED and host < HOST.proven else None
+
+
+def trickles(number: int) -> bool:
+    """Whether the URL of that number (any hash of its text) is let in although it is starved."""
+    return number % TRICKLE == 0
+
+
+def _find(ring: bytes, kept: bytes) -> int:
+    at = ring.find(kept)
+    while at > 0 and at % WIDTH:
+        at = ring.find(kept, at + 1)
+    return at

@@ -1,0 +1,150 @@
+"""`Inspection`: the verbs that an operator asks with: how hosts stand, and where a URL is. They change nothing."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from core import Url
+from frontier.codec.entries import decode
+from frontier.verbs.coordination import Home
+from frontier.page_key import page_hash
+from frontier.link.link import Call
+from frontier.policy import Switch
+
+_SOME = 1_000  # hosts, or entries, of one call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rest:
+    """A time in which nothing is asked."""
+
+    ms: int
+    """How long it lasts from now; 0: it is over, and the next request is a probe that ends it or begins another."""
+    reason: str
+    """Reason code; empty where the frontier does not know it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostState:
+    """How a host stands."""
+
+    host: str
+    waiting: int
+    """Pages that wait for its turn."""
+    open: int
+    """Requests under way."""
+    delay_ms: int
+    """Between two requests, as the last lease was granted; 0 before the first."""
+    rest: Rest | None
+    """Why and how long the host is asked nothing."""
+    origins: tuple[tuple[str, Rest], ...]
+    """Of a host of several origins, those that rest while the others are asked, as far as their pages come next."""
+    dead: str
+    """Why the host was given up; empty where it was not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a URL is in the frontier."""
+
+    state: Literal["unknown", "waiting", "leased", "later", "settled"]
+    """`later`: it is tried again at a time. `settled`: it is known, and in none of the other places."""
+    attempt: int = 0
+    """Times that it was tried before, where it is not settled."""
+    due_ms: int | None = None
+    """In how many milliseconds it is tried again."""
+    visit_ms: int | None = None
+    """In how many milliseconds it is visited again, where that is to be."""
+    worker: str = ""
+    """Who holds its lease."""
+    rest: Rest | None = None
+    """Why and how long its host is asked nothing, where the URL waits."""
+    stored: int = 0
+    """URLs of its host that wait in storage: a settled one may be among them."""
+
+
+class Inspection(Home):
+    """One crawl. `open` comes before anything else."""
+
+    async def hosts(self, *, resting: bool = False) -> AsyncIterator[HostState]:
+        """Yield how every host stands; with `resting` those alone that are asked nothing now or were given up.
+
+        In no order; a host may come twice while hosts are added.
+        """
+        for p in range(self._partitions.number):
+            cursor = b"0"
+            while True:
+                call = self._partitions.call(p, "hosts", cursor, _SOME, int(resting))
+                cursor, rows = await self._one(call)
+                for row in rows:
+                    yield _host(row)
+                if cursor == b"0":
+                    break
+
+    async def find(self, url: Url) -> Place:
+        """Return where the page of a URL is, by whichever of its URLs it was found. What is waiting is looked for in memory; what lies in storage is not read."""
+        p = self._partitions.of_host(url.host)
+        call = self._partitions.call(p, "known", url.host, page_hash(url, self._query_order))
+        known, queued, stored, rest_ms, reason = await self._one(call)
+        if not known:
+            return Place(state="unknown")
+        if place := await self._unsettled(p, url, queued):
+            rests = rest_ms and place.state in {"waiting", "later"}
+            return replace(place, rest=Rest(ms=rest_ms, reason=reason.decode())) if rests else place
+        async for due_ms, entry in self._due(p, "visits", url.host):
+            if self._attempt(url, entry) is not None:
+                return Place(state="settled", visit_ms=due_ms, stored=stored)
+        return Place(state="settled", stored=stored)
+
+    async def _unsettled(self, p: int, url: Url, queued: int) -> Place | None:
+        for worker, entry in await self._one(self._partitions.call(p, "leased", url.host)):
+            if (attempt := self._attempt(url, entry)) is not None:
+                return Place(state="leased", attempt=attempt, worker=worker.decode())
+        async for due_ms, entry in self._due(p, "later", url.host):
+            if (attempt := self._attempt(url, entry)) is not None:
+                return Place(state="later", attempt=attempt, due_ms=due_ms)
+        for first in range(0, queued, _SOME):
+            for entry in await self._one(self._partitions.call(p, "queued", url.host, first, _SOME)):
+                if (attempt := self._attempt(url, entry)) is not None:
+                    return Place(state="waiting", attempt=attempt)
+        return None
+
+    async def _due(self, p: int, which: str, host: str) -> AsyncIterator[tuple[int, bytes]]:
+        cursor = b"0"
+        while True:
+            call = self._partitions.call(p, "due_later", which, host, cursor, _SOME)
+            cursor, rows = await self._one(call)
+            for due_ms, entry in rows:
+                yield int(due_ms), entry
+            if cursor == b"0":
+                break
+
+    def _attempt(self, url: Url, entry: bytes) -> int | None:
+        """How often the page of the URL was tried, if the entry is its; else None."""
+        found, attempt = decode(url.host, entry)
+        is_its = page_hash(found.url, self._query_order) == page_hash(url, self._query_order)
+        return attempt if is_its else None
+
+    @property
+    def _query_order(self) -> Switch:
+        return self.settings.policy.query_order
+
+    async def _one(self, call: Call) -> Any:
+        (reply,) = await self._link.call([call])
+        return reply
+
+
+def _host(row: Any) -> HostState:
+    host, waiting, open_, delay_ms, dead, rest_ms, reason, origins = row
+    return HostState(
+        host=host.decode(),
+        waiting=waiting,
+        open=open_,
+        delay_ms=delay_ms,
+        rest=Rest(ms=rest_ms, reason=reason.decode()) if rest_ms >= 0 and not dead else None,
+        origins=tuple(
+            (origin.decode(), Rest(ms=ms, reason=why.decode()))
+            for origin, ms, why in sorted(origins, key=lambda each: each[0])
+        ),
+        dead=dead.decode(),
+    )

@@ -1,0 +1,196 @@
+"""`Journal`: what one client has told the servers lately, and tells them again where they have forgotten it.
+
+A server that dies loses what it had not synced: a second, with an append-only file. What it was told is then known to nobody
+but its clients: each remembers it until it is certain, or too much.
+
+1. Every change is written down with the life of the server in which it was made (the nonce of its library) and the time of
+   the partition, which stands in each of its writes. A partition knows of each of its restarts what that time was (`births`):
+   what was made later, and in an earlier life, is lost.
+2. Leases that are held are kept as well, and with each settlement those that it ended: who tells a settlement again has first
+   to have its lease again (`regrant`), for the grant may be lost, too.
+3. `MOST` of what was told is remembered, the newest. A server that has forgotten more is not made whole: `CorruptData`.
+
+The journal is pure; `frontier.frontier` makes the calls.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from frontier.codec.entries import decode
+from frontier.page_key import identity
+from frontier.lease import Kind
+from frontier.link.link import Arg, Call
+from frontier.link.lost import forgotten_frontier
+from frontier.policy import Policy
+from frontier.urls.scope import registered_domain
+
+MOST = 25_000_000
+"""Bytes, estimated: what a worker tells in some 20 s at its fastest, and a seeder in 3."""
+ARGUMENT = 96
+"""Bytes of an argument, on average: a hash or an entry, as an object, and its place in a tuple."""
+SETTLING_MS = 10_000
+"""How long a lease is held again at least: those that were ended are settled in the next call."""
+_NO_HASH = bytes(7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """A lease, as its partition has it."""
+
+    token: int
+    kind: bytes
+    host: str
+    subject: bytes
+    failure: bytes
+    worker: str
+    until: float
+    """By the monotonic clock; a lease that is over by then is nobody's any more."""
+    released: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Change:
+    """A call that was carried out."""
+
+    partition: int
+    call: Call
+    grants: tuple[Grant, ...]
+    """The leases that it ended."""
+    nonce: bytes
+    at_ms: int
+    size: int
+
+
+class Journal:
+    """Of one client of one crawl."""
+
+    def __init__(self, crawl: str, most: int = MOST) -> None:
+        """`most` is how many bytes are remembered, about."""
+        self._crawl, self._most = crawl, most
+        self._changes: deque[Change] = deque()
+        self._size = 0
+        self._nonces: dict[int, bytes] = {}
+        self._before: dict[int, bytes] = {}
+        self._stale: set[int] = set()
+        self._dropped: dict[int, tuple[bytes, int]] = {}
+        self._held: dict[int, Grant] = {}
+        self.restarts = 0
+        """How many lives of partitions have ended since the journal was begun, as far as it has noticed."""
+
+    def nonce(self, partition: int) -> bytes:
+        """Return the life that the client has made itself known to; empty where it knows none."""
+        return self._nonces.get(partition, b"")
+
+    def begin(self, partition: int, nonce: bytes) -> None:
+        """The client hears of a partition. One that it knows already stays as it is known."""
+        self._nonces.setdefault(partition, nonce)
+
+    def add(self, partition: int, call: Call, nonce: bytes, at_ms: int, tokens: Sequence[int] = ()) -> None:
+        """A call was carried out, and ended the leases of these tokens."""
+        grants = tuple(grant for token in tokens if (grant := self._held.pop(token, None)) is not None)
+        size = ARGUMENT * (len(call.args) + 4 * len(grants) + 4)
+        if call.verb == "settle_robots":
+            size += sum(len(arg) for arg in call.args if isinstance(arg, bytes))
+        change = Change(partition=partition, call=call, grants=grants, nonce=nonce, at_ms=at_ms, size=size)
+        if nonce != self._nonces.get(partition):
+            self._stale.add(partition)
+        self._changes.append(change)
+        self._size += size
+        while self._size > self._most:
+            old = self._changes.popleft()
+            self._size -= old.size
+            self._dropped[old.partition] = old.nonce, old.at_ms
+
+    def hold(self, grants: Sequence[Grant]) -> None:
+        """These leases are held from now on."""
+        self._held.update((grant.token, grant) for grant in grants)
+
+    def released(self, token: int) -> None:
+        """The exchange of a lease is over, if it is held."""
+        held = self._held.get(token)
+        if held is not None and not held.released:
+            self._held[token] = replace(held, released=True)
+
+    def let_go(self, token: int) -> None:
+        """A lease is not held any more."""
+        self._held.pop(token, None)
+
+    def let_go_all(self, worker: str) -> None:
+        """So are all of a worker."""
+        for token in [token for token, grant in self._held.items() if grant.worker == worker]:
+            del self._held[token]
+
+    def renewed(self, token: int, until: float) -> None:
+        """A lease is held for longer, if it is."""
+        held = self._held.get(token)
+        if held is not None:
+            self._held[token] = replace(held, until=until)
+
+    def held(self, partition: int, partitions: int, now: float) -> list[Grant]:
+        """Return the leases that are held of a partition."""
+        for token in [token for token, grant in self._held.items() if grant.until <= now]:
+            del self._held[token]
+        return [grant for grant in self._held.values() if grant.token % partitions == partition]
+
+    def is_current(self, partition: int, nonce: bytes) -> bool:
+        """Return whether all that the client has told was told in this life, or is certain."""
+        return self._nonces.get(partition) == nonce and partition not in self._stale
+
+    def suspend(self, partition: int) -> None:
+        """The client knows no life of a partition until it has caught up: so it is granted nothing meanwhile."""
+        self._before[partition] = self._nonces.get(partition, b"")
+        self._nonces[partition] = b""
+
+    def lost(self, partition: int, nonce: bytes, births: bytes) -> tuple[list[Change], list[Change]]:
+        """Return what a partition has forgotten in its restarts, `births`, and what it has not. Raises `CorruptData` where there was more
+        of it than is remembered.
+        """
+        lives = [each.rpartition(b":") for each in births.split()]
+        names = [name for name, _, _ in lives]
+
+        def is_lost(life: bytes, at_ms: int) -> bool:
+            if life == nonce:
+                return False
+            if life not in names:  # its beginning is forgotten, so all of it is
+                return True
+            later = [int(steady) for _, _, steady in lives[names.index(life) + 1 :]]
+            return bool(later) and at_ms >= min(later)
+
+        dropped = self._dropped.get(partition)
+        if dropped is not None and is_lost(*dropped):
+            raise forgotten_frontier(self._crawl)
+        lost: list[Change] = []
+        kept: list[Change] = []
+        for change in self._changes:
+            if change.partition == partition:
+                (lost if is_lost(change.nonce, change.at_ms) else kept).append(change)
+        return lost, kept
+
+    def caught_up(
+        self, partition: int, nonce: bytes, again: Sequence[tuple[Change, int]], kept: Sequence[Change]
+    ) -> None:
+        """The partition is in this life, and has changes that were made again, at these times, and others that it had kept."""
+        for change, at_ms in again:
+            change.nonce, change.at_ms = nonce, at_ms
+        for change in kept:
+            change.nonce = nonce
+        if partition in self._dropped:
+            self._dropped[partition] = nonce, self._dropped[partition][1]
+        if all(change.nonce == nonce for change in self._changes if change.partition == partition):
+            self._stale.discard(partition)
+        self.restarts += self._before.get(partition) != nonce
+        self._nonces[partition] = nonce
+
+
+def regrants(grants: Sequence[Grant], policy: Policy, now: float) -> list[Arg]:
+    """What `regrant` is told of some leases."""
+    args: list[Arg] = []
+    for grant in grants:
+        name = _NO_HASH
+        if grant.kind.decode() == Kind.PAGE:
+            name = identity(decode(grant.host, grant.subject)[0], policy.query_order)
+        args += (grant.host, registered_domain(grant.host), 1, name, grant.token, grant.kind)
+        args += (grant.subject, grant.failure, int(grant.released))
+        args.append(max(round(1000 * (grant.until - now)), SETTLING_MS))
+    return args

@@ -1,0 +1,144 @@
+"""`Reconciler`: notices that a server has restarted, and brings it to where its clients are.
+
+1. A reply names the life of the server. One that is not known yet means that the server may have forgotten something: before
+   anything else is made of the reply, the partition is told again what it lost (`frontier.verbs.journal`).
+2. First the leases that the partition has of this client's workers, and the workers do not hold, go back: their hosts would
+   wait for the deadline. Then it is told of the leases that are held, and of those that a lost settlement ended; then what
+   was told, in its order.
+3. Nothing is granted meanwhile: neither to this client, which does not know the new life yet, nor for a moment to others
+   (`lua/clock.lua`), for they would fetch again what is told to be settled a little later.
+4. A server that restarts in the middle of it is told everything once more.
+"""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from frontier.verbs.agreement import Agreement
+from frontier.verbs.journal import Change, Grant, Journal, regrants
+from frontier.link.link import Call, Link
+
+SOME = 500
+"""Leases, or changes, that are told in one go."""
+
+
+class Reconciler:
+    """Of one client of one crawl."""
+
+    def __init__(self, link: Link, journal: Journal, agreement: Callable[[], Agreement]) -> None:
+        self._link, self._journal, self._agreement = link, journal, agreement
+        self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._workers: set[str] = set()
+        self._rounds: defaultdict[int, int] = defaultdict(int)
+
+    def begin(self, nonces: Sequence[bytes]) -> None:
+        """Note which lives the partitions are in; those that are known stay as they are known."""
+        for partition, nonce in enumerate(nonces):
+            self._journal.begin(partition, nonce)
+
+    def round(self, partition: int) -> int:
+        """Return how often a partition was told again what it had forgotten. What it granted in a call that was under way meanwhile
+        has gone back.
+        """
+        return self._rounds[partition]
+
+    def granted(self, rows: Sequence[Sequence[Any]], worker: str, lease_ms: int) -> None:
+        """Note the leases that were granted to a worker, as `lease` tells them."""
+        self._workers.add(worker)
+        until = time.monotonic() + lease_ms / 1000
+        self._journal.hold(
+            [
+                Grant(
+                    token=int(token),
+                    kind=kind,
+                    host=host.decode(),
+                    subject=subject,
+                    failure=failure,
+                    worker=worker,
+                    until=until,
+                )
+                for token, kind, _, _, _, _, host, subject, failure in rows
+            ]
+        )
+
+    async def tell(
+        self, partition: int, call: Call, nonce: bytes, at_ms: int, tokens: Sequence[int] = ()
+    ) -> None:
+        """Note that a call was carried out, in this life and at this time, and that it ended leases."""
+        self._journal.add(partition, call, nonce, at_ms, tokens)
+        await self.heard(partition, nonce)
+
+    async def heard(self, partition: int, nonce: bytes) -> bool:
+        """Return whether a reply is of the life that is known; if not, the partition is told what it has forgotten."""
+        if nonce == self._journal.nonce(partition):
+            return True
+        await self.catch_up(partition)
+        return False
+
+    async def catch_up(self, partition: int) -> None:
+        """Return when a partition knows all that this client has told it. Raises `CorruptData` where it has forgotten more than
+        anybody remembers.
+        """
+        async with self._locks[partition]:
+            while True:
+                nonce, births = await self._one(self._call(partition, "births"))
+                if self._journal.is_current(partition, nonce):
+                    return
+                self._journal.suspend(partition)
+                self._rounds[partition] += 1
+                lost, kept = self._journal.lost(partition, nonce, births)
+                again = await self._told(partition, nonce, lost)
+                if again is not None:
+                    self._journal.caught_up(partition, nonce, again, kept)
+
+    async def _told(
+        self, partition: int, nonce: bytes, lost: Sequence[Change]
+    ) -> list[tuple[Change, int]] | None:
+        """Tell it; the changes with the times at which they were made again. None where the server has restarted meanwhile."""
+        now = time.monotonic()
+        held = self._journal.held(partition, self._agreement().partitions.number, now)
+        ended = [grant for change in lost for grant in change.grants]
+        grants = sorted(ended + held, key=lambda grant: grant.token)
+        await self._give_back(partition, {grant.token for grant in grants})
+        policy = self._agreement().settings.policy
+        workers: defaultdict[str, list[Grant]] = defaultdict(list)
+        for grant in grants:
+            workers[grant.worker].append(grant)
+        for worker, some in workers.items():
+            for first in range(0, len(some), SOME):
+                args = regrants(some[first : first + SOME], policy, now)
+                call = self._call(partition, "regrant", worker, *args)
+                if await self._one(call) != nonce:
+                    return None
+        again: list[tuple[Change, int]] = []
+        for first in range(0, len(lost), SOME):
+            changes = lost[first : first + SOME]
+            replies = await self._link.call([_again(change.call, nonce) for change in changes])
+            for change, reply in zip(changes, replies, strict=True):
+                found, at_ms = (reply[2:] if change.call.verb == "add" else reply)[:2]
+                if found != nonce:
+                    return None
+                again.append((change, at_ms))
+        return again
+
+    async def _give_back(self, partition: int, kept: AbstractSet[int]) -> None:
+        """Give the leases back that the partition has of our workers, but these."""
+        for worker in list(self._workers):
+            rows = await self._one(self._call(partition, "leases", worker))
+            tokens = [token for row in rows if (token := int(row[0])) not in kept]
+            await self._link.call([self._call(partition, "postpone", token, 0, 1, 0) for token in tokens])
+
+    def _call(self, partition: int, verb: str, *args: Any) -> Call:
+        return self._agreement().partitions.call(partition, verb, *args)
+
+    async def _one(self, call: Call) -> Any:
+        (reply,) = await self._link.call([call])
+        return reply
+
+
+def _again(call: Call, nonce: bytes) -> Call:
+    """A call as it is made again: a settlement names the life in which its leases were granted, and its pages' links told."""
+    return Call(call.verb, call.keys, (nonce, *call.args[1:])) if call.verb == "settle" else call

@@ -1,0 +1,238 @@
+"""`Tail`: what of the queues has no room in memory lies in storage.
+
+1. The back of a host's queue is written into a **segment**: one object, put once, that holds **runs** of entries of many
+   hosts, each compressed by itself. The server keeps of a run 22 bytes: segment, offset, length, entries, lowest level,
+   CRC-32.
+2. A run takes the place of its entries in one atomic step, after its segment is durable (`spill`); and its entries its
+   place, in one more, when the head of the host runs out (`refill`). Whoever dies in between leaves an object that nobody
+   needs.
+3. Nothing is spilled while fewer than `HOT` URLs wait in memory.
+4. A segment is deleted `KEPT_S` after the last of its runs was read: a server that lost its last second may need it again.
+5. A run that cannot be read any more is an error that names it: what waits there is neither fetched nor settled.
+6. What waits in storage of a host that was given up is brought back for the log of the crawl (`refill_outbox`), while there is little
+   in memory that the log has still to take.
+
+One process at a time keeps the tail of a crawl (`run`); two do no harm.
+"""
+
+import asyncio
+import struct
+import zlib
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from io import BufferedReader
+from itertools import chain
+from typing import Any, Protocol
+from uuid import uuid4
+
+from core import CorruptData
+from frontier.link.link import Link
+from frontier.link.partition import Partitions, home
+
+HOT = 100_000
+"""URLs that may wait in memory before any are spilled: some 15 MB."""
+RUN = 64
+"""Entries of a run."""
+KEPT_S = 600
+_HOSTS = 512  # in one segment, at most
+_ENTRIES = 4_096  # of one host in one segment
+_REFILLS = 64  # runs read at once
+_IDLE_S = 0.25
+_SWEEP_S = 60.0
+_KEEPS_MS = 15_000
+_RUN = struct.Struct(">IIIHII")
+
+
+class Shelf(Protocol):
+    """What a tail asks of storage; `storage.store.Store` has it."""
+
+    def put(self, name: str, data: bytes) -> bool:
+        """Store bytes under a new name, durable on return."""
+        ...
+
+    def open(self, name: str) -> BufferedReader:
+        """The bytes for reading. Raises `CorruptData` where they are missing."""
+        ...
+
+    def age_ms(self, name: str) -> int:
+        """How old they are. Raises `CorruptData` where they are missing."""
+        ...
+
+    def list(self, prefix: str = "") -> Iterator[str]:
+        """Names that begin so."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Remove them."""
+        ...
+
+
+class Tail:
+    """The tail of one crawl. `Frontier.tail` makes it."""
+
+    def __init__(self, link: Link, partitions: Partitions, shelf: Shelf, *, hot: int = HOT) -> None:
+        """`hot` is how many URLs may wait in memory before any are spilled."""
+        self._link, self._partitions, self._shelf, self._hot = link, partitions, shelf, hot
+        self._folder = f"frontier/{partitions.crawl}/"
+
+    async def run(self, keeper: str, also: Callable[[], Awaitable[int]] | None = None) -> None:
+        """Keep the tail until cancelled, whenever no other keeper does. `keeper` names this one.
+
+        `also` is what else one keeper does; it returns how much it did.
+        """
+        swept = kept = 0.0
+        clock = asyncio.get_running_loop().time
+        while True:
+            moved = 0
+            if clock() - kept > _KEEPS_MS / 3000:
+                (mine,) = await self._link.call([home(self._partitions.crawl, "keep", keeper, _KEEPS_MS)])
+                kept = clock() if mine else 0.0
+            if kept:
+                moved = (
+                    await self.spill() + await self.refill() + await self.refill_outbox()
+                )  # first what makes room
+                if also is not None:
+                    moved += await also()
+                if clock() - swept > _SWEEP_S:
+                    await self.sweep()
+                    swept = clock()
+            await asyncio.sleep(0 if moved else _IDLE_S)
+
+    async def spill(self) -> int:
+        """Put into storage what there is too much of in memory; returns how many URLs."""
+        counts = await self._link.call(self._partitions.calls("stats"))
+        if sum(row[0] - row[5] for row in counts) <= self._hot:
+            return 0
+        return sum([await self._spill(partition) for partition in range(self._partitions.number)])
+
+    async def refill(self) -> int:
+        """Bring back runs of hosts whose head runs out; returns how many URLs lie in storage no longer."""
+        return await self._bring_back("hungry", "refill")
+
+    async def refill_outbox(self) -> int:
+        """Bring back runs of hosts that were given up, for the log (`Frontier.unlogged`); returns how many URLs."""
+        return await self._bring_back("outbox_runs", "refill_outbox")
+
+    async def sweep(self) -> int:
+        """Delete segments that nobody needs; returns how many."""
+        deleted = 0
+        told = await self._link.call(self._partitions.calls("segments", KEPT_S * 1000))
+        for partition, (over, kept) in enumerate(told):
+            needed = {name.decode() for name in kept}
+            done = {name.decode() for name in over}
+            prefix = f"{self._folder}{partition:04}-"
+            gone = await asyncio.to_thread(self._delete, prefix, needed, done)
+            deleted += len(gone)
+            if forgotten := [name for name in done if name in gone]:
+                await self._link.call([self._partitions.call(partition, "forget_segments", *forgotten)])
+        return deleted
+
+    async def _bring_back(self, wanted: str, take: str) -> int:
+        """Read the runs that `wanted` names, and have `take` take them."""
+        rows = await self._link.call(self._partitions.calls(wanted, _REFILLS))
+        runs = [(p, _Run.read(*row)) for p, some in enumerate(rows) for row in some]
+        read = await asyncio.to_thread(self._read, [run for _, run in runs])
+        await self._link.call(
+            [
+                self._partitions.call(p, take, run.owner, run.ref, *entries)
+                for (p, run), entries in zip(runs, read, strict=True)
+            ]
+        )
+        return sum(run.number for _, run in runs)
+
+    async def _spill(self, partition: int) -> int:
+        moved = 0
+        while True:
+            (told,) = await self._link.call([self._partitions.call(partition, "overflow", _HOSTS, _ENTRIES)])
+            nonce, *hosts = told
+            if not hosts:
+                return moved
+            segment, args = _segment(hosts)
+            name = f"{self._folder}{partition:04}-{uuid4().hex}"
+            await asyncio.to_thread(self._shelf.put, name, segment)
+            (taken,) = await self._link.call([self._partitions.call(partition, "spill", name, nonce, *args)])
+            moved += sum(len(entries) for _, _, entries in hosts)
+            if not taken:
+                return moved
+
+    def _read(self, runs: Sequence["_Run"]) -> list[list[bytes]]:
+        """The entries of runs. Raises `CorruptData` where one cannot be read."""
+        found = []
+        for run in runs:
+            try:
+                with self._shelf.open(run.segment) as file:
+                    file.seek(run.offset)
+                    found.append(run.entries(file.read(run.length)))
+            except CorruptData as error:
+                crawl = self._partitions.crawl
+                raise CorruptData(
+                    f"crawl {crawl}: {run.number} of its URLs wait in {run.segment}, which cannot be read ({error}); restore"
+                    f" that file, or make the frontier again with `thresher frontier rebuild {crawl} --anew`"
+                ) from error
+        return found
+
+    def _delete(self, prefix: str, needed: set[str], done: set[str]) -> set[str]:
+        """Delete what is done with, and what is old and was never told of; returns what is there no longer."""
+        gone = set(done)
+        for name in list(self._shelf.list(prefix)):
+            with suppress(CorruptData):  # another has deleted it
+                if name in done or (name not in needed and self._shelf.age_ms(name) > KEPT_S * 1000):
+                    self._shelf.delete(name)
+                    gone.add(name)
+        return gone
+
+    def __repr__(self) -> str:
+        return f"<tail of {self._partitions.crawl}>"
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    owner: bytes
+    """Its host, or the number of its closed queue (`lua/outbox.lua`)."""
+    ref: bytes
+    segment: str
+    offset: int
+    length: int
+    number: int
+    crc: int
+
+    @classmethod
+    def read(cls, owner: bytes, ref: bytes, segment: bytes) -> "_Run":
+        _, offset, length, number, _, crc = _RUN.unpack(ref)
+        return cls(owner, ref, segment.decode(), offset, length, number, crc)
+
+    def entries(self, data: bytes) -> list[bytes]:
+        """Raises `CorruptData` where these bytes are not the run's."""
+        if len(data) != self.length or zlib.crc32(data) != self.crc:
+            raise CorruptData(f"{self.segment}: the run at {self.offset} is damaged")
+        return list(_split(zlib.decompress(data)))
+
+
+def _segment(hosts: Sequence[tuple[bytes, int, list[bytes]]]) -> tuple[bytes, list[Any]]:
+    """A segment of the backs of hosts, and what `spill` is told of it."""
+    segment, args = bytearray(), list[Any]()
+    for host, turn, entries in hosts:
+        ordered = sorted(entries, key=_level)  # stable: of one level as they came
+        runs = []
+        for first in range(0, len(ordered), RUN):
+            some = ordered[first : first + RUN]
+            data = zlib.compress(
+                b"".join(chain.from_iterable((len(e).to_bytes(2, "big"), e) for e in some)), 1
+            )
+            runs.append(_RUN.pack(0, len(segment), len(data), len(some), _level(some[0]), zlib.crc32(data)))
+            segment += data
+        args += (host, turn, len(entries), len(runs), *runs)
+    return bytes(segment), args
+
+
+def _level(entry: bytes) -> int:
+    return int.from_bytes(entry[:4], "big")
+
+
+def _split(data: bytes) -> Iterator[bytes]:
+    at = 0
+    while at < len(data):
+        length = int.from_bytes(data[at : at + 2], "big")
+        yield data[at + 2 : at + 2 + length]
+        at += 2 + length

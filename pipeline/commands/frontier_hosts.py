@@ -1,0 +1,107 @@
+"""`thresher frontier hosts`: which hosts a crawl asks nothing, why and until when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pipeline.commands.frontier_commands import CrawlName
+from pipeline.commands.options import HERE, JsonOption, ProjectOption, checked_name
+from pipeline.terminal.printable import printable_json
+from pipeline.terminal.output import echo
+
+if TYPE_CHECKING:
+    from frontier import Frontier, HostState, Rest
+
+
+def hosts_command(
+    name: CrawlName,
+    all_: Annotated[bool, typer.Option("--all", help="Show the hosts that may be asked as well.")] = False,
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the hosts that are asked nothing for a time, or were given up, with the reason and the end of each rest.
+
+    `thresher frontier resume` ends a rest, `thresher frontier retry` asks again for pages that failed.
+
+    \b
+    Example:
+      thresher frontier hosts docs
+    """
+    from pipeline.project import Project
+    from pipeline.crawls.operate import ask
+
+    crawl = checked_name(name)
+    show = _json if as_json else _text
+    ask(Project.at(project), crawl, lambda frontier: show(frontier, crawl, every=all_))
+
+
+async def _text(frontier: Frontier, crawl: str, *, every: bool) -> None:
+    shown = 0
+    async for host in frontier.hosts(resting=not every):
+        for line in lines(host, datetime.now(UTC)):
+            echo(line)
+        shown += 1
+    if not shown:
+        count = (await frontier.stats()).hosts
+        echo(f"{crawl}: {count:,} {'host' if count == 1 else 'hosts'}, and none rests or was given up")
+
+
+async def _json(frontier: Frontier, _: str, *, every: bool) -> None:
+    """One object, printed host by host: there may be millions."""
+    echo('{"hosts": [', ended=False)
+    comma = ""
+    async for host in frontier.hosts(resting=not every):
+        echo(comma + printable_json(body(host, datetime.now(UTC))), ended=False)
+        comma = ", "
+    echo("]}")
+
+
+def lines(host: HostState, now: datetime) -> Iterator[str]:
+    """What a person reads of a host."""
+    from pipeline.terminal.reasons import shown
+
+    pages = f"{host.waiting:,} {'page waits' if host.waiting == 1 else 'pages wait'}"
+    if host.dead:
+        yield f"{host.host}: {shown(host.dead)}; {pages}"
+    elif host.rest:
+        yield f"{host.host}: held {_until(host.rest, now)}; {pages}"
+    else:
+        yield f"{host.host}: may be asked, {host.delay_ms / 1000:g} s apart; {pages}"
+    for origin, rest in host.origins:
+        yield f"  {origin}: held {_until(rest, now)}"
+
+
+def body(host: HostState, now: datetime) -> dict[str, Any]:
+    """The same for programs."""
+    state = "given_up" if host.dead else "held" if host.rest else "asked"
+    return {
+        "host": host.host,
+        "state": state,
+        **(_rest(host.rest, now) if host.rest else {"reason": host.dead, "until": None}),
+        "waiting": host.waiting,
+        "open": host.open,
+        "delay_ms": host.delay_ms,
+        "origins": [{"origin": origin, **_rest(rest, now)} for origin, rest in host.origins],
+    }
+
+
+def _rest(rest: Rest, now: datetime) -> dict[str, str]:
+    return {"reason": rest.reason, "until": f"{_end(rest, now):%Y-%m-%dT%H:%M:%SZ}"}
+
+
+def _until(rest: Rest, now: datetime) -> str:
+    from pipeline.terminal.rate import duration
+    from pipeline.terminal.reasons import shown
+
+    why = f": {shown(rest.reason)}" if rest.reason else ""
+    if rest.ms == 0:
+        return f"until the next request, which is a probe{why}"
+    return f"for {duration(rest.ms / 1000)}, until {_end(rest, now):%Y-%m-%d %H:%M:%S} UTC{why}"
+
+
+def _end(rest: Rest, now: datetime) -> datetime:
+    return now + timedelta(milliseconds=rest.ms)

@@ -1,0 +1,85 @@
+"""The frontier commands: what an operator tells a crawl while it runs, or between two runs.
+
+What is told lives in the frontier, so it holds for every worker from the next lease on, and for runs to come.
+"""
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from core import InputError
+from frontier import Frontier, Rank, Scope
+from frontier.link.connect import connect
+from pipeline.crawls import yields
+from pipeline.open_crawl import find_crawl
+from pipeline.project import Project
+
+T = TypeVar("T")
+
+SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+
+def hold(project: Project, crawl: str, host: str, how_long: str) -> None:
+    """Ask a host nothing for a time such as `90s`, `15m`, `1h`, `2d`. InputError where the crawl does not know it."""
+    wait_ms = milliseconds(how_long)
+    if not ask(project, crawl, lambda frontier: frontier.hold(host, wait_ms)):
+        raise _unknown(crawl, host)
+
+
+def resume(project: Project, crawl: str, host: str) -> None:
+    """Let a host go on, whatever held it. InputError where the crawl does not know it."""
+    if not ask(project, crawl, lambda frontier: frontier.resume(host)):
+        raise _unknown(crawl, host)
+
+
+def drop(project: Project, crawl: str, scope: str) -> int:
+    """Let nothing of a scope be asked any more; returns how many waiting pages are refused by that at once."""
+    wanted = Scope.parse(scope)
+    return ask(project, crawl, lambda frontier: frontier.drop(wanted))
+
+
+def prefer(project: Project, crawl: str, domains: list[str], rank: str) -> None:
+    """Ask the hosts of registered domains before others, or after them: `first`, `rich`, `usual` or `last`."""
+    ranks = dict.fromkeys(domains, Rank[rank.upper()])
+    ask(project, crawl, lambda frontier: frontier.prefer(ranks))
+
+
+def prefer_yields(project: Project, crawl: str) -> dict[str, int]:
+    """Rank every domain of a crawl by what it gave (`pipeline.crawls.yields`); returns how many have which rank now."""
+    ranks = yields.ranks(project, crawl)
+    if not ranks:
+        raise InputError(
+            f"crawl {crawl!r}: no domain has {yields.ENOUGH} processed documents yet; run `thresher process {crawl}`"
+        )
+    ask(project, crawl, lambda frontier: frontier.prefer(ranks))
+    return {rank.name.lower(): count for rank, count in sorted(Counter(ranks.values()).items(), reverse=True)}
+
+
+def milliseconds(text: str) -> int:
+    """What a time such as `90s`, `15m`, `1h` or `2d` is; InputError for anything else."""
+    match = re.fullmatch(r"(\d{1,9})([smhd])", text)
+    if match is None:
+        raise InputError(f"{text!r} is not a time; write such as 90s, 15m, 1h or 2d")
+    return int(match[1]) * SECONDS[match[2]] * 1000
+
+
+def _unknown(crawl: str, host: str) -> InputError:
+    return InputError(
+        f"crawl {crawl!r}: knows no host {host!r}; give the name as it stands in its URLs, without port"
+    )
+
+
+def ask(project: Project, crawl: str, question: Callable[[Frontier], Awaitable[T]]) -> T:
+    """The answer of a crawl's frontier to a question. Raise `InputError` if nothing is seeded."""
+
+    async def answer(address: str) -> T:
+        link = await connect(address)
+        try:
+            return await question(await find_crawl(project, link, crawl))
+        finally:
+            await link.aclose()
+
+    with project.frontier_address() as address:
+        return asyncio.run(answer(address))

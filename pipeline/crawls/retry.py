@@ -1,0 +1,151 @@
+"""The retry command: pages that a crawl has settled wait once more, chosen by what became of them.
+
+1. What became of a page is read from the crawl's log (`storage.crawllog.log_line`), with all that it is asked again by: the frontier keeps
+   nothing of what is settled. Of several lines of one page the last counts.
+2. The time of that line is the generation of the URL, so it is followed by one retry at most: the command may be killed, and typed
+   again, and adds nothing twice.
+3. Hosts and origins that were given up are asked once more. What else the crawl says of its pages holds: what is barred, or leads
+   into a trap, is not let in, and is counted.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from core import CorruptData, InputError
+from crawler.log_entry import discovery
+from crawler.replay.outbox import OutboxRelay
+from frontier import Discovery, Outcome, Switch
+from frontier.link.connect import connect
+from frontier.page_key import page_key
+from pipeline.open_crawl import open_seeded
+from pipeline.project import Project
+from pipeline.commands.results import counted
+from storage.crawllog import log_line
+from storage.crawllog.log_line import Line
+from storage.crawllog.newest import last_lines
+from storage.store import Store
+
+BATCH = 1000
+SHOWN = 8
+"""Reasons that a message names."""
+OUTCOMES = tuple(str(outcome) for outcome in Outcome if outcome is not Outcome.RETRY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Which pages of a crawl wait once more: those that all of these fit."""
+
+    crawl: str
+    reasons: tuple[str, ...] = ()
+    """As `thresher status` has them, `dead_dns` or `failed:dead_dns`; any where none is named."""
+    host: str = ""
+    outcome: str = ""
+    """`failed` where neither this nor a reason is named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retried:
+    """What became of the pages."""
+
+    pages: int
+    """Chosen."""
+    added: int
+    known: int
+    """Wait for the same already, or were asked again since."""
+    discarded: Mapping[str, int] = field(default_factory=dict)
+
+
+def retry(project: Project, plan: Plan, *, update: bool = False) -> Retried:
+    """Let them wait. Raises `InputError` for a reason that no page of the crawl ended with."""
+    with project.frontier_address() as address:
+        return asyncio.run(_retry(project, address, plan, update=update))
+
+
+async def _retry(project: Project, address: str, plan: Plan, *, update: bool) -> Retried:
+    store = project.store
+    link = await connect(address)
+    try:
+        frontier = await open_seeded(project, link, plan.crawl, update=update)
+        tail = frontier.tail(store)
+        await OutboxRelay(frontier, tail, store, plan.crawl).empty()
+        pages = added = known = 0
+        discarded: Counter[str] = Counter()
+        with choose(store, plan, frontier.settings.policy.query_order) as found:
+            while batch := await asyncio.to_thread(lambda: list(islice(found, BATCH))):
+                result = await frontier.add(batch, revive=True)
+                pages, added, known = pages + len(batch), added + result.added, known + result.known
+                discarded.update(result.discarded)
+                await tail.spill()
+        await frontier.sync()
+    finally:
+        await link.aclose()
+    return Retried(pages=pages, added=added, known=known, discarded=dict(discarded))
+
+
+@contextmanager
+def choose(store: Store, plan: Plan, query_order: Switch) -> Iterator[Iterator[Discovery]]:
+    """The pages that fit, each once, in no order. Memory does not grow with the log. `query_order` is the crawl's."""
+    reasons: Counter[str] = Counter()
+    fitting = _fitting(store, plan, reasons, query_order)
+    with last_lines(fitting, _others(store, plan, reasons, query_order)) as lines:
+        yield (replace(discovery(line), generation=line.time_ms) for line in lines)
+
+
+def _fitting(
+    store: Store, plan: Plan, reasons: Counter[str], query_order: Switch
+) -> Iterator[tuple[str, Line]]:
+    for line in log_line.lines(store, plan.crawl):
+        if not line.is_final:
+            continue
+        reasons[_name(line)] += 1
+        if (page := _page(line)) is not None and fits(plan, line, page.url.host):
+            yield page_key(page.url.text, page.url.host, query_order), line
+
+
+def _others(
+    store: Store, plan: Plan, reasons: Counter[str], query_order: Switch
+) -> Iterator[tuple[str, int]]:
+    """What ended otherwise, and when: pages that fitted before do so no more."""
+    _check(plan, reasons)
+    for line in log_line.lines(store, plan.crawl):
+        if line.is_final and (page := _page(line)) is not None and not fits(plan, line, page.url.host):
+            yield page_key(page.url.text, page.url.host, query_order), line.time_ms
+
+
+def fits(plan: Plan, line: Line, host: str) -> bool:
+    """Whether a page that ended so is meant."""
+    outcome = plan.outcome or ("" if plan.reasons else Outcome.FAILED)
+    return (
+        (not outcome or line.outcome == outcome)
+        and (not plan.reasons or line.reason in plan.reasons or _name(line) in plan.reasons)
+        and (not plan.host or host == plan.host)
+    )
+
+
+def _page(line: Line) -> Discovery | None:
+    try:
+        return discovery(line)
+    except CorruptData:  # of a release whose pages were others
+        return None
+
+
+def _name(line: Line) -> str:
+    return f"{line.outcome}:{line.reason}" if line.reason else line.outcome
+
+
+def _check(plan: Plan, reasons: Counter[str]) -> None:
+    if not reasons:
+        raise InputError(
+            f"crawl {plan.crawl!r}: nothing of it is settled yet; run `thresher crawl {plan.crawl}` first"
+        )
+    known = {*reasons, *(name.partition(":")[2] for name in reasons)}
+    for reason in plan.reasons:
+        if reason not in known:
+            most = counted(dict(reasons.most_common(SHOWN)))
+            raise InputError(
+                f"--reason {reason}: no page of crawl {plan.crawl!r} ended so; most ended as: {most}"
+            )

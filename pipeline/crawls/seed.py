@@ -1,0 +1,177 @@
+"""The seed command: URLs into a crawl's frontier, with their scope."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from core import InputError, Url
+from crawler.reading.request_state import Note, encode
+from frontier import Discovery, Scope
+from frontier.link.connect import connect
+from frontier.urls.revisit_interval import LONGEST_S, SHORTEST_S
+from frontier.urls.scope import ScopeKind
+from pipeline.crawls import seed_files
+from pipeline.open_crawl import open_crawl
+from pipeline.project import Project
+from pipeline.crawls.operate import milliseconds
+
+BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Into which crawl seeds go, and how far it may follow their links."""
+
+    crawl: str
+    scope: ScopeKind = "domain"
+    max_depth: int | None = None
+    priority: int = 0
+    revisit_s: int = 0
+    """How long after a visit the next is due, of seeds and of what they lead to; 0 for never (`revisit_s`)."""
+    again: bool = False
+    """Whether seeds that are known wait once more, and hosts that were given up are asked once more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seeded:
+    """What became of the lines."""
+
+    added: int
+    known: int
+    refused: int
+    reasons: dict[str, int]
+    discarded: dict[str, int] = field(default_factory=dict)
+    """Seeds that the crawl does not let in, by reason: a budget is spent, a host is dead, something was dropped."""
+
+
+def revisit_s(text: str) -> int:
+    """Seconds of a time after which pages are visited again; `InputError` for one that no visit keeps to."""
+    seconds = milliseconds(text) // 1000
+    if not SHORTEST_S <= seconds <= LONGEST_S:
+        raise InputError(
+            f"--revisit {text}: pages are visited again after {SHORTEST_S // 3600}h at the soonest and {LONGEST_S // 86_400}d"
+            " at the latest; give a time between"
+        )
+    return seconds
+
+
+def seed(
+    project: Project,
+    source: str,
+    plan: Plan,
+    refused: Callable[[seed_files.Refused], None] = lambda _: None,
+    *,
+    links: bool = False,
+    update: bool = False,
+) -> Seeded:
+    """Add every seed; those that are known change nothing. Each refused line is handed to `refused`.
+
+    `update` replaces the crawl's settings by the project's. Raises InputError where the source cannot be read, or holds no
+    URL at all; and for one that breaks off, when what stands before that is added.
+    """
+    return add(project, seed_files.read(source, links=links), plan, source, refused, update=update)
+
+
+def add(
+    project: Project,
+    lines: Iterator[seed_files.Seed],
+    plan: Plan,
+    source: str,
+    refused: Callable[[seed_files.Refused], None] = lambda _: None,
+    *,
+    update: bool = False,
+) -> Seeded:
+    """The same of seeds that are there; `source` is what errors call them."""
+    with project.frontier_address() as address:
+        return asyncio.run(_seed(project, address, lines, plan, source, refused, update=update))
+
+
+async def _seed(
+    project: Project,
+    address: str,
+    lines: Iterator[seed_files.Seed],
+    plan: Plan,
+    source: str,
+    refused: Callable[[seed_files.Refused], None],
+    *,
+    update: bool,
+) -> Seeded:
+    generation = time.time_ns() // 1_000_000 if plan.again else 0
+    link = await connect(address)
+    try:
+        frontier = await open_crawl(project, link, plan.crawl, update=update)
+        tail = frontier.tail(project.store)
+        added = known = 0
+        reasons, discarded = Counter[str](), Counter[str]()
+        broken: InputError | None = None
+        for batch, problem in _batches(lines):
+            broken = problem
+            for line in batch:
+                if isinstance(line, seed_files.Refused):
+                    reasons[line.reason] += 1
+                    refused(line)
+            result = await frontier.add(
+                [replace(found, generation=generation) for found in _discoveries(batch, plan)],
+                revive=plan.again,
+            )
+            added, known = added + result.added, known + result.known
+            discarded.update(result.discarded)
+            await tail.spill()
+        await frontier.sync()
+    finally:
+        await link.aclose()
+    if broken is not None and (added or known or reasons or discarded):
+        counts = f"{added:,} URLs were added, {known:,} known, {reasons.total():,} lines refused"
+        raise InputError(f"{broken}; before that {counts}; get the whole file and seed it again")
+    if broken is not None:
+        raise broken
+    if not added and not known and not discarded:
+        first = next(iter(reasons), "nothing but comments")
+        raise InputError(f"seeds {source}: no URL in it ({first}); give one http or https URL a line")
+    return Seeded(
+        added=added,
+        known=known,
+        refused=reasons.total(),
+        reasons=dict(reasons),
+        discarded=dict(discarded),
+    )
+
+
+def _batches(lines: Iterator[seed_files.Seed]) -> Iterator[tuple[list[seed_files.Seed], InputError | None]]:
+    """All of them, some at a time; with the last, why there are no more where the source breaks off."""
+    batch: list[seed_files.Seed] = []
+    try:
+        for line in lines:
+            batch.append(line)
+            if len(batch) == BATCH:
+                yield batch, None
+                batch = []
+    except InputError as error:
+        yield batch, error
+    else:
+        yield batch, None
+
+
+def _discoveries(batch: Iterable[seed_files.Seed], plan: Plan) -> Iterator[Discovery]:
+    for line in batch:
+        match line:
+            case Url():
+                yield _discovery(line, plan, b"")
+            case seed_files.Sitemap(url=url):
+                yield _discovery(url, plan, encode(Note(kind="seeds", level=1)))
+            case seed_files.Refused():
+                pass
+
+
+def _discovery(url: Url, plan: Plan, note: bytes) -> Discovery:
+    return Discovery(
+        url=url,
+        scope=Scope.of(plan.scope, url),
+        max_depth=plan.max_depth,
+        priority=plan.priority,
+        interval_s=plan.revisit_s,
+        listed=True,
+        note=note,
+    )

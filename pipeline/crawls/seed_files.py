@@ -1,0 +1,186 @@
+"""Seeds: URLs out of a list or a table (`pipeline.crawls.seed_lines`), a sitemap or a feed (`crawler.reading.sitemap`), or a WAT file
+(`pipeline.crawls.wat`); plain, or packed by gzip, bzip2 or Zstandard, whatever the file is called.
+
+A file is read as a stream. A line that is no URL is refused with its line number and its reason, and the others go on. A file
+that holds no text, or nothing at all, is an `InputError` before anything is added; one that breaks off is one behind its last
+whole line.
+"""
+
+import codecs
+import csv
+import io
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, TextIO, cast
+
+from core import InputError, Url
+from crawler.reading.sitemap import entries
+from frontier import NotAUrl
+from frontier.urls.canonical import canonical
+from pipeline.crawls import seed_lines
+from pipeline.crawls import wat
+from storage.inputs.inflated import Inflated, inflated
+from storage.warc.members import PLAIN
+
+PEEK = 4096
+PIECE = 64 << 10
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_TEXT = re.compile(
+    rb"[^\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]*"
+)  # no text has these; WHATWG, MIME Sniffing, section 5
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_HTML = re.compile(
+    r"\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+)
+_PROBLEMS = {
+    "cut_off": "its compression ends before its end",
+    "broken_compression": "its compression is broken",
+}
+_ANYTHING_ELSE = "give a text file with one URL a line, plain or packed by gzip, bzip2 or Zstandard"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A line that is no URL."""
+
+    line: int
+    text: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.text[:80]!r} is no URL to crawl ({self.reason})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sitemap:
+    """A sitemap that an index lists: what it lists are the seeds."""
+
+    url: Url
+
+
+Seed = Url | Sitemap | Refused
+
+
+def read(seeds: str, *, links: bool = False) -> Iterator[Seed]:
+    """Every seed of a FILE, of `-` (standard input), or the one URL that was given instead; with `links`, also those that
+    the pages of a WAT file lead to.
+
+    Raises InputError, before the first item, for a file that is missing, empty, binary or unreadable; and behind the last
+    whole line for one that breaks off.
+    """
+    if seeds.lower().startswith(("http://", "https://")):
+        return iter([_seed(1, seeds)])
+    if seeds == "-":
+        return _opened("standard input", sys.stdin.buffer, links)
+    try:
+        return _opened(seeds, Path(seeds).open("rb"), links)
+    except FileNotFoundError:
+        raise InputError(f"seeds {seeds}: no such file; give a list of URLs, one a line") from None
+    except OSError as error:
+        raise InputError(f"seeds {seeds}: cannot be read ({error.strerror or error})") from None
+
+
+def _opened(name: str, file: BinaryIO, links: bool) -> Iterator[Seed]:
+    file = file if file.seekable() else _seekable(cast("io.BufferedReader", file))
+    unpacked = inflated(file, name=f"seeds {name}") if file.seekable() else None
+    stream = io.BufferedReader(_Unbroken(unpacked), PEEK) if unpacked else cast("io.BufferedReader", file)
+    try:
+        head = stream.peek(PEEK)
+    except OSError as error:
+        raise InputError(f"seeds {name}: cannot be read ({error}); {_ANYTHING_ELSE}") from None
+    if head.startswith(PLAIN):
+        return _whole(name, _archive(file, name, links))
+    if links:
+        raise InputError(f"seeds {name}: links are known of the pages of a WAT file alone; leave out --links")
+    if not head.strip():
+        raise InputError(f"seeds {name}: the file is empty; give one URL a line")
+    text = _beginning(name, head)
+    if not text.lstrip().startswith("<"):
+        wide = head.startswith(_UTF16)
+        codec, errors = ("utf-16", "replace") if wide else ("utf-8-sig", "surrogateescape")
+        decoded = io.TextIOWrapper(stream, encoding=codec, errors=errors, newline=None)
+        return _whole(name, _lines(name, decoded, text))
+    if _HTML.match(text):
+        raise InputError(f"seeds {name}: an HTML page, and no list; {_ANYTHING_ELSE}")
+    return _whole(name, _sitemap(stream))
+
+
+def _seekable(stream: io.BufferedReader) -> BinaryIO:
+    """What is packed, or an archive, is read from a file; a plain text as it comes."""
+    head = stream.peek(PEEK)
+    if not head.startswith(PLAIN) and inflated(io.BytesIO(head), name="standard input") is None:
+        return stream
+    file = cast("BinaryIO", TemporaryFile())  # noqa: SIM115 - as long as its seeds are read
+    shutil.copyfileobj(stream, file)
+    return file
+
+
+class _Unbroken(io.RawIOBase):
+    """What a compressed file holds; its end is an `OSError` where it breaks off, so that half a line is none."""
+
+    def __init__(self, unpacked: Inflated) -> None:
+        super().__init__()
+        self._unpacked = unpacked
+
+    def readable(self) -> bool:
+        """It is there to be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill some of `buffer`; 0 at the end."""
+        count = self._unpacked.readinto(buffer)
+        if not count and self._unpacked.problem:
+            raise OSError(_PROBLEMS[self._unpacked.problem])
+        return count
+
+
+def _beginning(name: str, head: bytes) -> str:
+    """How a text begins. Raises `InputError` for what is none."""
+    if head.startswith(_UTF16):
+        text = head.decode("utf-16", "ignore")
+        readable = "://" in text or "<" in text
+    else:
+        text = head.decode("utf-8-sig", "surrogateescape")
+        readable = _TEXT.fullmatch(head) is not None
+    if not readable:
+        raise InputError(f"seeds {name}: a binary file; {_ANYTHING_ELSE}")
+    return text
+
+
+def _archive(file: BinaryIO, name: str, links: bool) -> Iterator[Seed]:
+    file.seek(0)
+    for number, url in wat.urls(file, name, links=links):
+        yield _seed(number, url)
+
+
+def _lines(name: str, text: TextIO, head: str) -> Iterator[Seed]:
+    return (_seed(number, said) for number, said in seed_lines.candidates(name, text, head))
+
+
+def _sitemap(stream: BinaryIO) -> Iterator[Seed]:
+    for number, entry in enumerate(entries(iter(lambda: stream.read(PIECE), b"")), 1):
+        seed = _seed(number, entry.url)
+        yield Sitemap(url=seed) if entry.sitemap and isinstance(seed, Url) else seed
+
+
+def _whole(name: str, seeds: Iterator[Seed]) -> Iterator[Seed]:
+    """The same seeds; `InputError` where the file breaks off or breaks its own format on the way."""
+    try:
+        yield from seeds
+    except (OSError, UnicodeError, csv.Error) as error:
+        detail = " ".join(str(error).split())
+        raise InputError(f"seeds {name}: breaks off ({detail})") from None
+
+
+def _seed(line: int, written: str) -> Url | Refused:
+    if _CONTROL.search(written):
+        return Refused(line=line, text=written, reason="a control character in it")
+    try:
+        return canonical(written)
+    except NotAUrl as error:
+        return Refused(line=line, text=written, reason=str(error))

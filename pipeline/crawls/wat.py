@@ -1,0 +1,50 @@
+"""WAT files: what the Common Crawl wrote down of each record of its WARC files, here the URLs of pages and of their links."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+from urllib.parse import urljoin
+
+from storage.warc.records import read
+
+MIME = "application/json"
+OUTLINKS = frozenset({"A@/href", "AREA@/href"})
+"""Where a link leads to another page; others are of what a page is made of."""
+
+
+def urls(file: BinaryIO, name: str, *, links: bool) -> Iterator[tuple[int, str]]:
+    """The URL of each response, with the number of its record from 1; with `links`, behind it those that its page leads to.
+
+    What is damaged is passed over. Raises `InputError` for a file that is no WARC.
+    """
+    for number, record in enumerate(read(file, name=name), 1):
+        if record.type != "metadata" or record.mime != MIME:
+            continue
+        try:
+            envelope = json.loads(record.payload)["Envelope"]
+            if envelope["WARC-Header-Metadata"]["WARC-Type"] != "response":
+                continue
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+        yield number, record.url
+        if links:
+            for url in _links(envelope, record.url):
+                yield number, url
+
+
+def _links(envelope: Any, url: str) -> Iterator[str]:
+    try:
+        page = envelope["Payload-Metadata"]["HTTP-Response-Metadata"]["HTML-Metadata"]
+        base = urljoin(url, str(page.get("Head", {}).get("Base", "")))
+        found = [
+            str(link["url"])
+            for link in page.get("Links", ())
+            if link.get("path") in OUTLINKS and "url" in link
+        ]
+    except (KeyError, TypeError, AttributeError, ValueError):
+        return
+    for link in found:
+        try:
+            yield urljoin(base, link)
+        except ValueError:  # a host in broken brackets
+            continue

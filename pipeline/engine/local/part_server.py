@@ -1,0 +1,205 @@
+"""`PartServer`: the parent's side of a part that a worker process makes.
+
+1. It reads for the worker what the part is made from, and nothing else of the storage.
+2. It takes what the worker makes, under the names that the part has for it and under no others. Nobody sees any of it before the
+   part is made: then it is put, and the part sealed.
+3. Sizes and digests are its own, not what the worker says.
+4. Warnings of the worker go to the log, a bounded number of them, without what moves a terminal's cursor.
+5. What goes wrong with the storage is told to the worker, whose work ends with it, and kept as it was raised.
+"""
+
+import hashlib
+import io
+import logging
+from collections import OrderedDict
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+from core import CorruptData, ThresherError
+from pipeline.engine.messages import Answer, Ask, Bytes, Done, Failed, Finish, Finished, Log, Open, Opened, Read, Stamp, Stamped, Write
+from pipeline.engine.task import Assignment
+from storage.manifest import Manifest, Output, publish, seal
+from storage.store import Staged, Store
+
+LOGGER = logging.getLogger(__name__)
+OPEN_FILES = 8
+MOST_LINES = 100
+"""Lines that one attempt may add to the log."""
+LONGEST_TEXT = 4_000
+"""Characters of what a worker says to people."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Made:
+    """An output in the making."""
+
+    staged: Staged
+    file: BinaryIO
+    bytes: int = 0
+    sha256: Any = field(default_factory=hashlib.sha256)
+
+
+class PartServer:
+    """Serves one attempt at one part; a context, at whose end everything is gone that was not sealed."""
+
+    def __init__(self, assignment: Assignment, *, most_bytes: int) -> None:
+        """`most_bytes` bounds an output, which a worker makes in its memory."""
+        self._assignment, self._most_bytes = assignment, most_bytes
+        self._held = ExitStack()
+        self._open: OrderedDict[str, io.BufferedReader] = OrderedDict()
+        self._made: dict[str, _Made] = {}
+        self._lines = 0
+        self._fault: ThresherError | None = None
+        """What the worker was told last to be wrong."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for file in self._open.values():
+            file.close()
+        self._held.close()
+
+    def answer(self, ask: Ask) -> Answer:
+        """Do what the worker asks. Raises `ThresherError` where an output cannot be kept."""
+        try:
+            return self._answer(ask)
+        except ThresherError as error:
+            return self._failed(ask, error)
+        except OSError as error:
+            return self._failed(ask, self._as_storage_says(error))
+
+    def error(self, failed: Failed) -> ThresherError:
+        """Return what the worker's work has raised. That the storage is gone, or that the user is wrong, it cannot know by itself."""
+        if self._fault is not None and str(self._fault) == failed.text:
+            return self._fault
+        kind = CorruptData if failed.kind == CorruptData.__name__ else ThresherError
+        return kind(shown(failed.text))
+
+    def seal(self, done: Done) -> tuple[Output, ...]:
+        """Put what was made, and seal the part. Raises `ThresherError` where that cannot be done."""
+        try:
+            return self._seal(done)
+        except OSError as error:
+            raise self._as_storage_says(error) from error
+
+    def _seal(self, done: Done) -> tuple[Output, ...]:
+        task = self._assignment
+        if self._made.keys() != task.writes.keys() or not done.rows.keys() <= task.writes.keys():
+            raise ThresherError(
+                f"{task.name}: its worker made {', '.join(sorted(self._made)) or 'nothing'}, not {', '.join(sorted(task.writes))}"
+            )
+        outputs = {}
+        for name, made in self._made.items():
+            made.file.close()
+            sha256 = made.sha256.hexdigest()
+            publish(task.writes[name], made.staged, sha256)
+            outputs[name] = Output(name=name, bytes=made.bytes, sha256=sha256, rows=done.rows.get(name, 0))
+        sealed = tuple(outputs[name] for name in sorted(done.rows))
+        seal(
+            task.store,
+            Manifest(
+                step=str(task.step),
+                part=task.name,
+                fingerprint=task.fingerprint,
+                recipe=task.step.recipe,
+                inputs=task.inputs,
+                outputs=sealed,
+                counts=done.counts,
+            ),
+        )
+        return sealed
+
+    def _failed(self, ask: Ask, error: ThresherError) -> Answer:
+        if isinstance(ask, Write):
+            raise error
+        self._fault = error
+        return Failed(type(error).__name__, str(error))
+
+    def _as_storage_says(self, error: OSError) -> ThresherError:
+        """What a failure of the disk is called by the store that stages files there."""
+        try:
+            self._held.__exit__(type(error), error, error.__traceback__)
+        except ThresherError as said:
+            return said
+        except OSError:
+            pass
+        return ThresherError(f"{self._assignment.name}: {error}")
+
+    def _answer(self, ask: Ask) -> Answer:
+        match ask:
+            case Open(name=name):
+                return Opened(self._file(name).seek(0, io.SEEK_END))
+            case Stamp(name=name):
+                return Stamped(self._readable(name).stamp(name))
+            case Read(name=name, at=at, length=length):
+                file = self._file(name)
+                file.seek(at)
+                return Bytes(file.read(length))
+            case Write(name=name, data=data):
+                self._write(name, data)
+                return None
+            case Log(text=text):
+                self._log(text)
+                return None
+            case Finish(name=name):
+                made = self._making(name)
+                return Finished(made.bytes, made.sha256.hexdigest())
+
+    def _readable(self, name: str) -> Store:
+        if name not in self._assignment.reads:
+            raise ThresherError(
+                f"{self._assignment.name}: its worker asked for {name!r}, of which it is not made"
+            )
+        return self._assignment.reads[name]
+
+    def _file(self, name: str) -> io.BufferedReader:
+        file = self._open.pop(name, None) or self._readable(name).open(name)
+        self._open[name] = file
+        if len(self._open) > OPEN_FILES:
+            _, oldest = self._open.popitem(last=False)
+            oldest.close()
+        return file
+
+    def _write(self, name: str, data: bytes) -> None:
+        made = self._making(name)
+        made.bytes += len(data)
+        if made.bytes > self._most_bytes:
+            raise ThresherError(f"{self._assignment.name}: more than {self._most_bytes:,} bytes of {name}")
+        made.sha256.update(data)
+        made.file.write(data)
+
+    def _log(self, text: str) -> None:
+        self._lines += 1
+        if self._lines <= MOST_LINES:
+            LOGGER.warning("%s", shown(text))
+        elif self._lines == MOST_LINES + 1:
+            LOGGER.warning(
+                "%s: its worker says more than %d lines; the rest is left out",
+                self._assignment.name,
+                MOST_LINES,
+            )
+
+    def _making(self, name: str) -> _Made:
+        if name not in self._assignment.writes:
+            raise ThresherError(
+                f"{self._assignment.name}: its worker made {name!r}, which is none of its outputs"
+            )
+        if name not in self._made:
+            staged = self._held.enter_context(self._assignment.writes[name].stage(name))
+            file = self._held.enter_context(staged.path.open("wb"))
+            self._made[name] = _Made(staged=staged, file=file)
+        return self._made[name]
+
+    def __repr__(self) -> str:
+        return f"<server of {self._assignment.name}>"
+
+
+def shown(text: str) -> str:
+    """Return what a worker said as it may be shown: cut, and without what moves a terminal's cursor."""
+    cut = text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}..."
+    return "".join(each if each.isprintable() or each == "\n" else "\ufffd" for each in cut)

@@ -1,0 +1,51 @@
+"""`Watchdog`: ends a worker process that one item keeps busy for too long, or that does nothing at all.
+
+It looks from outside: nothing that the process does, or is made to do, switches it off.
+"""
+
+import signal
+import time
+
+from isolation import WorkerProcess
+from isolation.mark import Mark
+from pipeline.engine.task import NOWHERE
+
+EVERY_S = 0.5
+"""Between two looks."""
+
+
+class Watchdog:
+    """Watches one process while it makes one part."""
+
+    def __init__(self, process: WorkerProcess, mark: Mark, *, item_cpu_s: float, still_s: float) -> None:
+        self._process, self._mark = process, mark
+        self._item_cpu_s, self._still_s = item_cpu_s, still_s
+        self.is_spent = False
+        """Whether the process was ended because of the CPU time that an item took."""
+        self._item = NOWHERE
+        self._since_cpu_s = self._last_cpu_s = process.cpu_s
+        self._looked_s = self._still_since_s = time.monotonic()
+
+    def heard(self) -> None:
+        """It was answered just now: what it waited for was not its own doing."""
+        self._still_since_s = time.monotonic()
+
+    def look(self) -> None:
+        """End the process, if it must be. May be called as often as one likes."""
+        now_s = time.monotonic()
+        if now_s - self._looked_s < EVERY_S:
+            return
+        self._looked_s = now_s
+        cpu_s, item = self._process.cpu_s, self._mark.value
+        if cpu_s > self._last_cpu_s:
+            self._last_cpu_s, self._still_since_s = cpu_s, now_s
+        if item != self._item or item == NOWHERE:
+            self._item, self._since_cpu_s = item, cpu_s
+        elif cpu_s - self._since_cpu_s > self._item_cpu_s:
+            self.is_spent = True
+            self._process.signal(signal.SIGKILL)
+        if now_s - self._still_since_s > self._still_s:
+            self._process.signal(signal.SIGKILL)
+
+    def __repr__(self) -> str:
+        return f"<watchdog of {self._process}>"

@@ -1,0 +1,238 @@
+"""The engine: makes the parts of a step that are not sealed yet, by any crew.
+
+Rules
+1. A part is done when its Manifest is sealed, and only then. Its outputs may lie there before; they are put again,
+   for nobody has read them.
+2. A Manifest with another fingerprint is a Conflict, and nothing is made before all of them were looked at.
+3. A worker that dies costs its part one attempt, and no other part anything.
+4. An item that takes its worker down `CRASHES` times by its own doing is left out, with that as its reason.
+5. A part that cannot be made at all is put into quarantine, and the others go on. What would befall every part alike
+   (the storage is gone, the recipe has drifted) ends the run.
+6. At most two tasks a hand are under way or waiting for a hand.
+"""
+
+import signal
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
+
+from core import Conflict, InputError, ThresherError, Unavailable
+from pipeline.engine import quarantine
+from pipeline.engine.local.part_process import OUT_OF_MEMORY
+from pipeline.engine.local.worker_pool import Crew
+from pipeline.terminal.progress import Progress
+from pipeline.engine.quarantine import Quarantined
+from pipeline.engine.step import Part, Step
+from pipeline.engine.task import Died, Ended, Raised, Sealed, Task, Work
+from storage.manifest import Manifest, drift, load, manifest_name
+from storage.store import Store
+
+OWN_DOING = frozenset(
+    {
+        *(
+            -int(each)
+            for each in (
+                *(signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE),
+                signal.SIGXCPU,
+            )
+        ),
+        OUT_OF_MEMORY,
+    }
+)
+"""Exit codes of a process that an item brought down. Any other death is somebody else's doing."""
+CRASHES = 2
+"""Once may be a failing machine."""
+LEFT_OUT = 16
+"""Items of one part that may be left out: more of them are no accident."""
+DEATHS = 10
+"""Deaths by somebody else's doing after which a part is put aside: it may be what the machine dies of."""
+FATAL = (Unavailable, Conflict, InputError)
+TASKS_A_HAND = 2
+"""One under way and one waiting, so that no hand is ever idle."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What a run did."""
+
+    made: int
+    already: int
+    quarantined: tuple[Quarantined, ...] = ()
+    deaths: int = 0
+    """Workers that died under a part; each time the part was begun again."""
+    left_out: int = 0
+    """Items that crash a worker."""
+    work_cpu_s: float = 0.0
+    cpu_s: float = 0.0
+    """CPU seconds of the workers in the work, and in all."""
+    worker_s: float = 0.0
+    """Seconds that workers were at parts, added up."""
+    bytes_read: int = 0
+    bytes_written: int = 0
+    peak_rss: int = 0
+    """Of the largest worker, after a part."""
+
+    def plus(self, other: "Ran") -> "Ran":
+        """Both runs together."""
+        sums = {each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)}
+        return replace(Ran(**sums), peak_rss=max(self.peak_rss, other.peak_rss))
+
+    def require_all(self) -> None:
+        """ThresherError where a part is in quarantine."""
+        for each in self.quarantined:
+            rest = f" (and {len(self.quarantined) - 1} more)" if len(self.quarantined) > 1 else ""
+            again = "`thresher process --retry`" if each.step.startswith("process@") else "the same command"
+            raise ThresherError(
+                f"part {each.part} of {each.step} is in quarantine{rest}: {each.reason}. Everything else that "
+                f"was made is kept; mend the cause and run {again}"
+            )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Attempts:
+    """What became of a part so far."""
+
+    deaths: int = 0
+    crashes: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def left_out(self) -> frozenset[int]:
+        return frozenset(item for item, count in self.crashes.items() if count >= CRASHES)
+
+
+def run(
+    store: Store,
+    step: Step,
+    parts: Iterable[Part],
+    work: Work,
+    *,
+    crew: Crew,
+    progress: Progress,
+    retry: bool = False,
+) -> Ran:
+    """Seal every part, or put it aside. Raises what would befall every part alike.
+
+    Parts that were put aside before stay so, unless an input of theirs has changed or `retry` is set.
+    `work` and the parts travel to other processes: `work` is a module's function, tasks are picklable.
+    """
+    # A part is a name and ranges, some hundred bytes for a thousand documents: the list may be held.
+    wanted = list(parts)
+    # Told by one listing, and not asked one by one.
+    there = set(store.list(f"manifests/{step.name}/"))
+    unsealed = [
+        part
+        for part in wanted
+        if manifest_name(step.name, part.name) not in there or sealed(store, step, part) is None
+    ]
+    marked = quarantine.marked(store, step.name)
+    aside = [
+        mark
+        for part in unsealed
+        if part.name in marked and not retry and (mark := quarantine.find(store, step, part)) is not None
+    ]
+    put_aside = {mark.part for mark in aside}
+    missing = [part for part in unsealed if part.name not in put_aside]
+    progress.start(str(step), total=len(missing))
+    ran = _made(store, step, missing, work, crew, progress)
+    progress.done()
+    for mended in marked & {part.name for part in missing} - {mark.part for mark in ran.quarantined}:
+        quarantine.lift(store, step.name, mended)
+    return replace(ran, already=len(wanted) - len(unsealed), quarantined=(*aside, *ran.quarantined))
+
+
+def sealed(store: Store, step: Step, part: Part) -> Manifest | None:
+    """The Manifest of a finished part. Conflict where one is there that was made otherwise."""
+    name = manifest_name(step.name, part.name)
+    if not store.exists(name):
+        return None
+    manifest = load(store, name)
+    if manifest.fingerprint == part.fingerprint(step):
+        return manifest
+    if manifest.step != str(step):
+        difference = f"step: {manifest.step}, now {step}"
+    else:
+        difference = drift(manifest.recipe, step.recipe) or "other inputs under the same name"
+    raise Conflict(
+        f"{step.name} of {part.name} was made otherwise ({difference}); "
+        f"restore that, or make it again with --redo"
+    )
+
+
+def _made(store: Store, step: Step, parts: list[Part], work: Work, crew: Crew, progress: Progress) -> Ran:
+    waiting = iter(parts)
+    attempts: dict[str, _Attempts] = {}
+    quarantined: list[Quarantined] = []
+    seals: list[Sealed] = []
+    deaths = left_out = under_way = 0
+
+    def begin(part: Part) -> None:
+        so_far = attempts.setdefault(part.name, _Attempts())
+        crew.begin(Task(store=store, step=step, part=part, work=work, crashed=so_far.left_out))
+
+    while True:
+        while under_way < TASKS_A_HAND * crew.hands and (part := next(waiting, None)) is not None:
+            begin(part)
+            under_way += 1
+        if not under_way:
+            break
+        task, ended = crew.ended()
+        so_far = attempts[task.part.name]
+        deaths += isinstance(ended, Died)
+        reason = _verdict(so_far, ended)
+        if reason is None:
+            begin(task.part)
+            continue
+        under_way -= 1
+        del attempts[task.part.name]
+        if isinstance(ended, Sealed):
+            seals.append(ended)
+            left_out += len(task.crashed)
+        else:
+            detail = ended.detail if isinstance(ended, Raised) else ""
+            quarantined.append(quarantine.put(store, step, task.part, reason, detail))
+        progress.advance(task.part.name)
+    return Ran(
+        made=len(seals),
+        already=0,
+        quarantined=tuple(quarantined),
+        deaths=deaths,
+        left_out=left_out,
+        work_cpu_s=sum(each.work_cpu_s for each in seals),
+        cpu_s=sum(each.cpu_s for each in seals),
+        worker_s=sum(each.wall_s for each in seals),
+        bytes_read=sum(each.bytes_read for each in seals),
+        bytes_written=sum(each.bytes_written for each in seals),
+        peak_rss=max((each.rss for each in seals), default=0),
+    )
+
+
+def _verdict(so_far: _Attempts, ended: Ended) -> str | None:
+    """What the end of an attempt means: None to begin again, empty where all is well, else why the part is given up.
+
+    Raises what would befall every part alike.
+    """
+    match ended:
+        case Sealed():
+            return ""
+        case Raised(error=error):
+            if isinstance(error, FATAL):
+                raise error
+            return str(error)
+        case Died():
+            return _after_death(so_far, ended)
+
+
+def _after_death(so_far: _Attempts, death: Died) -> str | None:
+    code = f"(exit code {death.exitcode})"
+    if death.exitcode in OWN_DOING and death.item is not None:
+        so_far.crashes[death.item] += 1
+        if so_far.crashes[death.item] > CRASHES:
+            return f"item {death.item} crashes its worker even when it is left out {code}"
+        if len(so_far.left_out) > LEFT_OUT:
+            return f"{len(so_far.left_out)} of its items crash their worker {code}"
+        return None
+    so_far.deaths += 1
+    if so_far.deaths < DEATHS:
+        return None
+    where = "before its first item" if death.item is None else f"at item {death.item}"
+    return f"its worker died {so_far.deaths} times, the last time {where} {code}"

@@ -1,0 +1,387 @@
+"""The crawl command: worker processes over one frontier, watched until it drains.
+
+Rules
+1. Before workers start, what dead workers left is taken up: open archive files are cut to their last whole
+   record, sealed and settled, and the leases nobody will settle go back to the frontier.
+   Workers of other machines that die meanwhile are taken up as well (`pipeline.fleet.liveness`), by whoever notices.
+2. Whether a worker lives is said by its lock, or, of one elsewhere, by its heartbeat in the frontier.
+3. The first SIGINT or SIGTERM drains: no new lease, what is in flight is archived and settled, files are
+   sealed. A second stops at once; nothing is lost by it but open leases.
+4. A worker that dies, or may have been given up by others, is recovered and replaced; one that names an error
+   ends the crawl with that error.
+5. What a user's spider begins with is added before any worker starts (`pipeline.fleet.spider_seeds`), by every command: what is
+   known changes nothing.
+6. The crawl is opened first (`pipeline.open_crawl`): from another storage, or with settings that are not the crawl's, no worker starts.
+7. What the frontier settles by itself is brought into the crawl's log while the command runs, and all of it when it ends
+   (`crawler.replay.outbox`).
+"""
+
+import asyncio
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, cast
+from uuid import uuid4
+
+from core import ThresherError
+from crawler.machine.activity import NOTHING, Channel
+from crawler.spiders import Guest
+from crawler.replay.outbox import OutboxRelay
+from crawler.render.chromium.program import program
+from crawler.replay.replay import recover
+from crawler.worker import STOPPED_AT_ONCE, WorkerConfig, run_worker
+from frontier import Frontier, GivenUp, Stats
+from frontier.link.connect import connect
+from pipeline import open_crawl
+from pipeline.fleet import liveness
+from pipeline.engine.local.crawl_worker import Berth, Left, Place, told
+from pipeline.fleet.crawl_progress import CrawlProgress
+from pipeline.terminal.progress import Progress
+from pipeline.project import Project
+from pipeline.steps.page_filter import Screen
+from pipeline.fleet.spider_seeds import sow
+from pipeline.fleet.crawl_summary import Crawled
+from storage.warc.compression import checked
+from storage.crawllog.log_reader import Follower
+
+POLL_S = 0.5
+REPLACEMENTS = 5
+"""Workers that may die without a word in one run before the run is given up."""
+GIVEN_UP = 75
+"""Exit code of a worker that others may have taken for dead (EX_TEMPFAIL of sysexits.h)."""
+ENOUGH = 3
+"""Exit code of a worker whose spider has had enough of the crawl: the others end as well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """When a crawl stops before its frontier drains."""
+
+    workers: int = 1
+    max_pages: int | None = None
+    """Pages fetched: what was settled as `fetched`."""
+    max_requests: int | None = None
+    """Requests, of pages and of robots.txt, whatever came (`Stats.requests`)."""
+    in_all: bool = False
+    """Whether these two count what earlier commands asked for too."""
+    max_time_s: float | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Worker:
+    name: str
+    berth: Berth
+
+
+@dataclass(slots=True, kw_only=True)
+class _Interrupts:
+    """How often the user asked to stop."""
+
+    count: int = 0
+    fresh: list[int] = field(default_factory=list)
+
+    def take(self, signum: int, _: object) -> None:
+        self.count += 1
+        self.fresh.append(signum)
+
+    def pass_on(self, workers: list[_Worker]) -> None:
+        """Tell the workers of every time that is news to them."""
+        for _ in self.fresh:
+            _signal(workers, signal.SIGTERM)
+        self.fresh.clear()
+
+
+def crawl(
+    project: Project,
+    name: str,
+    limits: Limits,
+    progress: Progress,
+    guest: Guest | None = None,
+    *,
+    update: bool = False,
+    verbose: bool = False,
+) -> Crawled:
+    """Crawl until the frontier drains, a limit is reached or a signal asks for an end; with a user's spider, if given.
+
+    `update` replaces the crawl's settings by the project's. With `verbose` every line of the crawl's log is shown.
+    """
+    _ = project.config.contact
+    with project.frontier_address() as address, project.berths() as place:
+        asyncio.run(_agreed(project, name, address, update=update, begins=guest is not None))
+        if guest is not None:
+            sow(project, name, address, guest)
+        return asyncio.run(_crawl(project, name, address, place, limits, progress, guest, verbose=verbose))
+
+
+async def _agreed(project: Project, name: str, address: str, *, update: bool, begins: bool) -> None:
+    """Make sure of the crawl, before anything of the user's runs; `begins` where it need not be seeded."""
+    link = await connect(address)
+    try:
+        await (open_crawl.open_crawl if begins else open_crawl.open_seeded)(project, link, name, update=update)
+    finally:
+        await link.aclose()
+
+
+async def _crawl(
+    project: Project,
+    name: str,
+    address: str,
+    place: Place,
+    limits: Limits,
+    progress: Progress,
+    guest: Guest | None,
+    *,
+    verbose: bool,
+) -> Crawled:
+    link = await connect(address)
+    try:
+        frontier = await open_crawl.open_seeded(project, link, name)
+        follower = Follower(project.store, name) if verbose else None
+        await take_up(project, frontier, name)
+        begun = await frontier.stats()
+        goals = _goals(limits, begun)
+        config = _worker_config(project, name, address, goals, guest)
+        shown = CrawlProgress(
+            frontier, progress, follower, max_pages=goals.max_pages, max_requests=goals.max_requests
+        )
+        with _interrupts() as interrupts:
+            start = partial(_start, project, config, place)
+            async with _kept(project, frontier, name):
+                await _watch(project, frontier, name, start, limits.workers, interrupts, shown)
+        if interrupts.count > 1:
+            liveness.sweep(project.state, name)  # who is stopped at once leaves its lock as if it had crashed
+        await shown.log()  # what was sealed at the end
+        stats = await frontier.stats()
+        holds = await _holds(frontier) if not stats.drained else {}
+        return Crawled(
+            before=begun, stats=stats, interrupted=interrupts.count > 0, holds=holds, outage=shown.outage
+        )
+    finally:
+        await link.aclose()
+
+
+@asynccontextmanager
+async def _kept(project: Project, frontier: Frontier, name: str) -> AsyncIterator[None]:
+    """Keep tail and log for the time of the context. What goes wrong with them ends the context, and is raised."""
+    tail = frontier.tail(project.store)
+    log = OutboxRelay(frontier, tail, project.store, name)
+    try:
+        async with asyncio.TaskGroup() as group:
+            keeping = group.create_task(tail.run(f"keeper-{uuid4()}", log.drain))
+            yield
+            keeping.cancel()
+    except* ThresherError as errors:
+        raise errors.exceptions[0] from None
+    await log.empty()
+
+
+async def _watch(
+    project: Project,
+    frontier: Frontier,
+    name: str,
+    start: Callable[[], _Worker],
+    workers: int,
+    interrupts: _Interrupts,
+    shown: CrawlProgress,
+) -> None:
+    running = [start() for _ in range(workers)]
+    ended: dict[str, bool] = {}
+    taken_up = time.monotonic()
+    replaced = 0
+    await shown.start()
+    error: ThresherError | None = None
+    try:
+        while running:
+            await asyncio.sleep(POLL_S)
+            interrupts.pass_on(running)
+            await shown.show()
+            if time.monotonic() - taken_up >= liveness.TTL_S:
+                await take_up(project, frontier, name, ended)
+                taken_up = time.monotonic()
+            for worker, left in [(each, left) for each in running if (left := each.berth.left()) is not None]:
+                running.remove(worker)
+                died = left.said is None and left.exitcode not in {0, ENOUGH}
+                if (
+                    left.exitcode is not None
+                ):  # else its machine is lost, and it may live on there for a while
+                    ended[worker.name] = died and left.exitcode not in {GIVEN_UP, STOPPED_AT_ONCE}
+                if died and (interrupts.count or error is not None):
+                    continue
+                # One that slept, and was given up, is no sign that something is wrong with the crawl. A page whose reading kills
+                # is read aside from then on: it kills no second worker.
+                replaced += (
+                    died
+                    and left.exitcode != GIVEN_UP
+                    and not await _died_of_page(frontier, worker.name, left, shown)
+                )
+                error = error or _fault(name, left, replaced)
+                if error is not None or left.exitcode == ENOUGH:
+                    _signal(running, signal.SIGTERM)
+                elif died:
+                    await take_up(project, frontier, name, ended)
+                    running.append(start())
+    finally:
+        _signal(running, signal.SIGTERM)
+        for worker in running:
+            worker.berth.wait()
+        shown.done()
+    if error is not None:
+        raise error
+
+
+async def _holds(frontier: Frontier) -> dict[str, int]:
+    """Hosts that are asked nothing for a time, by reason; those that wait for their address's turn apart."""
+    resting = [host.rest.reason async for host in frontier.hosts(resting=True) if host.rest]
+    return dict(Counter(reason for reason in resting if reason != "address"))
+
+
+def _fault(name: str, left: Left, died: int) -> ThresherError | None:
+    """Why the end of a worker ends the crawl, if it does: what it said, or that too many have died."""
+    if left.said is None and died > REPLACEMENTS:
+        return ThresherError(
+            f"crawl {name}: {died} workers died, the last with exit code {left.exitcode}; mend what their output above "
+            "names, and run the same command again"
+        )
+    return left.said
+
+
+async def _died_of_page(frontier: Frontier, worker: str, left: Left, shown: CrawlProgress) -> bool:
+    """Whether a worker died while it read a page. Show of what it died, if that is known."""
+    page = ""
+    if left.reads > NOTHING:
+        held = await frontier.leases(worker)
+        page = next((lease.url.wire for lease in held if lease.token == left.reads), "")
+    line = f"worker {worker} died with exit code {left.exitcode}"
+    if left.stood_s is not None:
+        line = f"worker {worker} is ended: its event loop stood still for {left.stood_s:.0f} s"
+    if page:
+        line += f", while it read {page}: that page is read in a process of its own from now on"
+    if page or left.stood_s is not None:
+        shown.tell(line)
+    return bool(page)
+
+
+async def take_up(
+    project: Project,
+    frontier: Frontier,
+    name: str,
+    ended: Mapping[str, bool] = MappingProxyType({}),
+) -> None:
+    """What dead workers left: archived pages are settled, other leases go back, locks are removed. `ended` are those whose
+    processes were seen to end, and whether they crashed.
+    """
+
+    async def dead(workers: set[str]) -> set[str]:
+        return await liveness.dead(frontier, project.state, name, workers, set(ended))
+
+    await recover(
+        project.store,
+        frontier,
+        dead,
+        crawl=name,
+        options=project.page_options,
+        crashed={worker for worker, has_crashed in ended.items() if has_crashed}
+        | liveness.crashed(project.state, name),
+    )
+    liveness.sweep(project.state, name)
+
+
+def _goals(limits: Limits, begun: Stats) -> Limits:
+    """The limits, counted from the beginning of the crawl."""
+    pages = 0 if limits.in_all else begun.outcomes.get("fetched", 0)
+    requests = 0 if limits.in_all else begun.requests
+    return replace(
+        limits,
+        max_pages=None if limits.max_pages is None else pages + limits.max_pages,
+        max_requests=None if limits.max_requests is None else requests + limits.max_requests,
+    )
+
+
+def _worker_config(
+    project: Project,
+    name: str,
+    address: str,
+    goals: Limits,
+    guest: Guest | None,
+) -> Callable[[str], WorkerConfig]:
+    settings = project.config.crawler
+    if settings.render != "never" and project.config.project.cluster is None:
+        program(settings.browser)  # says at once what is missing on this machine
+    screen = Screen(languages=project.config.filters.languages) if settings.archive == "kept" else None
+
+    def config(worker: str) -> WorkerConfig:
+        return WorkerConfig(
+            crawl=name,
+            worker=worker,
+            redis=address,
+            store=project.store,
+            max_body=settings.max_body_bytes,
+            timeout_s=settings.timeout,
+            allow_networks=settings.allow_networks,
+            verify_tls=settings.verify_tls,
+            nameservers=settings.nameservers,
+            proxy=settings.proxy,
+            cookies=settings.cookies,
+            auth=settings.auth,
+            max_pages=goals.max_pages,
+            max_requests=goals.max_requests,
+            max_time_s=goals.max_time_s,
+            screen=screen,
+            sitemaps=settings.sitemaps,
+            obey=settings.obey,
+            guest=guest,
+            render=cast("Literal['never', 'auto', 'always']", settings.render),
+            browser=settings.browser,
+            browser_sandbox=settings.browser_sandbox,
+            compression=checked(settings.compression),
+            ttl_s=liveness.TTL_S,
+        )
+
+    return config
+
+
+def _start(project: Project, config: Callable[[str], WorkerConfig], place: Place) -> _Worker:
+    if project.config.project.cluster is None:
+        state: Path | None = project.state
+        name = liveness.born(project.state)
+    else:
+        state, name = None, liveness.abroad()
+    return _Worker(name=name, berth=place(told(_work, config(name), state)))
+
+
+def _work(config: WorkerConfig, state: Path | None, channel: Channel) -> None:
+    with nullcontext() if state is None else liveness.living(state, config.crawl, config.worker):
+        try:
+            enough = run_worker(config, channel.activity)
+        except GivenUp:
+            sys.exit(GIVEN_UP)
+        except ThresherError as error:
+            channel.send(error)
+        except OSError as error:
+            channel.send(ThresherError(f"crawl {config.crawl}: {error}"))
+        else:
+            if enough:
+                sys.exit(ENOUGH)
+
+
+def _signal(workers: list[_Worker], signum: signal.Signals) -> None:
+    for worker in workers:
+        worker.berth.signal(signum)
+
+
+@contextmanager
+def _interrupts() -> Iterator[_Interrupts]:
+    interrupts = _Interrupts()
+    before = {signum: signal.signal(signum, interrupts.take) for signum in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield interrupts
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)

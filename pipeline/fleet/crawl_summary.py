@@ -1,0 +1,131 @@
+"""The last lines of a crawl: how many pages it fetched, what became of the others and why, and whether it is at its end.
+
+Pure. Counts are those of one command: what the frontier counts at its end, less what it counted at its begin.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from frontier import Outcome, Stats
+from pipeline.terminal.reasons import in_words, shown
+
+REASONS_SHOWN = 5
+"""Most frequent reasons that are named; the log has them all."""
+TOLD = (Outcome.FAILED, Outcome.REFUSED, Outcome.GONE)
+"""Outcomes whose reasons are named: of these pages nothing was kept, in the order of what a user can mend."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crawled:
+    """Where a crawl stands when its command ends."""
+
+    before: Stats
+    """When the command began."""
+    stats: Stats
+    interrupted: bool = False
+    """Whether a signal ended it, and not the frontier or a limit."""
+    holds: Mapping[str, int] = field(default_factory=dict)
+    """Hosts that are asked nothing for a time, by reason code."""
+    outage: str = ""
+    """What kept workers from the web, if no page was settled afterwards (`pipeline.terminal.outage_line`); else empty."""
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """Pages that this command settled, by outcome."""
+        return dict(Counter(self.stats.outcomes) - Counter(self.before.outcomes))
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """Pages that this command settled with a reason, by `outcome:reason`."""
+        return dict(Counter(self.stats.reasons) - Counter(self.before.reasons))
+
+    @property
+    def requests(self) -> int:
+        """Requests that were sent meanwhile, of pages and of robots.txt, by all commands on this crawl."""
+        return self.stats.requests - self.before.requests
+
+    @property
+    def failed(self) -> int:
+        """Pages that this command gave up."""
+        return self.outcomes.get(Outcome.FAILED, 0)
+
+    @property
+    def left(self) -> int:
+        """Pages that wait, now or for a time, or are leased."""
+        return self.stats.waiting + self.stats.later + self.stats.leased
+
+
+def body(crawled: Crawled) -> dict[str, Any]:
+    """The same for programs: how the frontier stands, and under `run` what this command did."""
+    return {
+        **asdict(crawled.stats),
+        "drained": crawled.stats.drained,
+        "interrupted": crawled.interrupted,
+        "holds": dict(crawled.holds),
+        "outage": crawled.outage,
+        "run": {"requests": crawled.requests, "outcomes": crawled.outcomes, "reasons": crawled.reasons},
+    }
+
+
+def lines(name: str, crawled: Crawled) -> list[str]:
+    """What a person reads at the end of a crawl; the first line alone says whether all is well."""
+    settled = {outcome: count for outcome, count in crawled.outcomes.items() if count}
+    fetched = settled.get(Outcome.FETCHED, 0) + settled.get(Outcome.UNCHANGED, 0)
+    if fetched:
+        said = ", ".join(f"{settled[outcome]:,} {outcome}" for outcome in Outcome if outcome in settled)
+    else:
+        said = f"nothing fetched{_why_nothing(crawled, settled)}"
+    by = (
+        f" ({crawled.requests:,} {'request' if crawled.requests == 1 else 'requests'})"
+        if crawled.requests
+        else ""
+    )
+    first = f"{name}: {said}{by}; {_state(crawled)}"
+    return [first, *_reasons(crawled), *_held(name, crawled)]
+
+
+def _why_nothing(crawled: Crawled, settled: Mapping[str, int]) -> str:
+    causes = [crawled.outage] if crawled.outage else []
+    causes += [f"{count:,} {outcome}" for outcome, count in sorted(settled.items())]
+    if held := sum(crawled.holds.values()):
+        causes.append(f"{held:,} {'host' if held == 1 else 'hosts'} held")
+    frequent = Counter({code.partition(":")[2]: count for code, count in crawled.reasons.items()})
+    frequent.update(crawled.holds)
+    causes += [in_words(code) for code, _ in _ordered(frequent)[:1]]
+    return f": {', '.join(causes)}" if causes else ", for nothing was waiting" if not crawled.left else ""
+
+
+def _state(crawled: Crawled) -> str:
+    stats = crawled.stats
+    if stats.drained:
+        return "the frontier is drained"
+    wait = f"{crawled.left:,} URLs wait" if crawled.left != 1 else "1 URL waits"
+    return f"{'interrupted; ' if crawled.interrupted else ''}{wait}, run again to go on"
+
+
+def _reasons(crawled: Crawled) -> Iterator[str]:
+    found = Counter(
+        {code: count for code, count in crawled.reasons.items() if code.partition(":")[0] in TOLD}
+    )
+    frequent = _ordered(found)[:REASONS_SHOWN]
+    for code, count in sorted(frequent, key=lambda pair: TOLD.index(Outcome(pair[0].partition(":")[0]))):
+        outcome, _, reason = code.partition(":")
+        yield f"  {count:,} {outcome}: {shown(reason)}"
+    if rest := found.total() - sum(count for _, count in frequent):
+        yield f"  {rest:,} more for other reasons"
+
+
+def _held(name: str, crawled: Crawled) -> Iterator[str]:
+    for code, count in _ordered(Counter(crawled.holds))[:REASONS_SHOWN]:
+        yield f"  {count:,} {'host' if count == 1 else 'hosts'} held: {shown(code)}"
+    if crawled.outage:
+        yield f"  waited for the web: {crawled.outage}"
+    if crawled.holds and not crawled.stats.drained:
+        yield f"  until when: thresher frontier hosts {name}"
+
+
+def _ordered(counts: Counter[str]) -> list[tuple[str, int]]:
+    """The most frequent first, equals in the order of their names."""
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))

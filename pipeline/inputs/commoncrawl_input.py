@@ -1,0 +1,264 @@
+"""Common Crawl as an input: whole files of a crawl, or single records looked up in its index, in the archive of a source.
+
+1. Whole files come in the order of their list, each read by ranges into a private file and then brought in as any local one
+   (`pipeline.inputs.ingest`), under its path at Common Crawl. What the source has is not asked for.
+2. Single records come in batches (`storage.commoncrawl.batch`), each sealed as one archive file, with a table of what became of its
+   rows behind it. A killed command loses the batch at hand; typed again it goes on behind what is sealed.
+3. A selection that is done is sealed itself: typed again it does nothing, and asks nothing.
+"""
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from core import Conflict, InputError
+from crawler.user_agent import user_agent
+from pipeline.configuration import Config
+from pipeline.inputs.locate import Given
+from pipeline.inputs.ingest import Brought, Ingested, ingest
+from pipeline.terminal.progress import Progress
+from pipeline.inputs.commoncrawl_selection import IndexName, Wanted, files_of, selection_of
+from storage.warc import cdxj
+from storage.commoncrawl.index import columnar
+from storage.commoncrawl import claimed
+from storage.commoncrawl.index import zipnum
+from storage.commoncrawl.batch import ROWS, Hauled, batches, haul, identity
+from storage.commoncrawl.transport.source_client import Client, pieces
+from storage.commoncrawl.index.row import Row
+from storage.commoncrawl.index.selection import Selection
+from storage.commoncrawl.transport.source import Source
+from storage.commoncrawl.transport.http_source import Web
+from storage.inputs.origin import PASSED_OVER, passed_over
+from storage.manifest import JSON, Manifest, fingerprint, load, manifest_name, manifests, put_output, seal
+from storage.s3.spool import spooled
+from storage.store import Store
+from storage.archive.unfinished import INDEX_SUFFIX, STEP, STEP_NAME
+
+SELECTION_NAME = "selection"
+SELECTION = f"{SELECTION_NAME}@1"
+SHOWN = 16
+"""Digits of a fingerprint that name a part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selected:
+    """What became of single records."""
+
+    found: int = 0
+    """In the index."""
+    known: int = 0
+    """Of these: looked at before, whether they were taken then or not."""
+    added: int = 0
+    """Of these: taken now."""
+    files: int = 0
+    """Archive files sealed now."""
+    unusable: dict[str, int] = field(default_factory=dict)
+    """Records that are not what the index says, by reason."""
+
+    def __add__(self, other: "Selected") -> "Selected":
+        return Selected(
+            found=self.found + other.found,
+            known=self.known + other.known,
+            added=self.added + other.added,
+            files=self.files + other.files,
+            unusable=dict(Counter(self.unusable) + Counter(other.unusable)),
+        )
+
+
+@contextmanager
+def opened(config: Config) -> Iterator[Client]:
+    """The way to Common Crawl that the configuration names, for the time of the context."""
+    client = Client(_source(config))
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def bring_all(
+    store: Store,
+    source: str,
+    client: Client,
+    arguments: Iterable[str],
+    wanted: Wanted,
+    progress: Progress,
+    told: Callable[[Brought], None] = lambda _: None,
+) -> Ingested:
+    """Bring in whole files: of `commoncrawl:CC-MAIN-2024-22/wet`, or of a local list of paths.
+
+    Raises `InputError` for what cannot be meant, before anything is brought in; `Unavailable` where Common Crawl does not answer for
+    long. What was sealed before stays.
+    """
+    files = [path for argument in arguments for path in files_of(client, argument, wanted)]
+    there = {str(manifest.recipe.get("ingested")) for manifest in manifests(store, STEP_NAME, source)}
+    new = [path for path in dict.fromkeys(files) if path not in there]
+
+    def brought(one: Brought) -> None:
+        told(one)
+        progress.advance()
+
+    progress.start(f"ingest {source}", len(new))
+    try:
+        given = (Given(name=path, open=partial(_fetched, client, path)) for path in new)
+        done = ingest(store, source, given, told=brought)
+    finally:
+        progress.done()
+    done.known += len(files) - len(new)
+    return done
+
+
+def select_all(
+    store: Store,
+    source: str,
+    client: Client,
+    arguments: Iterable[str],
+    wanted: Wanted,
+    progress: Progress,
+) -> Selected:
+    """Bring in single records of one or more crawls. Raises as `bring_all` does."""
+    found = Selected()
+    for each in [selection_of(argument, wanted) for argument in arguments]:
+        found += select(store, source, client, each, wanted.index, progress)
+    return found
+
+
+def select(
+    store: Store,
+    source: str,
+    client: Client,
+    selection: Selection,
+    index: IndexName,
+    progress: Progress,
+    *,
+    rows_a_file: int = ROWS,
+) -> Selected:
+    """Bring in the records of a selection that the source does not have, so many in one archive file at most."""
+    recipe: dict[str, JSON] = {**selection.recipe(), "index": index}
+    made = fingerprint(SELECTION, recipe, ())
+    part = f"{source}/{selection.crawl}-{made[:SHOWN]}"
+    if store.exists(done := manifest_name(SELECTION_NAME, part)):
+        rows = load(store, done).counts["rows"]
+        return Selected(found=rows, known=rows)
+    met: Counter[str] = Counter({"rows": 0})
+    wanted = islice(_rows(client, selection, index), selection.limit)
+    known = claimed.known(store, source)
+    found = Selected()
+    progress.start(f"ingest {source}", None)
+    try:
+        for batch in batches(_unknown(wanted, known, met), rows_a_file):
+            found += _haul(store, source, client, selection.crawl, batch)
+            progress.advance(f"{found.added:,} records taken", len(batch))
+    finally:
+        progress.done()
+    manifest = Manifest(
+        step=SELECTION, part=part, fingerprint=made, recipe=recipe, inputs=(), outputs=(), counts=dict(met)
+    )
+    seal(store, manifest)
+    return found + Selected(found=met["known"], known=met["known"])
+
+
+def _rows(client: Client, selection: Selection, index: IndexName) -> Iterator[Row]:
+    spans = selection.spans()
+    if index == "cdx":
+        rows = zipnum.rows(client, selection.crawl, spans)
+    else:
+        rows = columnar.rows(client, selection.crawl, spans, selection.subsets)
+    return filter(selection.admits, rows)
+
+
+def _unknown(rows: Iterable[Row], known: claimed.Known, met: Counter[str]) -> Iterator[Row]:
+    for row in rows:
+        met["rows"] += 1
+        if row in known:
+            met["known"] += 1
+        else:
+            yield row
+
+
+def _haul(store: Store, source: str, client: Client, crawl: str, batch: tuple[Row, ...]) -> Selected:
+    """One batch: its archive file first, then the table that makes it known."""
+    ranges = identity(batch)
+    part = f"{source}/{crawl}-{ranges[:SHOWN]}"
+    warc = f"warc/{part}.warc.gz"
+    with store.stage(warc) as staged:
+        hauled = haul(client, batch, staged.path, warc, crawl)
+        unusable = Counter(f"{PASSED_OVER}{one.reason}" for one in hauled.taken if one.reason)
+        added = len(batch) - unusable.total()
+        if added:
+            _seal_archive(store, part, warc, staged.path, hauled, unusable)
+    table = put_output(
+        store, claimed.name(part), len(batch), partial(claimed.write, taken=hauled.taken, file=warc)
+    )
+    recipe: dict[str, JSON] = {"crawl": crawl, "ranges": ranges}
+    manifest = Manifest(
+        step=claimed.STEP,
+        part=part,
+        fingerprint=fingerprint(claimed.STEP, recipe, ()),
+        recipe=recipe,
+        inputs=(),
+        outputs=(table,),
+        counts={"rows": len(batch), **unusable},
+    )
+    seal(store, manifest)
+    return Selected(found=len(batch), added=added, files=bool(added), unusable=passed_over(unusable))
+
+
+def _seal_archive(
+    store: Store, part: str, warc: str, made: Path, hauled: Hauled, unusable: Counter[str]
+) -> None:
+    """Publish the archive file of a batch with its index and its Manifest."""
+    lines = hauled.lines
+    outputs = (
+        put_output(store, warc, hauled.counts.total(), partial(shutil.copyfile, made)),
+        put_output(store, f"warc/{part}{INDEX_SUFFIX}", len(lines), partial(cdxj.write, lines=lines)),
+    )
+    # As a file that lost its seal is sealed anew (`storage.archive.reseal`): who finds either finds the same.
+    recipe: dict[str, JSON] = {"ingested": warc.rpartition("/")[2]}
+    sealed = manifest_name(STEP_NAME, part)
+    if store.exists(sealed):
+        if load(store, sealed).outputs[0].sha256 != outputs[0].sha256:
+            raise Conflict(
+                f"{sealed} was sealed with other bytes than Common Crawl has now; use another source"
+            )
+        return
+    manifest = Manifest(
+        step=STEP,
+        part=part,
+        fingerprint=fingerprint(STEP, recipe, ()),
+        recipe=recipe,
+        inputs=(),
+        outputs=outputs,
+        counts={**hauled.counts, **unusable},
+    )
+    seal(store, manifest)
+
+
+@contextmanager
+def _fetched(client: Client, path: str) -> Iterator[Path]:
+    """A local file of the bytes of one of theirs, for the time of the context."""
+    told = client.head(path)
+    with spooled(path) as local:
+        with local.open("wb") as file:
+            for data in client.ahead(pieces(path, told), etag=told.etag):
+                file.write(data)
+        if (came := local.stat().st_size) != told.size:
+            raise InputError(
+                f"ingest {path}: only {came:,} of {told.size:,} bytes arrived; run the command again"
+            )
+        yield local
+
+
+def _source(config: Config) -> Source:
+    base, name = config.ingest.commoncrawl, user_agent(config.contact)
+    parts = urlsplit(base)
+    if parts.scheme == "s3":
+        from storage.commoncrawl.transport.s3_source import Bucket  # noqa: PLC0415 - the client takes most of a second to import
+
+        return Bucket(parts.netloc, parts.path, name)
+    return Web(base, name)

@@ -1,0 +1,331 @@
+"""Ingest: what was made elsewhere becomes sealed archive files of a source, indexed like our own.
+
+1. A WARC file with a member a record is copied byte for byte under its own name, read once from end to end for its index,
+   and sealed. Everything else is rewritten, a WARC record a record (`storage.inputs.volumes`).
+2. Small files that are no archives share archive files (`storage.inputs.shared_archive`); a single one has its own.
+3. A file is known by its digest, whatever it is called. What is known is left as it is; another file under the same name
+   is refused.
+4. A file that is refused leaves nothing behind, and the others go on. What is damaged in one is counted and passed over.
+   Index files below a directory are passed over, and counted.
+5. Killed and begun again, it goes on behind what is sealed.
+"""
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, Literal, TypedDict
+
+from core import Failure, InputError, reading
+from pipeline.inputs.locate import Given
+from pipeline.inputs.inventory import Inventory, InventoryEntry
+from storage.inputs import shared_archive
+from storage.inputs.tables.columns import USUAL, Columns
+from storage.inputs.indexes import IndexFile
+from storage.inputs.kinds import COMPRESSED, Kind, items, kind_of, kinds
+from storage.inputs.origin import Origin, passed_over, require_same_reading
+from storage.inputs.shared_archive import SMALL, SharedArchive
+from storage.inputs.volumes import FULL, Size, bring
+from storage.manifest import JSON, Manifest, digest, load, manifest_name, put_output
+from storage.warc.members import LZ4, PLAIN, ZSTD
+from storage.warc.records import DAMAGED, MANY_RECORDS, page_records
+from storage.archive.reseal import contents, seal_contents
+from storage.store import Store
+from storage.archive.unfinished import STEP_NAME
+
+SUFFIXES: Mapping[bytes, str] = {PLAIN: ".warc", ZSTD: ".warc.zst", LZ4: ".warc.lz4"}
+"""How the name of a copied file ends, by how its bytes begin; gzip has none of these."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """How the user wants inputs read."""
+
+    columns: Columns = USUAL
+    by_line: bool = False
+    """Whether a text has a document a line."""
+    site: str = ""
+    """Host of the site that a Posts.xml of Stack Exchange is of, where its folder does not say."""
+    size: Size = FULL
+
+    def options(self, kind: Kind) -> dict[str, JSON]:
+        """What of it decides the records of an input of that kind."""
+        if self.site and kind.name.startswith("stackexchange"):
+            return {"site": self.site}
+        return {**self.columns.given()} if kind.rows or kind.name.startswith("tar") else {}
+
+
+class Refused(TypedDict):
+    """A file that was not brought in."""
+
+    file: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brought:
+    """What became of one file."""
+
+    name: str
+    kind: str
+    """`jsonl`, `warc`, ...; empty where it was refused before that was known."""
+    fate: Literal["added", "known", "refused", "index"]
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Its records by type, and what was passed over: of its Manifests, or of a list of inputs (`storage.inputs.shared_archive`)."""
+    reason: str = ""
+    """Why it was refused, in a line."""
+    is_shared: bool = False
+    """Whether other inputs lie in the same archive file."""
+
+    @property
+    def entries(self) -> int:
+        """Records that are to be processed: each of them gets a verdict."""
+        return page_records(self.counts)
+
+    @property
+    def unusable(self) -> dict[str, int]:
+        """Records that were passed over, and damaged stretches in the archive, by reason."""
+        damaged = {DAMAGED: self.counts[DAMAGED]} if self.counts.get(DAMAGED) else {}
+        return {**passed_over(self.counts), **damaged}
+
+    @property
+    def records(self) -> int:
+        """Records in the archive, damaged stretches included."""
+        return sum(self.counts.values()) - sum(passed_over(self.counts).values())
+
+
+@dataclass(slots=True, kw_only=True)
+class Ingested:
+    """What became of all."""
+
+    added: int = 0
+    known: int = 0
+    indexes: int = 0
+    """Index files, which hold no text: passed over."""
+    refused: list[Refused] = field(default_factory=list)
+    records: int = 0
+    entries: int = 0
+    unusable: dict[str, int] = field(default_factory=dict)
+    """Records that were passed over, by reason."""
+
+    def take(self, brought: Brought) -> None:
+        """Count one more file."""
+        self.added += brought.fate == "added"
+        self.known += brought.fate == "known"
+        self.indexes += brought.fate == "index"
+        self.records += brought.records
+        self.entries += brought.entries
+        self.unusable = dict(Counter(self.unusable) + Counter(brought.unusable))
+        if brought.fate == "refused":
+            self.refused.append({"file": brought.name, "reason": brought.reason})
+
+
+def ingest(
+    store: Store,
+    source: str,
+    files: Iterable[Given],
+    ways: Ways | None = None,
+    told: Callable[[Brought], None] = lambda _: None,
+) -> Ingested:
+    """Bring in every file; `told` hears of each what became of it. One that is refused does not keep the others out.
+
+    A small file is told of when the archive file that it shares is sealed.
+    """
+    ways = ways or Ways()
+    done = Ingested()
+
+    def tell(brought: Brought) -> None:
+        done.take(brought)
+        told(brought)
+
+    shared_archive.seal_published(store, source)
+    with Inventory(store, source) as inventory, SharedArchive(source, ways.size) as small:
+        target = _Target(store=store, source=source, ways=ways, inventory=inventory, small=small)
+        waiting: list[_SmallFile] = []
+        try:
+            for given in files:
+                brought = _outcome(target, given)
+                if isinstance(brought, Brought):
+                    tell(brought)
+                else:
+                    waiting.append(brought)
+                if small.is_full:
+                    _seal_small(target, waiting, tell)
+        except InputError:  # an argument that means no file; those before it are not lost by that
+            _seal_small(target, waiting, tell)
+            raise
+        _seal_small(target, waiting, tell)
+    return done
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Target:
+    """Where the files of one command go."""
+
+    store: Store
+    source: str
+    ways: Ways
+    inventory: Inventory
+    small: SharedArchive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SmallFile:
+    """A file that waits for its archive file to be sealed."""
+
+    given: Given
+    kind: Kind
+    origin: Origin
+
+
+def _outcome(target: _Target, given: Given) -> Brought | _SmallFile:
+    if given.is_derived:
+        return Brought(name=given.name, kind="", fate="index")
+    try:
+        with given.open() as path, reading("ingest"):
+            return _bring(target, given, path)
+    except Failure as failure:
+        return _refused(
+            given,
+            InputError(
+                f"ingest {given.name!r}: it cannot be read: {failure}; get the file again, or report it"
+            ),
+        )
+    except InputError as error:
+        return _refused(given, error)
+
+
+def _bring(target: _Target, given: Given, path: Path) -> Brought | _SmallFile:
+    name = given.name
+    if not name.isprintable() or not _is_utf8(name):
+        raise InputError(f"ingest {name!r}: a name that other tools cannot read; rename the file")
+    identity = f"sha256:{digest(path)}"
+    entry = target.inventory.find(identity)
+    with path.open("rb") as file:
+        try:
+            kind = kind_of(
+                file, name, kinds(target.ways.columns, by_line=target.ways.by_line, site=target.ways.site)
+            )
+        except IndexFile:
+            if not given.is_below:
+                raise
+            return Brought(name=name, kind="", fate="index")
+        origin = Origin(
+            name=entry.name if entry else name,
+            stem=entry.stem if entry and entry.stem else _stem(name),
+            identity=identity,
+            reader=kind.name,
+            options=target.ways.options(kind),
+            rows=kind.rows,
+        )
+        if entry is not None and entry.how is not None:
+            require_same_reading(origin, target.source, entry.how)
+        if entry is not None and not entry.stem:
+            is_shared = entry.how is not None
+            return Brought(name=name, kind=kind.word, fate="known", counts=entry.counts, is_shared=is_shared)
+        if entry is None and kind.is_warc:
+            copied = _copied(target.store, target.source, name, path, identity)
+            if copied is not None:
+                target.inventory.put(identity, InventoryEntry(name=name, counts=copied.counts))
+                return Brought(name=name, kind=kind.word, fate="added", counts=copied.counts)
+        if entry is None and target.inventory.has_name(name):
+            raise InputError(
+                f"ingest {name}: {target.source} holds another file of that name; rename one of them"
+            )
+        is_small = entry is None and not kind.is_archive and path.stat().st_size <= SMALL
+        if is_small and target.small.add(origin, items(file, name, kind)):
+            target.inventory.put(
+                identity, InventoryEntry(name=name, counts=target.small.listed[-1].counts, how=origin.how)
+            )
+            return _SmallFile(given=given, kind=kind, origin=origin)
+        return _alone(target, name, origin, kind, file)
+
+
+def _alone(target: _Target, name: str, origin: Origin, kind: Kind, file: BinaryIO) -> Brought:
+    """Seal a file in archive files of its own, or those of them that are not sealed yet."""
+    made = list(
+        bring(target.store, target.source, origin, partial(items, file, origin.name, kind), target.ways.size)
+    )
+    entry = target.inventory.find(origin.identity)
+    counts = Counter(entry.counts if entry and entry.how is None else {})
+    for manifest in made:
+        counts.update(manifest.counts)
+    target.inventory.put(origin.identity, InventoryEntry(name=origin.name, stem=origin.stem, counts=counts))
+    return Brought(name=name, kind=kind.word, fate="added" if made else "known", counts=counts)
+
+
+def _seal_small(target: _Target, waiting: list[_SmallFile], tell: Callable[[Brought], None]) -> None:
+    """Seal the small files that wait, and tell of them; a single one has an archive file of its own."""
+    if len(waiting) == 1:
+        (one,) = waiting
+        target.small.clear()
+        try:
+            with one.given.open() as path, path.open("rb") as file:
+                _require_unchanged(one.given.name, path, one.origin.identity)
+                tell(_alone(target, one.given.name, one.origin, one.kind, file))
+        except InputError as error:
+            tell(_refused(one.given, error))
+    elif waiting:
+        counts = [listed.counts for listed in target.small.listed]
+        target.small.seal(target.store)
+        for one, found in zip(waiting, counts, strict=True):
+            tell(Brought(name=one.given.name, kind=one.kind.word, fate="added", counts=found, is_shared=True))
+    waiting.clear()
+
+
+def _require_unchanged(name: str, path: Path, identity: str) -> None:
+    if f"sha256:{digest(path)}" != identity:
+        raise InputError(f"ingest {name}: it changed while it was read; ingest it when nobody writes to it")
+
+
+def _refused(given: Given, error: InputError) -> Brought:
+    return Brought(name=given.name, kind="", fate="refused", reason=str(error))
+
+
+def _copied(store: Store, source: str, name: str, path: Path, identity: str) -> Manifest | None:
+    """Seal a WARC file as it lies; None for one that must be rewritten to be read record by record."""
+    part = _free(store, source, name)
+    with path.open("rb") as file:
+        head = file.read(8)
+        suffix = next((end for mark, end in SUFFIXES.items() if head.startswith(mark)), ".warc.gz")
+        warc = f"warc/{part}{suffix}"
+        try:
+            found = contents(file, warc)
+        except InputError:
+            return None
+    if not found.counts.keys() - {DAMAGED} or found.problems[MANY_RECORDS]:
+        return None
+    copy = put_output(store, warc, 0, partial(shutil.copyfile, path))
+    if f"sha256:{copy.sha256}" != identity:
+        raise InputError(f"ingest {name}: it changed while it was read; ingest it when nobody writes to it")
+    return seal_contents(store, part, copy, found, {"ingested": name})
+
+
+def _free(store: Store, source: str, name: str) -> str:
+    """The part that a WARC file of this name is to be: without what says that it is WARC and how it is compressed, unless
+    a file is called so that differs in that alone.
+    """
+    short = stem = _stem(name)
+    for ending in COMPRESSED:
+        short = short.removesuffix(ending)
+    for part in (f"{source}/{short.removesuffix('.warc')}", f"{source}/{stem}"):
+        sealed = manifest_name(STEP_NAME, part)
+        if not store.exists(sealed):
+            return part
+        if load(store, sealed).recipe.get("ingested") == name:
+            break
+    raise InputError(f"ingest {name}: {source} holds another file of that name; rename one of them")
+
+
+def _stem(name: str) -> str:
+    return name.replace("/", "--")
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

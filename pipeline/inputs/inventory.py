@@ -1,0 +1,104 @@
+"""`Inventory`: the inputs that a source holds, found by digest and by name.
+
+They lie in a temporary database for the time of a command: memory does not grow with their number.
+"""
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from storage.inputs import shared_archive
+from storage.manifest import JSON, Manifest, manifests
+from storage.store import Store
+from storage.archive.unfinished import STEP_NAME
+
+_TABLE = """
+CREATE TABLE known (identity TEXT PRIMARY KEY, name TEXT, stem TEXT, counts TEXT, how TEXT) WITHOUT ROWID;
+CREATE INDEX names ON known (name);
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InventoryEntry:
+    """An input that the source holds, in whole or in part."""
+
+    name: str
+    """What it was called when it was ingested."""
+    stem: str = ""
+    """What its volumes are called; empty for a file that was copied or that shares an archive file."""
+    counts: Mapping[str, int]
+    """Its records by type, and what was passed over."""
+    how: Mapping[str, JSON] | None = None
+    """How it was read, if it shares an archive file."""
+
+
+class Inventory:
+    """What the source holds when the command begins, and what is `put` since. Use it as a context."""
+
+    __slots__ = ("_database",)
+
+    def __init__(self, store: Store, source: str) -> None:
+        self._database = sqlite3.connect("")  # a private file that SQLite deletes
+        self._database.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {_TABLE}")
+        for manifest in manifests(store, STEP_NAME, source):
+            if shared_archive.is_shared(manifest):
+                self._add_listed(manifest.outputs[0].name, store)
+            elif "origin" in manifest.recipe:
+                self._add_volume(manifest)
+            else:
+                self._add_copy(manifest)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._database.close()
+
+    def find(self, identity: str) -> InventoryEntry | None:
+        """Return the input of that digest."""
+        row = self._database.execute(
+            "SELECT name, stem, counts, how FROM known WHERE identity = ?", (identity,)
+        ).fetchone()
+        if row is None:
+            return None
+        name, stem, counts, how = row
+        return InventoryEntry(name=name, stem=stem, counts=json.loads(counts), how=json.loads(how))
+
+    def has_name(self, name: str) -> bool:
+        """Whether an input was called so."""
+        found = self._database.execute("SELECT 1 FROM known WHERE name = ?", (name,)).fetchone()
+        return found is not None
+
+    def put(self, identity: str, held: InventoryEntry) -> None:
+        """Add an input, or replace what was known of it."""
+        self._database.execute(
+            "INSERT OR REPLACE INTO known VALUES (?, ?, ?, ?, ?)",
+            (identity, held.name, held.stem, json.dumps(dict(held.counts)), json.dumps(held.how)),
+        )
+
+    def _add_listed(self, archive: str, store: Store) -> None:
+        for one in shared_archive.inputs_of(store, archive):
+            self.put(one.origin, InventoryEntry(name=one.name, counts=one.counts, how=one.how))
+
+    def _add_volume(self, manifest: Manifest) -> None:
+        identity, name = str(manifest.recipe["origin"]), str(manifest.recipe["ingested"])
+        before = self.find(identity)
+        counts = Counter(before.counts if before else {})
+        counts.update(manifest.counts)
+        stem = manifest.part.partition("/")[2].rpartition("-")[0]
+        self.put(identity, InventoryEntry(name=name, stem=stem, counts=counts))
+
+    def _add_copy(self, manifest: Manifest) -> None:
+        warc = manifest.outputs[0]
+        name = str(manifest.recipe.get("ingested", warc.name))
+        self.put(f"sha256:{warc.sha256}", InventoryEntry(name=name, counts=manifest.counts))
+
+    def __repr__(self) -> str:
+        (count,) = self._database.execute("SELECT count(*) FROM known").fetchone()
+        return f"<{count} known inputs>"

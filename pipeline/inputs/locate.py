@@ -1,0 +1,134 @@
+"""What a user gives to be brought in: files, directories and addresses of them, one by one as local files.
+
+1. A directory or prefix stands for the files below it, in the order of their names; what begins with a dot is left out.
+2. Each has a name that its folder does not change: that of the file, or its path below what was given. Files of a dump of
+   Stack Exchange have the same names for every site, and have that of their folder in front.
+3. An object of a bucket is brought here when its turn comes, and removed behind it.
+4. Of a storage of Thresher the archive files in `warc/` are meant. What was made from them is marked (`is_derived`).
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from core import InputError
+from storage.inputs.dumps.stackexchange import HOST
+from storage.location import store as store_at
+from storage.s3.spool import spooled
+from storage.store import Store
+
+BUCKET = "s3://"
+DERIVED = frozenset(
+    {
+        *("commoncrawl", "dedup", "documents", "frontier", "lists"),
+        *("manifests", "open", "runs", "signatures", "verdicts"),
+    }
+)
+"""Directories of a storage that hold no archive files (docs/reference/files.md)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """One file."""
+
+    name: str
+    """`part-0.jsonl`, or `2024/part-0.jsonl` below a directory that was given."""
+    open: Callable[[], AbstractContextManager[Path]]
+    """A local file of its bytes, for the time of the context."""
+    is_below: bool = False
+    """Whether a directory or prefix was given, and not the file itself."""
+    is_derived: bool = False
+    """Whether it lies in a storage of Thresher and is no archive: a table, a Manifest, ..."""
+
+
+def given(arguments: Iterable[str | Path]) -> Iterator[Given]:
+    """Every file that is meant. Raises `InputError` for what is not there, or has no file below it."""
+    for argument in map(str, arguments):
+        if argument.startswith(BUCKET):
+            yield from _objects(argument)
+        elif Path(argument).is_file():
+            yield _file(Path(argument), Path(argument).name)
+        else:
+            yield from _files(argument)
+
+
+def _files(argument: str) -> Iterator[Given]:
+    path = Path(argument)
+    if path.is_dir():
+        count = 0
+        for below, is_derived in _below(path):
+            count += 1
+            yield _file(below, below.relative_to(path).as_posix(), is_below=True, is_derived=is_derived)
+        if not count:
+            raise InputError(f"ingest {argument}: there is no file in this directory")
+        return
+    pattern = path.relative_to(path.anchor).as_posix()
+    found = sorted((one, one.name) for one in Path(path.anchor).glob(pattern) if one.is_file())
+    if not found:
+        raise InputError(f"ingest {argument}: no such file")
+    for local, name in found:
+        yield _file(local, name)
+
+
+def _below(directory: Path, is_derived: bool = False) -> Iterator[tuple[Path, bool]]:
+    """In the order of an object store: a directory sorts as its names do, with the slash."""
+    with os.scandir(directory) as scan:
+        entries = sorted((f"{one.name}/" if one.is_dir() else one.name, Path(one.path)) for one in scan)
+    names = {name for name, _ in entries}
+    derived = DERIVED if {"manifests/", "warc/"} <= names else frozenset[str]()
+    for name, path in entries:
+        if name.startswith("."):
+            continue
+        if name.endswith("/"):
+            if path.resolve() not in (directory.resolve(), *directory.resolve().parents):
+                yield from _below(path, is_derived or name[:-1] in derived)
+        elif path.is_file():
+            yield path, is_derived
+
+
+def _file(path: Path, name: str, *, is_below: bool = False, is_derived: bool = False) -> Given:
+    folder = path.absolute().parent.name
+    if "/" not in name and HOST.fullmatch(folder):
+        name = f"{folder}/{name}"
+    return Given(name=name, open=partial(_here, path), is_below=is_below, is_derived=is_derived)
+
+
+@contextmanager
+def _here(path: Path) -> Iterator[Path]:
+    yield path
+
+
+def _objects(address: str) -> Iterator[Given]:
+    root, _, prefix = address.rpartition("/")
+    if root == BUCKET.removesuffix("/"):  # a bucket alone
+        root, prefix = address, ""
+    bucket = store_at(root, Path(), key="ingest")
+    is_one = bool(prefix) and bucket.exists(prefix)
+    directory = f"{prefix}/" if prefix and not prefix.endswith("/") else prefix
+    is_storage = not is_one and all(
+        next(bucket.list(f"{directory}{name}/"), None) for name in ("manifests", "warc")
+    )
+    count = 0
+    for name in [prefix] if is_one else bucket.list(prefix):
+        count += 1
+        top, _, _ = name.removeprefix(directory).partition("/")
+        yield Given(
+            name=name,
+            open=partial(_fetched, bucket, name),
+            is_below=not is_one,
+            is_derived=is_storage and name.startswith(directory) and top in DERIVED,
+        )
+    if not count:
+        raise InputError(f"ingest {address}: there is no object under this address")
+
+
+@contextmanager
+def _fetched(bucket: Store, name: str) -> Iterator[Path]:
+    with spooled(name) as path:
+        with bucket.open(name) as there, path.open("wb") as here:
+            shutil.copyfileobj(there, here, 1 << 20)
+        yield path

@@ -1,0 +1,150 @@
+"""Audit: one sealed archive file and its index, read from end to end and held against each other and their seal.
+
+1. Records are as many of each type as were sealed.
+2. Each record of a file that was written here keeps the rules of `storage.warc.validator`, digests included. What others wrote
+   may break them: it was so when it came in, and is no news while the bytes are the same.
+3. The index has a line for each record that can be looked up, which leads there and has its length and digest; and no
+   other line.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from fastwarc.warc import ArchiveIterator
+
+from core import CorruptData, InputError
+from pipeline.steps.process import archive_outputs
+from pipeline.integrity.revisit_references import Referred
+from storage.warc import cdxj
+from storage.inputs.origin import PASSED_OVER
+from storage.manifest import Manifest, Output
+from storage.warc.members import Member
+from storage.warc.payload import dechunked
+from storage.warc.records import DAMAGED, PAYLOAD_LIMIT, ArchivedRecord, read
+from storage.store import Store
+from storage.warc.validator import HTTP_HEAD, check_record
+from storage.warc.exchange_records import sha1
+
+NAMED_AT_MOST = 20
+"""Faults of one file that are named one by one; beyond that their number says enough."""
+Key = tuple[int, int, str, str, str]
+"""What index and record must agree in: length, offset, digest, SURT and time."""
+
+
+def archive(store: Store, manifest: Manifest, referred: Referred) -> Iterator[str]:
+    """What is wrong with an archive part, one line each; `referred` is told of its records and revisits."""
+    warc, index = archive_outputs(manifest.outputs)
+    faults = list(_records(store, warc, index, manifest, referred))
+    yield from faults[:NAMED_AT_MOST]
+    if len(faults) > NAMED_AT_MOST:
+        yield f"{warc.name}: {len(faults) - NAMED_AT_MOST} more of the kind"
+
+
+def _records(
+    store: Store, warc: Output, index: Output, manifest: Manifest, referred: Referred
+) -> Iterator[str]:
+    ours = "ingested" not in manifest.recipe
+    counts: Counter[str] = Counter()
+    damaged: list[str] = []
+    broken: list[str] = []
+    rows: dict[int, Key] = {}
+
+    def strictly(member: Member) -> None:
+        if ours and not member.problem and (fault := _fault(store, warc.name, member)):
+            broken.append(f"{warc.name} at {member.offset}: the record {fault}")
+
+    try:
+        with store.open(warc.name) as file:
+            for record in read(file, name=warc.name, seen=strictly):
+                counts[record.type] += 1
+                if record.type == DAMAGED:
+                    damaged.append(f"{warc.name} at {record.offset}: {record.problem}")
+                    continue
+                _refer(referred, record, ours=ours)
+                row = cdxj.row_of(record, record.ref)
+                if row is not None:
+                    rows[row.offset] = _key(row)
+    except InputError as error:
+        yield str(error)
+        return
+    if counts[DAMAGED] > manifest.counts.get(DAMAGED, 0):
+        yield from damaged  # that counts and index do not agree with what is left follows from it
+        return
+    yield from broken
+    sealed = Counter(
+        {kind: count for kind, count in manifest.counts.items() if not kind.startswith(PASSED_OVER)}
+    )
+    if counts != sealed:
+        yield f"{warc.name} holds {_said(counts)}; sealed were {_said(sealed)}"
+    if store.exists(index.name):
+        yield from _index(store, warc, index, rows)
+
+
+def _fault(store: Store, name: str, member: Member) -> str | None:
+    if not member.whole:
+        return None if _streamed(store, name, member) else "breaks the rule 'block digest'"
+    try:
+        head = check_record(member.data)
+    except CorruptData as error:
+        return str(error)
+    if head[b"warc-type"] == b"response" and b"warc-truncated" not in head:
+        entity = _chunked(member.data)
+        if entity is not None and sha1(entity).encode() != head.get(b"warc-payload-digest"):
+            return "breaks the rule 'payload digest'"
+    return None
+
+
+def _streamed(store: Store, name: str, member: Member) -> bool:
+    """Whether the block digest holds of a record that is too long for memory."""
+    with store.open(name) as file:
+        file.seek(member.offset)
+        record = next(iter(ArchiveIterator(file, parse_http=False)), None)
+        return record is not None and bool(record.verify_block_digest(consume=True))
+
+
+def _chunked(data: bytes) -> bytes | None:
+    """The entity of a response that was sent in chunks, and nothing else; None for any other."""
+    block = data.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n\r\n")
+    head = HTTP_HEAD.match(block)
+    if head is None:
+        return None
+    names = [line.partition(b":") for line in head[0].lower().split(b"\r\n")]
+    framing = [value.strip() for name, _, value in names if name in {b"transfer-encoding", b"content-length"}]
+    if framing != [b"chunked"]:
+        return None
+    entity, problem = dechunked(block[head.end() :], PAYLOAD_LIMIT)
+    return None if problem else entity
+
+
+def _refer(referred: Referred, record: ArchivedRecord, *, ours: bool) -> None:
+    referred.there(record.record_id)
+    # Archives of others refer to what was not brought in with them.
+    if ours and record.revisit and record.revisit.refers_to:
+        referred.refer(record.revisit.refers_to, record.ref.file, record.offset)
+
+
+def _index(store: Store, warc: Output, index: Output, rows: Mapping[int, Key]) -> Iterator[str]:
+    lines = 0
+    unseen = dict(rows)
+    try:
+        with store.open(index.name) as file:
+            for row in cdxj.read(file, name=index.name):
+                lines += 1
+                if row.filename != warc.name or rows.get(row.offset) != _key(row):
+                    yield f"{index.name}: its line for {row.url} leads to {row.filename} at {row.offset}, where that is not"
+                unseen.pop(row.offset, None)
+    except CorruptData as error:
+        yield str(error)
+        return
+    if lines != index.rows:
+        yield f"{index.name} has {lines} lines, sealed were {index.rows}"
+    for offset in unseen:
+        yield f"{index.name} has no line for the record of {warc.name} at {offset}"
+
+
+def _key(row: cdxj.Row) -> Key:
+    return row.length, row.offset, row.digest, row.surt, row.timestamp
+
+
+def _said(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or "nothing"

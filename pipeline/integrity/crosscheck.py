@@ -1,0 +1,325 @@
+"""Cross-check: every record of an archive file once more, with warcio, which shares no code with our reader.
+
+1. Both readers go through the file side by side. They must find records at the same offsets, of the same type, id, address and
+   length, with the same bytes; digests that a record states must be those of what warcio reads.
+2. Where they differ, the line says where, in what, and why if that is known. In a file that was written here a difference without a
+   known reason is damage. What others wrote may be read in more ways than one: it is named, and is no damage as long as the
+   bytes are those that were sealed.
+3. warcio reads gzip and plain files. Files in Zstandard or LZ4 are named as not read. Behind bytes that warcio cannot read it is
+   set down again at the next record that our reader finds.
+"""
+
+import base64
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr
+from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, BinaryIO, NamedTuple
+
+from warcio.archiveiterator import WARCIterator
+from warcio.bufferedreaders import ChunkedDataException, ChunkedDataReader
+from warcio.exceptions import ArchiveLoadFailed
+from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersParserException
+
+from core import InputError
+from pipeline.steps.process import archive_outputs
+from storage.warc.dropped import DROPPED
+from storage.inputs.origin import PASSED_OVER
+from storage.manifest import Manifest
+from storage.warc.members import BROKEN, CUT_OFF, GZIP, NO_RECORD, PLAIN, Member
+from storage.warc.payload import CHUNKED, TOO_LONG
+from storage.warc.records import DAMAGED, MANY_RECORDS, NO_HEAD, WRONG_LENGTH, block_of, read
+from storage.store import Store
+from storage.warc.exchange_records import PAYLOAD_SHA256
+
+PIECE = 1 << 20
+"""Bytes read at a time."""
+IN_MEMORY = 16 << 20
+"""Bytes of a block that are held in memory; a longer one goes through a temporary file."""
+NAMED_AT_MOST = 20
+"""Lines of one file; beyond that their number says enough."""
+STOPS = (ArchiveLoadFailed, StatusAndHeadersParserException, EOFError, OSError, ValueError, AttributeError)
+"""What warcio raises for bytes that it cannot read: the first two say so, the others come from inside."""
+EXPLAINS = frozenset(
+    {*(CUT_OFF, BROKEN, NO_RECORD, MANY_RECORDS), *(WRONG_LENGTH, CHUNKED, TOO_LONG, NO_HEAD)}
+)
+"""Problems of a record that two readers need not read alike. A content encoding is no such thing: it is not undone here."""
+Head = Callable[[str], str | None]
+FIRST_LINES = {
+    "response": ["HTTP/1.0", "HTTP/1.1"],
+    "request": ["GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "OPTIONS", "CONNECT", "PATCH"],
+}
+"""How HTTP messages begin."""
+FIELDS = ("type", "id", "address", "length", "block")
+
+
+class Reading(NamedTuple):
+    """What a reader finds of one record."""
+
+    offset: int
+    type: str
+    id: str
+    address: str
+    length: int | None
+    """Of the block; None where the reader does not know."""
+    block: str
+    """SHA-1 of the block in base32; empty where the block is too long for our reader."""
+    problem: str
+    """Our reader: what is wrong with the record. warcio: the digest that is not that of the bytes. Else empty."""
+    why: str = ""
+    """Why warcio may find another digest than the record states, where that is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrossCheck:
+    """What came of it, one line each."""
+
+    damage: tuple[str, ...] = ()
+    differences: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    """Files that warcio does not read."""
+
+    def plus(self, other: "CrossCheck") -> "CrossCheck":
+        """Both together."""
+        return CrossCheck(
+            damage=(*self.damage, *other.damage),
+            differences=(*self.differences, *other.differences),
+            unread=(*self.unread, *other.unread),
+        )
+
+
+def archive(store: Store, manifest: Manifest) -> CrossCheck:
+    """Compare the readings of a sealed archive file, whose bytes are those that were sealed."""
+    warc, _ = archive_outputs(manifest.outputs)
+    with store.open(warc.name) as file:
+        if not file.read(5).startswith((GZIP, PLAIN)):
+            return CrossCheck(
+                unread=(f"{warc.name}: warcio reads gzip and plain files, and no Zstandard or LZ4",)
+            )
+    counts: Counter[str] = Counter()
+    named: list[tuple[str, str]] = []
+    for line, why in _differences(store, warc.name, counts):
+        named.append((line, why))
+    sealed = _sealed(manifest)
+    if not named and counts != sealed:
+        named.append((f"{warc.name}: warcio counts {_said(counts)}; sealed were {_said(sealed)}", ""))
+    ours = "ingested" not in manifest.recipe
+    damage = [line for line, why in named if ours and not why]
+    differences = [f"{line} ({why})" if why else line for line, why in named if not ours or why]
+    return CrossCheck(damage=_shortened(warc.name, damage), differences=_shortened(warc.name, differences))
+
+
+def _differences(store: Store, name: str, counts: Counter[str]) -> Iterator[tuple[str, str]]:
+    """Where the readers differ, each with the reason where it is known. `counts` is told what warcio reads."""
+    with store.open(name) as one, store.open(name) as other, _quiet():
+        ours, theirs = _ours(one, name), _Warcio(other)
+        for mine in ours:
+            while (found := theirs.next) is not None and found.offset < mine.offset:
+                counts[found.type] += 1
+                yield (
+                    f"{name} at {found.offset}: warcio finds a {found.type} record, our reader finds none",
+                    "",
+                )
+                theirs.take()
+            if found is None:
+                found = theirs.set_down(mine.offset)
+            if found is None or found.offset != mine.offset:
+                if mine.type != DAMAGED:
+                    why = mine.problem or theirs.error
+                    yield (
+                        f"{name} at {mine.offset}: our reader finds a {mine.type} record, warcio finds none",
+                        why,
+                    )
+                continue
+            counts[found.type] += 1
+            if mine.type == DAMAGED:
+                yield (
+                    f"{name} at {mine.offset}: warcio reads a {found.type} record, our reader cannot",
+                    mine.problem,
+                )
+            else:
+                yield from _compared(name, mine, found)
+            theirs.take()
+        while (found := theirs.next) is not None:
+            counts[found.type] += 1
+            yield f"{name} at {found.offset}: warcio finds a {found.type} record, our reader finds none", ""
+            theirs.take()
+
+
+def _compared(name: str, mine: Reading, found: Reading) -> Iterator[tuple[str, str]]:
+    for field in FIELDS:
+        here, there = getattr(mine, field), getattr(found, field)
+        if here != there and not (field == "block" and not here):
+            yield (
+                f"{name} at {mine.offset}: {field} is {here!r} to our reader, {there!r} to warcio",
+                mine.problem,
+            )
+            return
+    if found.problem:
+        yield f"{name} at {mine.offset}: {found.problem}, as warcio reads it", mine.problem or found.why
+
+
+def _ours(file: BinaryIO, name: str) -> Iterator[Reading]:
+    seen: list[Member] = []
+    try:
+        for record in read(file, name=name, seen=seen.append):
+            member = seen.pop()
+            block = None if record.type == DAMAGED else block_of(member)
+            yield Reading(
+                offset=record.offset,
+                type="metadata" if record.type == DROPPED else record.type,
+                id=record.record_id,
+                address=record.url.replace(" ", "%20"),  # as warcio does
+                length=None if block is None else len(block),
+                block="" if block is None else _base32(hashlib.sha1(block, usedforsecurity=False).digest()),
+                problem=record.problem if record.problem in EXPLAINS else "",
+            )
+    except InputError as error:
+        yield Reading(0, DAMAGED, "", "", None, "", str(error))
+
+
+class _Warcio:
+    """Its readings, with the next one known."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.error = ""
+        """Why it stopped last."""
+        self._records = self._from(0)
+        self.next = next(self._records, None)
+
+    def take(self) -> None:
+        self.next = next(self._records, None)
+
+    def set_down(self, offset: int) -> Reading | None:
+        """Go on there, if it has stopped at bytes that it cannot read."""
+        if self.error:
+            self._records = self._from(offset)
+            self.next = next(self._records, None)
+        return self.next
+
+    def _from(self, offset: int) -> Iterator[Reading]:
+        self._file.seek(offset)
+        try:
+            records = WARCIterator(self._file, no_record_parse=True)
+            for record in records:
+                with SpooledTemporaryFile(IN_MEMORY) as block:
+                    found = _reading(record, block)
+                yield found._replace(offset=records.get_record_offset())
+        except STOPS as error:
+            text = str(error).strip()
+            self.error = f"warcio stops: {text.splitlines()[0] if text else type(error).__name__}"
+
+
+def _reading(record: Any, block: IO[bytes]) -> Reading:
+    head: Head = record.rec_headers.get_header
+    said = head("WARC-Block-Digest") or ""
+    sha1, stated, length = hashlib.sha1(usedforsecurity=False), _hasher(said), 0
+    while data := record.raw_stream.read(PIECE):
+        block.write(data)
+        sha1.update(data)
+        length += len(data)
+        if stated is not None:
+            stated.update(data)
+    kind = head("WARC-Type") or ""
+    wrong = "" if stated is None or _is_digest(said, stated.digest()) else f"the block is not that of {said}"
+    why = ""
+    if not wrong and kind != "revisit":  # whose payload lies elsewhere
+        for name in ("WARC-Payload-Digest", PAYLOAD_SHA256):
+            if not wrong:
+                wrong, why = _payload_fault(head(name) or "", kind, head, block)
+    return Reading(
+        offset=0,
+        type=kind.lower() or "unknown",
+        id=(head("WARC-Record-ID") or "").strip().removeprefix("<").removesuffix(">"),
+        address=(head("WARC-Target-URI") or "").strip(),
+        length=length,
+        block=_base32(sha1.digest()),
+        problem=wrong,
+        why=why,
+    )
+
+
+def _payload_fault(said: str, kind: str, head: Head, block: IO[bytes]) -> tuple[str, str]:
+    """That the payload is not that of the digest which the record states, and why where that is known; empty where it is, or
+    nobody can tell.
+
+    The standard's payload is the entity without its chunk framing (WARC/1.1, section 6.3.2); some writers hash it with the
+    framing, and both are taken.
+    """
+    if _hasher(said) is None or head("WARC-Truncated") or head("WARC-Segment-Number"):
+        return "", ""
+    block.seek(0)
+    chunked = False
+    if kind in FIRST_LINES and (head("Content-Type") or "").startswith("application/http"):
+        try:
+            http = StatusAndHeadersParser(FIRST_LINES[kind], verify=False).parse(block)
+        except (EOFError, StatusAndHeadersParserException):
+            return "", ""
+        chunked = "chunked" in (http.get_header("transfer-encoding") or "").lower()
+    begin = block.tell()
+    if _is_digest(said, _hashed(said, block)):
+        return "", ""
+    why = ""
+    if chunked:
+        block.seek(begin)
+        try:
+            if _is_digest(said, _hashed(said, ChunkedDataReader(block, raise_exceptions=True))):
+                return "", ""
+        except ChunkedDataException as error:  # trailers, or a framing that each reads in its own way
+            why = f"warcio cannot undo its chunks: {error}"
+    return f"the payload is not that of {said}", why
+
+
+def _hashed(said: str, stream: Any) -> bytes:
+    hasher = _hasher(said)
+    assert hasher is not None
+    while data := stream.read(PIECE):
+        hasher.update(data)
+    return hasher.digest()
+
+
+def _hasher(said: str) -> "hashlib._Hash | None":
+    algorithm = said.partition(":")[0].lower().replace("-", "")
+    try:
+        return hashlib.new(algorithm, usedforsecurity=False)
+    except ValueError:
+        return None
+
+
+def _is_digest(said: str, digest: bytes) -> bool:
+    value = said.partition(":")[2].strip()
+    forms = (base64.b64encode(digest), base64.urlsafe_b64encode(digest))
+    return value.lower() in {digest.hex(), _base32(digest).lower()} or value.encode() in forms
+
+
+def _base32(digest: bytes) -> str:
+    return base64.b32encode(digest).decode()
+
+
+def _sealed(manifest: Manifest) -> Counter[str]:
+    """What warcio should count."""
+    found: Counter[str] = Counter()
+    for kind, count in manifest.counts.items():
+        if kind != DAMAGED and not kind.startswith(PASSED_OVER):
+            found["metadata" if kind == DROPPED else kind] += count
+    return found
+
+
+def _shortened(name: str, lines: list[str]) -> tuple[str, ...]:
+    more = len(lines) - NAMED_AT_MOST
+    return (*lines[:NAMED_AT_MOST], *([f"{name}: {more} more of the kind"] if more > 0 else []))
+
+
+def _said(counts: Counter[str]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or "nothing"
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep from the terminal what warcio writes to stderr of all that it finds odd."""
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stderr(nowhere):  # noqa: PTH123 - a device
+        yield

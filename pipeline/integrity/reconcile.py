@@ -1,0 +1,148 @@
+"""Reconcile: the pages that a crawl's frontier has settled, with the records that can be read.
+
+1. A page that was settled as fetched, unchanged, redirected or gone was answered. So the crawl's log has a line of it that names
+   a record, and the record is in an archive file, sealed or open (`crawler.settlement`). The frontier never has more such pages than
+   there are such records: a difference is a loss.
+2. A line whose worker was killed before it settled the page may name a record that is nowhere, or one that was fetched again.
+   So there may be more lines and records than settled pages, and a record counts once however many lines name it.
+3. Counts of a running crawl are taken first, and its files are read afterwards: what is settled meanwhile is in neither.
+4. Not counted are pages that a rebuilt frontier knows from the archive alone (`crawler.replay.restore.UNLOGGED`). What lies in a damaged file, which
+   is named as such, and what the user gave up (`thresher verify --accept-loss`) count as if they were there.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from core import CorruptData, InputError
+from crawler.replay.restore import UNLOGGED
+from frontier import Frontier, Stats
+from frontier.link.connect import connect
+from pipeline.project import Project
+from pipeline.integrity.revisit_references import Referred
+from storage.crawllog import log_line
+from storage.crawllog.log_line import Line
+from storage.storage_id import identity
+from storage.crawllog.log_writer import LOST
+from storage.crawllog.log_writer import STEP_NAME as LOG
+from storage.manifest import Manifest, load, manifest_name, manifests
+from storage.warc.records import DAMAGED, read
+from storage.store import Store
+from storage.archive.unfinished import WARC, left, look, open_files
+
+ANSWERED = ("fetched", "unchanged", "redirected", "gone")
+"""Outcomes of pages that a server answered: each has a record."""
+
+
+def answered(stats: Stats) -> int:
+    """Return how many pages a frontier has settled that must have a line and a record."""
+    outcomes = (stats.outcomes.get(outcome, 0) for outcome in ANSWERED)
+    return sum(outcomes) - sum(stats.reasons.get(f"{outcome}:{UNLOGGED}", 0) for outcome in ANSWERED)
+
+
+def settled(project: Project) -> Mapping[str, int]:
+    """Return how many answered pages the frontier has settled, of each crawl whose archive is in the project's storage. Raise
+    `Unavailable` where the frontier does not answer.
+    """
+    here = None
+    with suppress(CorruptData):  # which verify names
+        here = identity(project.store)
+    if here is None:  # nothing was crawled into it
+        return {}
+    with project.frontier_address() as address:
+        return asyncio.run(_settled(address, here))
+
+
+async def _settled(address: str, here: str) -> Mapping[str, int]:
+    link = await connect(address)
+    try:
+        found = {}
+        for name in await Frontier.crawls(link):
+            frontier = await Frontier(link, name).open()
+            if not frontier.rebuilding and frontier.storage is not None and frontier.storage.id == here:
+                found[name] = answered(await frontier.stats())
+        return found
+    finally:
+        await link.aclose()
+
+
+def note_lines(store: Store, crawls: Sequence[str], referred: Referred) -> Counter[str]:
+    """Tell `referred` what the logs of crawls say was answered; return how many answers of each crawl have no record to be found:
+    a user's spider had them elsewhere, or the file of the log was given up.
+    """
+    without: Counter[str] = Counter()
+
+    def note(crawl: str, lines: Iterable[Line]) -> None:
+        for line in lines:
+            if line.is_final and line.outcome in ANSWERED:
+                if line.record:
+                    referred.logged(line.record, line.file)
+                else:
+                    without[crawl] += 1
+
+    for crawl in crawls:
+        folder = f"{log_line.FOLDER}/{crawl}"
+        for name in open_files(store, folder):
+            with look(store, folder, name) as path:
+                note(crawl, () if path is None else log_line.whole_lines(path))
+        for name in log_line.files(store, crawl):
+            try:
+                note(crawl, log_line.read(store, name))
+            except CorruptData:  # verify names it; what it held says its Manifest
+                part = name.removeprefix(f"{log_line.FOLDER}/").removesuffix(log_line.SEALED)
+                with suppress(CorruptData):
+                    without[crawl] += of_counts(load(store, manifest_name(LOG, part)).counts)
+        without[crawl] += sum(of_counts(lost.counts) for lost in manifests(store, LOST, crawl))
+    return without
+
+
+def note_open(store: Store, crawls: Sequence[str], referred: Referred) -> None:
+    """Tell `referred` of the records in the open archive files of crawls, whether somebody writes to these or not."""
+    for crawl in crawls:
+        for name in left(store, crawl):
+            with look(store, f"{WARC}/{crawl}", name) as path:
+                if path is not None:
+                    with path.open("rb") as file, suppress(InputError):
+                        for record in read(file, name=name):
+                            if record.type != DAMAGED:
+                                referred.there(record.record_id)
+
+
+def differences(
+    settled: Mapping[str, int], without: Mapping[str, int], referred: Referred, accepted: Container[str]
+) -> Iterator[str]:
+    """Yield one line for each crawl that has settled more pages than can be read."""
+    found = referred.answers(accepted)
+    for crawl, pages in settled.items():
+        readable = found[f"{WARC}/{crawl}"] + without.get(crawl, 0)
+        if pages > readable:
+            yield (
+                f"crawl {crawl}: {pages:,} pages are settled as answered, and the records of {readable:,} can be read: {pages - readable:,}"
+                f" are lost; copy the archive and its log back from a backup, or run `thresher frontier rebuild {crawl} --anew`,"
+                " then crawl again"
+            )
+
+
+def of_counts(counts: Mapping[str, int]) -> int:
+    """Return how many pages were answered, of the counts in a Manifest of the log."""
+    return sum(number for key, number in counts.items() if key.partition(":")[0] in ANSWERED)
+
+
+def unlogged(project: Project, crawl: str, stats: Stats) -> int:
+    """Return how many pages a frontier has settled as answered of which the crawl's log has no line; 0 where all is well. Takes no
+    longer than reading the open files of the log.
+    """
+    store, found = project.store, 0
+    for name in open_files(store, f"{log_line.FOLDER}/{crawl}"):
+        with look(store, f"{log_line.FOLDER}/{crawl}", name) as path:
+            lines = () if path is None else log_line.whole_lines(path)
+            found += sum(line.is_final and line.outcome in ANSWERED for line in lines)
+    # The sealed files after the open ones: what is sealed meanwhile is counted twice, and not passed over.
+    found += sum(of_counts(project.catalog.totals(step, crawl)) for step in (LOG, LOST))
+    return max(answered(stats) - found, 0)
+
+
+def accepted(manifest: Manifest) -> bool:
+    """Return whether the damage of an archive file was accepted: it was sealed with damaged records."""
+    return manifest.counts.get(DAMAGED, 0) > 0

@@ -1,0 +1,298 @@
+"""Verify: everything sealed is hashed and read again, and every damage is named.
+
+1. An output must have the bytes that were sealed; a table must hold its rows. What a WARC and its index must be is said
+   in `pipeline.integrity.audit`; what revisits refer to must be archived. A deep check reads every record once more with warcio
+   (`pipeline.integrity.crosscheck`).
+2. Nothing is changed, unless a repair is asked for. That takes the seal from parts that can be made again from what
+   they were made from, so that the next run of their step redoes them and nothing else. The index of an archive file is made
+   again at once, and a file whose Manifest is gone is sealed anew.
+3. The bytes of an archive file are never touched. A damaged one is read no more, until it is copied back or the user accepts
+   the loss: then it is sealed anew as it is, and what was made of it is made again. A damaged file of a crawl log is deleted then.
+4. What dead workers left unsealed is named, and is no damage: the next run of the crawl takes it up.
+5. Pages that a frontier has settled are as many as can be read, at most (`pipeline.integrity.reconcile`). More are a loss, and named.
+"""
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from core import CorruptData, InputError
+from pipeline.integrity import audit
+from pipeline.integrity import crosscheck
+from pipeline.integrity import reconcile
+from pipeline.integrity.crosscheck import CrossCheck
+from pipeline.integrity.garbage import collect, unsealed
+from pipeline.steps.process import archive_outputs
+from pipeline.terminal.progress import Progress
+from pipeline.integrity.revisit_references import Referred
+from storage import storage_id
+from storage.archive import reseal
+from storage import run
+from storage import tables
+from storage.crawllog import log_writer as log
+from storage.warc.compression import stem
+from storage.inputs.origin import PASSED_OVER
+from storage.manifest import Manifest, Output, load, manifest_name, stored_digest
+from storage.archive.recovery import remains
+from storage.store import Store
+from storage.archive.unfinished import STEP, STEP_NAME, crawls
+
+MADE = ("process", "dedup")
+"""Steps whose parts can be made again from storage."""
+LISTS = "lists/"
+PROCESSED = "manifests/process/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """What was looked at, and what is wrong with it, one line each."""
+
+    files: int
+    bytes: int
+    damage: tuple[str, ...]
+    redo: tuple[str, ...] = ()
+    """Names of the Manifests of damaged parts that can be made again."""
+    unreadable: tuple[str, ...] = ()
+    """Names of the other Manifests, of runs and of lists that cannot be read."""
+    indexes: tuple[Manifest, ...] = ()
+    """Archive parts whose WARC file is whole and whose index is not."""
+    archives: tuple[Manifest, ...] = ()
+    """Archive parts whose WARC file is damaged."""
+    logs: tuple[Manifest, ...] = ()
+    """Parts of a crawl log whose file is damaged."""
+    differences: tuple[str, ...] = ()
+    """Where two readers of an archive that others wrote differ; its bytes are those that were sealed."""
+    unread: tuple[str, ...] = ()
+    """Archive files that warcio cannot read, one line each."""
+    unfinished: tuple[str, ...] = ()
+    """Open archive files that nobody writes to, one line each."""
+    garbage: int = 0
+    """Outputs of attempts that were never sealed."""
+
+
+def verify_storage(
+    store: Store,
+    progress: Progress,
+    *,
+    is_deep: bool = False,
+    settled: Mapping[str, int] = MappingProxyType({}),
+) -> Verified:
+    """Check every output of every Manifest, and that the pages that are `settled` can be read, by crawl (`reconcile.settled`). Raises
+    `InputError` where there is nothing to be checked.
+    """
+    checked = size = 0
+    damage: list[str] = []
+    redo: list[str] = []
+    unreadable: list[str] = []
+    lost: defaultdict[str, list[Manifest]] = defaultdict(list)
+    cross = CrossCheck()
+    accepted: set[str] = set()
+    with Referred() as referred:
+        # In this order: a file that is sealed meanwhile is read twice, and none is passed over.
+        without = reconcile.note_lines(store, [*settled], referred)
+        reconcile.note_open(store, [*settled], referred)
+        names = list(store.list("manifests/"))
+        progress.start("verify", total=len(names))
+        for name in names:
+            progress.advance(name)
+            step = name.split("/")[1]
+            try:
+                manifest = load(store, name)
+            except CorruptData as error:
+                damage.append(str(error))
+                (redo if step in MADE else unreadable).append(name)
+                continue
+            checked += len(manifest.outputs)
+            size += sum(output.bytes for output in manifest.outputs)
+            changed = [output for output in manifest.outputs if _is_changed(store, output)]
+            faults = list(_faults(store, manifest, changed, referred))
+            if step == STEP_NAME and (changed or reconcile.accepted(manifest)):
+                accepted.add(archive_outputs(manifest.outputs)[0].name)
+            if step == STEP_NAME and is_deep and not changed:
+                cross = cross.plus(crosscheck.archive(store, manifest))
+            damage.extend(f"{name}: {fault}" for fault in faults)
+            if faults and step in MADE:
+                redo.append(name)
+            if changed:
+                lost[_kind(manifest, changed)].append(manifest)
+        damage.extend(
+            f"{file} at {offset}: a revisit of a record that is not archived"
+            for file, offset in referred.missing()
+        )
+        nameless = list(reseal.unsealed(store))
+        accepted.update(nameless)
+        damage.extend(reconcile.differences(settled, without, referred, accepted))
+    progress.done()
+    damage.extend(cross.damage)
+    damage.extend(f"{name} is archived, and no Manifest names it" for name in nameless)
+    for name, fault in _unsealed_faults(store):
+        damage.append(fault)
+        unreadable.append(name)
+    damage.extend(_caught(_identity_faults(store)))
+    if not names and not damage and not crawls(store):
+        raise InputError(
+            f"verify: nothing is sealed in the storage {store.uri}; run `thresher crawl` or `thresher ingest` first, or correct "
+            "project.storage"
+        )
+    return Verified(
+        files=checked,
+        bytes=size,
+        damage=tuple(damage),
+        redo=tuple(redo),
+        unreadable=tuple(unreadable),
+        indexes=tuple(lost["index"]),
+        archives=tuple(lost["archive"]),
+        logs=tuple(lost["log"]),
+        differences=cross.differences,
+        unread=cross.unread,
+        unfinished=tuple(_unfinished(store)),
+        garbage=sum(1 for _ in unsealed(store)),
+    )
+
+
+def repair(store: Store, found: Verified) -> None:
+    """Unseal what can be made again; its step makes it at its next run. Make indexes again. Seal archive files anew that have
+    lost their Manifest. Remove what failed attempts left.
+    """
+    for name in (*found.redo, *found.unreadable):
+        store.delete(name)
+    for manifest in found.indexes:
+        reseal.reindex(store, manifest)
+    for name in list(reseal.unsealed(store)):
+        reseal.reseal(store, name)
+    collect(store)
+
+
+def accept_loss(store: Store, found: Verified) -> list[str]:
+    """Seal damaged archive files anew as they are; returns their names. The damaged records are counted as such from now on,
+    and what was made of the files is made again by its step. A file in which no record can be read, or that is missing, stays
+    as it is.
+    """
+    accepted = []
+    for manifest in found.archives:
+        warc, _ = archive_outputs(manifest.outputs)
+        with suppress(InputError, CorruptData):
+            reseal.reseal(store, warc.name, manifest.recipe, _left_out(manifest))
+            accepted.append(warc.name)
+            _unseal_parts(store, warc.name)
+    return accepted
+
+
+def give_up_logs(store: Store, found: Verified) -> list[str]:
+    """Delete the damaged files of crawl logs and their Manifests; returns the names of the files. Nothing in a damaged file can
+    be told from what was written, so none of its lines is kept; how many they were is (`logwriter.seal_as_lost`).
+    """
+    for manifest in found.logs:
+        log.seal_as_lost(store, manifest)
+        store.delete(manifest_name(log.STEP_NAME, manifest.part))
+        for output in manifest.outputs:
+            store.delete(output.name)
+    return [output.name for manifest in found.logs for output in manifest.outputs]
+
+
+def _kind(manifest: Manifest, changed: list[Output]) -> str:
+    """What is damaged of a part: its `archive` file, only the `index` of that, its `log`; or `made`, if storage makes it again."""
+    if manifest.step == STEP:
+        warc, _ = archive_outputs(manifest.outputs)
+        return "archive" if warc in changed else "index"
+    return "log" if manifest.step == log.STEP else "made"
+
+
+def _left_out(manifest: Manifest) -> dict[str, int]:
+    return {kind: count for kind, count in manifest.counts.items() if kind.startswith(PASSED_OVER)}
+
+
+def _unseal_parts(store: Store, archive: str) -> None:
+    """Take the seal from what the process step made of an archive file."""
+    source, _, own = stem(archive).removeprefix("warc/").partition("/")
+    part = re.compile(rf"part-{re.escape(own)}-\d{{12}}\.json")
+    for name in list(store.list(f"{PROCESSED}{source}/part-{own}-")):
+        if part.fullmatch(name.rpartition("/")[2]):
+            store.delete(name)
+
+
+def _unfinished(store: Store) -> Iterator[str]:
+    for crawl in crawls(store):
+        for left in remains(store, crawl):
+            yield (
+                f"{left.name} was left open with {left.records} whole records in {left.whole} bytes, and {left.torn} "
+                f"bytes that are none; `thresher crawl {crawl}` seals what is whole"
+            )
+
+
+def _faults(store: Store, manifest: Manifest, changed: list[Output], referred: Referred) -> Iterator[str]:
+    """One line a damage."""
+    if manifest.step == STEP:
+        yield from _archive_faults(store, manifest, changed, referred)
+        return
+    for output in manifest.outputs:
+        if output in changed:
+            yield _change(store, output)
+        elif output.name.endswith(".parquet"):
+            yield from _caught(tables.faults(store, output))
+
+
+def _archive_faults(
+    store: Store, manifest: Manifest, changed: list[Output], referred: Referred
+) -> Iterator[str]:
+    """Of a changed WARC file, the places that cannot be read, where there are any; else that it is changed."""
+    warc, index = archive_outputs(manifest.outputs)
+    # Read in any case: whether what revisits refer to is there is asked of all files.
+    found = list(_caught(audit.archive(store, manifest, referred))) if store.exists(warc.name) else []
+    if warc in changed and not any(line.startswith(warc.name) for line in found):
+        yield _change(store, warc)
+    if index in changed:
+        yield _change(store, index)
+    yield from (line for line in found if index not in changed or not line.startswith(index.name))
+
+
+def _caught(check: Iterator[str]) -> Iterator[str]:
+    """What a check says; where the storage itself finds the bytes damaged, that."""
+    try:
+        yield from check
+    except CorruptData as error:
+        yield str(error)
+
+
+def _is_changed(store: Store, output: Output) -> bool:
+    try:
+        return stored_digest(store, output.name) != output.sha256
+    except CorruptData:  # it is missing, or the storage itself finds it damaged
+        return True
+
+
+def _change(store: Store, output: Output) -> str:
+    if not store.exists(output.name):
+        return f"{output.name} is missing"
+    if (size := store.size(output.name)) != output.bytes:
+        return f"{output.name} has {size} bytes, sealed were {output.bytes}"
+    return f"{output.name}: its bytes are not those that were sealed"
+
+
+def _unsealed_faults(store: Store) -> Iterator[tuple[str, str]]:
+    """Runs and lists that are damaged, and one line of each: no Manifest names these."""
+    for name in store.list(run.RUNS):
+        try:
+            run.load(store, name)
+        except CorruptData as error:
+            yield name, str(error)
+    for name in store.list(LISTS):
+        if not _is_list(store, name):
+            yield name, f"{name}: its bytes are not those that its name says"
+
+
+def _identity_faults(store: Store) -> Iterator[str]:
+    """Raise `CorruptData` if the storage's id cannot be read; yield nothing."""
+    storage_id.identity(store)
+    yield from ()
+
+
+def _is_list(store: Store, name: str) -> bool:
+    try:
+        return name == f"{LISTS}{hashlib.sha256(store.read(name)).hexdigest()}.txt"
+    except CorruptData:  # the storage itself finds it damaged
+        return False

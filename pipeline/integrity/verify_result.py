@@ -1,0 +1,100 @@
+"""What the verify command does and says: a line a finding on stderr, and what came of it at the end."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from core import InputError, Unavailable
+from pipeline import catalog_refresh
+from pipeline.integrity import export_audit
+from pipeline.integrity import reconcile
+from pipeline.integrity import verify
+from pipeline.terminal.progress import Progress, stderr_progress
+from pipeline.project import Project
+from pipeline.terminal.output import echo, say
+from pipeline.integrity.verify import Verified
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the user asks for."""
+
+    datasets: tuple[str, ...]
+    """Export directories; the storage where none is named."""
+    repair: bool
+    accept_loss: bool
+    deep: bool
+
+
+def inspect(directory: Path, options: Options, as_json: bool) -> None:
+    """Verify the storage and the catalog of a project, or datasets: these need no project. End the command with exit code 1 if
+    anything is damaged.
+    """
+    progress = stderr_progress()
+    if options.datasets:
+        if options.deep or options.accept_loss:
+            raise InputError("--deep and --accept-loss are for the archive: leave out the export directories")
+        found = [_dataset(uri, options, progress) for uri in options.datasets]
+        damage = [line for checked in found for line in checked.damage]
+    else:
+        checked, in_catalog = _storage(Project.at(directory), options, progress)
+        found, damage = [checked], [*checked.damage, *in_catalog]
+    _say(found, damage, options, as_json)
+    if damage:
+        raise typer.Exit(1)
+
+
+def _dataset(uri: str, options: Options, progress: Progress) -> Verified:
+    found = export_audit.verify_dataset(uri, progress)
+    if options.repair and found.damage and (removed := export_audit.repair_dataset(uri)):
+        echo(f"{uri}: removed {', '.join(removed)}; the same export makes it again", err=True)
+    return found
+
+
+def _storage(project: Project, options: Options, progress: Progress) -> tuple[Verified, list[str]]:
+    settled: Mapping[str, int] = {}
+    try:
+        settled = reconcile.settled(project)
+    except Unavailable as error:
+        echo(f"not checked: whether all that is settled can be read ({error})", err=True)
+    found = verify.verify_storage(project.store, progress, is_deep=options.deep, settled=settled)
+    in_catalog = list(catalog_refresh.faults(project))
+    if options.repair:
+        verify.repair(project.store, found)
+        if in_catalog:
+            catalog_refresh.rebuild(project)
+    for name in verify.accept_loss(project.store, found) if options.accept_loss else ():
+        echo(f"{name} is sealed anew as it is; run `thresher process` again", err=True)
+    for name in verify.give_up_logs(project.store, found) if options.accept_loss else ():
+        echo(f"{name} is given up: nothing can be asked again by its lines", err=True)
+    return found, in_catalog
+
+
+def _say(found: list[Verified], damage: list[str], options: Options, as_json: bool) -> None:
+    count, size = sum(checked.files for checked in found), sum(checked.bytes for checked in found)
+    differences = [line for checked in found for line in checked.differences]
+    unread = [line for checked in found for line in checked.unread]
+    unfinished = [line for checked in found for line in checked.unfinished]
+    for line in (*damage, *differences, *unread, *unfinished):
+        echo(line, err=True)
+    if not options.accept_loss and any(checked.archives for checked in found):
+        echo(
+            "damaged archive files: copy them back from a backup, or give up their damaged records with --accept-loss",
+            err=True,
+        )
+    if not options.accept_loss and any(checked.logs for checked in found):
+        echo("damaged crawl logs: copy them back from a backup, or give them up with --accept-loss", err=True)
+    body = {
+        "files": count,
+        "bytes": size,
+        "damage": damage,
+        "differences": differences,
+        "unread": unread,
+        "unfinished": unfinished,
+        "garbage": sum(each.garbage for each in found),
+        "redo": [name for each in found for name in each.redo],
+    }
+    outcome = f"{len(damage)} damaged" if damage else "all as they were sealed"
+    say(as_json, body, f"{count:,} files, {size:,} bytes: {outcome}")

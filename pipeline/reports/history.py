@@ -1,0 +1,215 @@
+"""`history`: all that a project knows of one URL, source by source.
+
+Of a crawl: where the URL is in the frontier, and what the crawl's log says of it. Of a crawl and of an ingest: its captures in
+the archive, and of each capture the verdict of the process step, the document, and whether deduplication removed it. What
+is found is what a user could find with other tools in the same files; nothing here is kept anywhere else.
+
+Indexes and logs are read from end to end: it takes seconds a million records. Memory does not grow with them.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from core import RecordRef, Url
+from extract.record_document import document_id
+from frontier import Frontier, NotAUrl, Place, Switch, canonical
+from frontier.link.connect import connect
+from frontier.page_key import page_key
+from frontier.policy import OFF
+from pipeline.steps import dedup
+from pipeline.steps.process import NAME, archive_outputs
+from pipeline.project import Project
+from storage import tables
+from storage.warc.cdxj import Row
+from storage.warc.cdxj import read as read_cdxj
+from storage.crawllog.log_line import Line
+from storage.sealed_reading import SealedObject
+from storage.crawllog.log_reader import is_there, ordered
+from storage.manifest import Manifest, manifests
+from storage.store import Store
+
+LINES = 10
+"""Newest lines of a log that are kept."""
+_DOCUMENTS = tables.columns(tables.DOCUMENTS, "id", "title", "language", "mime", "extractor")
+_REMOVED = tables.columns(tables.REMOVED, "id", "witness", "kind")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What the steps behind the crawl made of a capture."""
+
+    id: str
+    """Of the document; of the record where none was made of it."""
+    keep: bool
+    rule: str
+    reason: str
+    title: str = ""
+    language: str = ""
+    extractor: str = ""
+    """Empty where no document was made."""
+    duplicate_of: str = ""
+    """Id of the document that is kept in its place, where deduplication removed it."""
+    duplicate_kind: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """One record of the archive, and what became of it."""
+
+    row: Row
+    judged: Judged | None
+    """None where the process step has not seen it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """What one source knows of the URL."""
+
+    source: str
+    place: Place | None
+    """Where the URL is in the frontier; None for an ingest, and where the frontier has no such crawl."""
+    lines: tuple[Line, ...]
+    """Of the crawl's log, the newest last, at most `LINES`."""
+    captures: tuple[Capture, ...]
+    """The oldest first."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the source knows nothing of it."""
+        is_known = self.place is not None and self.place.state != "unknown"
+        return not (is_known or self.lines or self.captures)
+
+
+def history(project: Project, url: Url, sources: tuple[str, ...]) -> Iterator[History]:
+    """Yield what each source knows of a URL: of all sources where none is named."""
+    places = _places(project, url)
+    for source in sources or sorted({*project.sources(()), *places}):
+        place, query_order = places.get(source, (None, OFF))
+        page = _Page(url, query_order)
+        yield History(
+            source=source,
+            place=place,
+            lines=tuple(_lines(project.store, source, page)),
+            captures=tuple(_captures(project, source, page)),
+        )
+
+
+class _Page:
+    """The page of a URL, by all of the URLs that a crawl takes for it."""
+
+    def __init__(self, url: Url, query_order: Switch) -> None:
+        self.host = url.host
+        self._wire, self._query_order = url.wire, query_order
+        self._key = page_key(url.text, url.host, query_order)
+
+    def is_at(self, address: str) -> bool:
+        """Return whether an address is one of its URLs, however it is written."""
+        if address == self._wire:
+            return True
+        if self.host not in address.lower():
+            return False
+        try:
+            url = canonical(address)
+        except NotAUrl:
+            return False
+        return page_key(url.text, url.host, self._query_order) == self._key
+
+    def __repr__(self) -> str:
+        return f"<page {self._key}>"
+
+
+def _places(project: Project, url: Url) -> dict[str, tuple[Place, Switch]]:
+    """Where each crawl has the URL, and on which hosts it tells pages apart by the order of parameters."""
+
+    async def ask(address: str) -> dict[str, tuple[Place, Switch]]:
+        link = await connect(address)
+        try:
+            found = {}
+            for name in await Frontier.crawls(link):
+                frontier = Frontier(link, name)
+                await frontier.open()
+                found[name] = await frontier.find(url), frontier.settings.policy.query_order
+            return found
+        finally:
+            await link.aclose()
+
+    with project.frontier_address() as address:
+        return asyncio.run(ask(address))
+
+
+def _lines(store: Store, source: str, page: _Page) -> Iterator[Line]:
+    if is_there(store, source):
+        found = (line for line in ordered(store, source) if line.kind == "page" and page.is_at(line.url))
+        yield from deque(found, maxlen=LINES)
+
+
+def _captures(project: Project, source: str, page: _Page) -> Iterator[Capture]:
+    store = project.store
+    rows: list[Row] = []
+    for archive in manifests(store, "archive", source):
+        _, index = archive_outputs(archive.outputs)
+        with store.open(index.name) as file:
+            rows += [row for row in read_cdxj(file, name=index.name, host=page.host) if page.is_at(row.url)]
+    if not rows:
+        return
+    judged = _judged(project, source, rows)
+    for row in sorted(rows, key=lambda row: row.date_ms):
+        yield Capture(row=row, judged=judged.get(_id(source, row)))
+
+
+def _judged(project: Project, source: str, rows: list[Row]) -> dict[str, Judged]:
+    store, found = project.store, dict[str, Judged]()
+    removed = _removed(project, source, pa.array([_id(source, row) for row in rows], pa.string()))
+    for part in manifests(store, NAME, source):
+        wanted = pa.array([_id(source, row) for row in rows if _is_of(part, row)], pa.string())
+        if not len(wanted):
+            continue
+        outputs = {output.name.partition("/")[0]: output for output in part.outputs}
+        documents = {row["id"]: row for row in _rows(store, outputs["documents"], _DOCUMENTS, wanted)}
+        verdicts = tables.columns(tables.VERDICTS, "id", "keep", "rule", "reason")
+        for verdict in _rows(store, outputs["verdicts"], verdicts, wanted):
+            document = documents.get(verdict["id"], {})
+            kind, witness = removed.get(verdict["id"], ("", ""))
+            found[verdict["id"]] = Judged(
+                **verdict,
+                title=document.get("title", ""),
+                language=document.get("language", ""),
+                extractor=document.get("extractor", ""),
+                duplicate_of=witness,
+                duplicate_kind=kind,
+            )
+    return found
+
+
+def _removed(project: Project, source: str, ids: pa.StringArray) -> dict[str, tuple[str, str]]:
+    """Kind and witness of what deduplication removed, by id: by the run over this source alone, or else over all."""
+    store, config = project.store, project.config.dedup
+    run = dedup.find(store, [source], config) or dedup.find(store, project.sources(()), config)
+    if run is None:
+        return {}
+    (output,) = run.outputs
+    rows = _rows(store, output, _REMOVED, ids)
+    return {row["id"]: (row["kind"], row["witness"]) for row in rows}
+
+
+def _rows(store: Store, sealed: SealedObject, schema: pa.Schema, ids: pa.StringArray) -> list[dict[str, Any]]:
+    table = tables.read(store, sealed, schema)
+    return table.filter(pc.is_in(table["id"], value_set=ids)).to_pylist()
+
+
+def _is_of(part: Manifest, row: Row) -> bool:
+    return any(
+        span.name == row.filename and span.first <= row.offset and (span.end is None or row.offset < span.end)
+        for span in part.inputs
+    )
+
+
+def _id(source: str, row: Row) -> str:
+    ref = RecordRef(file=row.filename, offset=row.offset, length=row.length, digest=row.digest)
+    return document_id(source, ref)

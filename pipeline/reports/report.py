@@ -1,0 +1,155 @@
+"""The report: what the Manifests add up to, as a table, as JSON, as a picture."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from core import InputError
+from pipeline.steps import dedup
+from pipeline.steps.export import tokenizer_of
+from pipeline.funnel import Funnel, Stage, Tokens, funnel
+from pipeline.steps.process import EARLY, rules_of
+from pipeline.project import Project
+from storage.manifest import Manifest, manifests
+from storage.warc.records import page_records
+
+KINDS = ("exact", "url", "near")
+"""Removals in the order in which they are decided."""
+
+
+def funnel_of(project: Project, names: Sequence[str], tokens: Tokens | None = None) -> Funnel:
+    """The funnel of some sources, with deduplication and tokens where they were made of these sources.
+
+    Without `tokens` they are those of the first export that is recorded.
+    """
+    fates: Counter[str] = Counter()
+    archived = 0
+    rule_order: list[str] = []
+    for name in names:
+        archived += sum(
+            page_records(manifest.counts) for manifest in manifests(project.store, "archive", name)
+        )
+        for manifest in manifests(project.store, "process", name):
+            fates.update(manifest.counts)
+            rule_order.extend(rule for rule in rules_of(manifest.recipe) if rule not in rule_order)
+    removals = dedup.find(project.store, names, project.config.dedup)
+    removed = _removed(removals) if removals is not None else []
+    seen = sum(count for key, count in fates.items() if key.endswith(".documents"))
+    return funnel(names, fates, rule_order, removed, tokens or _tokens(project, removals), archived - seen)
+
+
+def render(funnel: Funnel, console: Console) -> None:
+    """Print the table."""
+    counted = f"; tokens of {funnel.tokenizer}" if funnel.tokenizer else ""
+    title = f"Funnel of {', '.join(funnel.sources)} (filters in this order{counted})"
+    table = Table(title=title, title_justify="left")
+    table.add_column(
+        "stage", overflow="fold"
+    )  # where a terminal is narrow the name is folded, and no number cut off
+    for column in ("records", "share", "payload", "text", "tokens"):
+        table.add_column(column, justify="right", no_wrap=True)
+    total = funnel.records
+    table.add_row("archived records", f"{total:,}", "100.0 %", _bytes(funnel.payload_bytes), "", "")
+    for stage in funnel.stages[:-1]:
+        table.add_row(f"- {stage.name}", *_cells(stage, total), style="dim")
+    table.add_row(funnel.kept.name, *_cells(funnel.kept, total), style="bold")
+    console.print(table)
+    early = [stage for stage in funnel.stages if stage.name.startswith(f"{EARLY}/")]
+    if early:
+        records, payload = (
+            sum(stage.documents for stage in early),
+            sum(stage.payload_bytes for stage in early),
+        )
+        console.print(
+            f"before anything was extracted: {records:,} of {total:,} records, {_bytes(payload)} of {_bytes(funnel.payload_bytes)}",
+            style="dim",
+        )
+    if any(stage.tokens is not None and stage.tokens_estimated for stage in funnel.stages):
+        console.print(
+            "~ tokens of what was not exported: text bytes at the exported documents' rate", style="dim"
+        )
+
+
+def plot(funnel: Funnel, path: Path) -> None:
+    """Draw the funnel as a PNG, SVG or PDF. InputError where matplotlib or the format is missing."""
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415 - an optional extra
+    except ImportError:
+        raise InputError(
+            "--plot needs matplotlib; install the extra 'plot' (docs/guides/install.md)"
+        ) from None
+    figure = Figure(figsize=(9, 1.2 + 0.32 * (len(funnel.stages) + 1)), layout="constrained")
+    axes = figure.subplots()
+    left = total = funnel.records
+    for row, stage in enumerate(funnel.stages):
+        last = row == len(funnel.stages) - 1
+        axes.barh(row, left, color="#d9e2ec")
+        axes.barh(
+            row,
+            stage.documents,
+            left=0 if last else left - stage.documents,
+            color="#2f855a" if last else "#c05621",
+        )
+        share = stage.documents / total if total else 0.0
+        axes.text(total * 1.01, row, f"{stage.documents:,} ({share:.1%})", va="center", fontsize=8)
+        left -= 0 if last else stage.documents
+    axes.set_yticks(range(len(funnel.stages)), [stage.name for stage in funnel.stages], fontsize=8)
+    axes.invert_yaxis()
+    axes.set_xlim(0, max(total, 1) * 1.22)
+    axes.set_xlabel("records")
+    axes.set_title(f"{', '.join(funnel.sources)}: {total:,} archived records, {funnel.kept.documents:,} kept")
+    axes.spines[["top", "right"]].set_visible(False)
+    try:
+        figure.savefig(path, dpi=120)
+    except (OSError, ValueError) as error:
+        raise InputError(f"--plot {path}: cannot be written ({error})") from None
+
+
+def _removed(manifest: Manifest) -> list[Stage]:
+    return [
+        Stage(
+            name=f"dedup/{kind}",
+            documents=manifest.counts[f"{kind}.documents"],
+            payload_bytes=manifest.counts[f"{kind}.payload_bytes"],
+            text_bytes=manifest.counts[f"{kind}.text_bytes"],
+        )
+        for kind in KINDS
+        if manifest.counts.get(f"{kind}.documents")
+    ]
+
+
+def _tokens(project: Project, removals: Manifest | None) -> Tokens | None:
+    if removals is None:
+        return None
+    (table,) = removals.outputs
+    for manifest in manifests(project.store, "export"):
+        if any(span.sha256 == table.sha256 and span.name == table.name for span in manifest.inputs):
+            return Tokens(
+                tokenizer=tokenizer_of(manifest.recipe),
+                tokens=manifest.counts["tokens"],
+                text_bytes=manifest.counts["text_bytes"],
+            )
+    return None
+
+
+def _cells(stage: Stage, total: int) -> tuple[str, ...]:
+    share = stage.documents / total if total else 0.0
+    tokens = "" if stage.tokens is None else f"{'~' if stage.tokens_estimated else ''}{stage.tokens:,}"
+    return (
+        f"{stage.documents:,}",
+        f"{share:.1%}".replace("%", " %"),
+        _bytes(stage.payload_bytes),
+        _bytes(stage.text_bytes),
+        tokens,
+    )
+
+
+def _bytes(count: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"

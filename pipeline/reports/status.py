@@ -1,0 +1,176 @@
+"""The status command: what every source has come to, and how its frontier stands."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from frontier import Flow, Frontier, Outage, Stats
+from frontier.link.connect import connect
+from isolation import probe
+from pipeline.terminal.outage_line import line as outage_line
+from pipeline.project import Project
+from pipeline.engine.quarantine import DIRECTORY
+from pipeline.integrity.reconcile import unlogged
+from pipeline.commands.results import counted
+from storage.storage_id import identity
+from storage.warc.records import page_records
+
+USERS = {
+    "nobody": "user nobody",
+    "root": "root without capabilities (it cannot become nobody here, or nobody may not read this Python)",
+}
+"""Who a worker is where root began it."""
+
+
+def status(project: Project) -> dict[str, Any]:
+    """One entry a source, from the catalog and the frontier."""
+    with project.frontier_address() as address:
+        frontiers, elsewhere = asyncio.run(_frontiers(project, address))
+    names = sorted({*project.sources(()), *frontiers})
+    return {
+        "storage": project.store.uri,
+        "isolation": _isolation(project),
+        "cache": None if (cache := project.cache_stats) is None else asdict(cache),
+        "sources": [_source(project, name, frontiers) for name in names],
+        "elsewhere": elsewhere,
+    }
+
+
+def render(found: dict[str, Any], console: Console) -> None:
+    """Print it as a table."""
+    table = Table(title=f"storage {found['storage']}", title_justify="left")
+    for column in (
+        "source",
+        "files",
+        "archived",
+        "processed",
+        "kept",
+        "quarantined",
+        "waiting",
+        "leased",
+        "fetched",
+        "failed",
+        "who waits",
+    ):
+        table.add_column(column, justify="left" if column in ("source", "who waits") else "right")
+    for source in found["sources"]:
+        frontier = source["frontier"]
+        urls = ["-"] * 4
+        if frontier:
+            outcomes = frontier["outcomes"]
+            waiting = frontier["waiting"] + frontier["later"]
+            numbers = (waiting, frontier["leased"], outcomes.get("fetched", 0), outcomes.get("failed", 0))
+            urls = [f"{number:,}" for number in numbers]
+        done = [f"{source[key]:,}" for key in ("files", "archived", "processed", "kept", "quarantined")]
+        table.add_row(source["name"], *done, *urls, source["waits"] or "-")
+    console.print(table)
+    if found["isolation"] is not None:
+        console.print(isolation_line(found["isolation"]), highlight=False, soft_wrap=True)
+    for source in found["sources"]:
+        if source["frontier"] and (line := hosts(source["frontier"])):
+            console.print(f"{source['name']}: {line}", highlight=False, soft_wrap=True)
+        if source["unlogged"]:
+            line = f"{source['unlogged']:,} pages are settled that the log of the crawl does not have; run `thresher verify`"
+            console.print(f"{source['name']}: {line}", highlight=False, soft_wrap=True)
+    for name, uri in found["elsewhere"].items():
+        line = f"{name}: a crawl of this server whose archive is in another storage, {uri}"
+        console.print(line, highlight=False, soft_wrap=True)
+
+
+def isolation_line(found: Mapping[str, Any]) -> str:
+    """What keeps the processes that read pages from everything else."""
+    walls = [
+        *([f"Landlock {found['landlock']}"] if found["landlock"] else []),
+        *(["seccomp"] if found["seccomp"] else []),
+        *([USERS[found["user"]]] if found["user"] in USERS else []),
+    ]
+    lines = [f"workers are confined by {', '.join(walls) or 'limits alone'}", *found["lacks"]]
+    if not found["browser_sandbox"]:
+        lines.append("Chromium has no sandbox (crawler.browser_sandbox = false)")
+    return f"isolation: {'; '.join(lines)}"
+
+
+def hosts(frontier: Mapping[str, Any]) -> str:
+    """What else there is to be said of a frontier, in one line; empty where there is nothing."""
+    numbers = (
+        (frontier["held"], "host held", "hosts held"),
+        (frontier["dead"], "host dead", "hosts dead"),
+        (frontier["tail"], "URL waiting in storage", "URLs waiting in storage"),
+        (frontier["scheduled"], "page to be visited again", "pages to be visited again"),
+    )
+    said = [f"{number:,} {one if number == 1 else many}" for number, one, many in numbers if number]
+    if frontier["discarded"]:
+        said.append(f"not let in: {counted(frontier['discarded'])}")
+    return "; ".join(said)
+
+
+def _isolation(project: Project) -> dict[str, Any] | None:
+    """Of this machine; on a cluster each node has its own."""
+    if project.config.project.cluster is not None:
+        return None
+    return {**asdict(probe()), "browser_sandbox": project.config.crawler.browser_sandbox}
+
+
+_Standing = tuple[Stats, Flow | None, list[int], dict[str, Outage]]
+
+
+async def _frontiers(project: Project, address: str) -> tuple[dict[str, _Standing], dict[str, str]]:
+    """How the crawls of the project's storage stand; and where the others of the server have their archives."""
+    here = identity(project.store)
+    link = await connect(address)
+    try:
+        found, elsewhere = {}, {}
+        for name in await Frontier.crawls(link):
+            frontier = await Frontier(link, name).open()
+            if frontier.storage is not None and frontier.storage.id != here:
+                elsewhere[name] = frontier.storage.uri
+                continue
+            flow, stalls = await frontier.flow(), await frontier.stalls()
+            found[name] = await frontier.stats(), flow, stalls, await frontier.outages()
+        return found, elsewhere
+    finally:
+        await link.aclose()
+
+
+def waits(stats: Stats, flow: Flow | None, stalls: list[int], kept: str = "") -> str:
+    """Who waits for whom among storage, a crawl, its hosts and its follower; empty where nobody does. `kept` says what keeps
+    workers from the web.
+    """
+    if kept:
+        return f"crawl for the web ({kept})"
+    if stalls:
+        return f"crawl for storage ({len(stalls)} workers, {max(stalls) / 1000:,.0f} s)"
+    if flow is not None and flow.shut:
+        return f"crawl for process ({_mebi(flow.estimate)} of {_mebi(flow.limit)} MiB unprocessed)"
+    if stats.held and stats.waiting + stats.later and not stats.leased + stats.robots:
+        return f"crawl for hosts ({stats.held:,} held: they did not answer, or asked for time)"
+    if flow is not None and flow.backlog == 0 and not stats.drained:
+        return "process for crawl"
+    return ""
+
+
+def _mebi(size: int) -> str:
+    return f"{size / 2**20:,.1f}"
+
+
+def _source(project: Project, name: str, frontiers: dict[str, _Standing]) -> dict[str, Any]:
+    archived = project.catalog.totals("archive", name)
+    processed = project.catalog.totals("process", name)
+    stats, flow, stalls, outages = frontiers.get(name, (None, None, [], {}))
+    return {
+        "name": name,
+        "files": len(project.catalog.parts("archive", name)),
+        "archived": page_records(archived),
+        "processed": sum(count for key, count in processed.items() if key.endswith(".documents")),
+        "kept": processed.get("keep.documents", 0),
+        "quarantined": sum(1 for _ in project.store.list(f"{DIRECTORY}/process/{name}/")),
+        "frontier": None if stats is None else {**asdict(stats), "drained": stats.drained},
+        "unlogged": 0 if stats is None else unlogged(project, name, stats),
+        "flow": None if flow is None else asdict(flow),
+        "outages": {worker: asdict(outage) for worker, outage in outages.items()},
+        "waits": "" if stats is None else waits(stats, flow, stalls, outage_line(outages)),
+    }

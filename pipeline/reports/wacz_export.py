@@ -1,0 +1,250 @@
+"""Export of a source as one WACZ file, which ReplayWeb.page and others open without anything of ours.
+
+1. WARC files that are gzip go in as they are. Others are compressed anew, a gzip member a record: readers of WACZ know
+   no Zstandard. What was damaged in an ingested file stays out then.
+2. Each HTML page that was answered with 200 is in the list of pages, with its title and when it was fetched; one that
+   was a revisit without its title. What a page fetched while it was rendered is not.
+3. Each byte of a bucket is read once: one WARC file at a time is copied to the directory of the WACZ, read there, and deleted.
+   The SHA-256 of each WARC file is compared with its seal.
+4. The same storage gives the same bytes. Memory is bounded by the largest record and by the index of one WARC file.
+"""
+
+import dataclasses
+import hashlib
+import heapq
+import logging
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO
+
+from core import CorruptData, Failure, InputError, Unavailable, reading
+from extract.charset import decode
+from extract.mime import HTML, XHTML
+from extract.references import unescape
+from pipeline.steps.process import archive_outputs
+from pipeline.terminal.progress import Progress
+from storage.warc import cdxj
+from storage.warc.compression import member
+from storage.files import Files
+from storage.manifest import Output, manifests, stored_digest
+from storage.warc.members import members
+from storage.warc.records import ArchivedRecord, read
+from storage.warc.revisit import REVISIT_MIME
+from storage.store import Store
+from storage.warc.wacz import Wacz, page, pieces
+
+LOGGER = logging.getLogger(__name__)
+PIECE = 1 << 20
+LARGEST_RECORD = 1 << 30
+"""Bytes of a record that is compressed anew: it is held in memory."""
+PAGES = frozenset({HTML, XHTML, REVISIT_MIME})
+"""Types in an index of what may be a page: of a revisit only its head can tell."""
+OF_PAGES = frozenset({"", "document"})
+"""What WARC-Resource-Type says of a page; with any other a page asked for the record while it was rendered."""
+OPEN_AT_MOST = 64
+"""Index files merged at a time."""
+LOOKED_AT = 256 << 10
+"""Bytes of a page in which its title is looked for."""
+LONGEST_TITLE = 500
+TITLE = re.compile(r"<title[^<>]{0,200}+>([^<]{0,5000}+)", re.IGNORECASE)
+ENDING = re.compile(r"\.warc(?:\.\w+)?$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What went into the file."""
+
+    archives: int
+    recompressed: int
+    """Those of the archives that were no gzip."""
+    records: int
+    """That can be looked up."""
+    pages: int
+    bytes: int
+
+
+def export_wacz(store: Store, source: str, out: Path, title: str, progress: Progress) -> Exported:
+    """Write everything that a source has sealed into `out`, which appears when it is whole.
+
+    Raise `InputError` if nothing is archived or the directory of `out` does not exist, `Unavailable` if the file cannot be
+    written there, `CorruptData` if an archive file is not as it was sealed. What was at `out` stays then.
+    """
+    sealed = [archive_outputs(manifest.outputs) for manifest in manifests(store, "archive", source)]
+    if not sealed:
+        raise InputError(f"{source}: nothing of it is archived; give the name of a crawl or an ingest")
+    if not out.parent.is_dir():
+        raise InputError(f"{out}: there is no directory {out.parent}; make it, or give another file")
+    try:
+        with TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as directory:
+            exported = _write(store, sealed, Path(directory), title or source, progress)
+            (Path(directory) / "whole").replace(out)
+    except OSError as error:
+        raise Unavailable(
+            f"{out} cannot be written ({error.strerror or error}); make room or give another file"
+        ) from error
+    return exported
+
+
+def _write(
+    store: Store, sealed: Sequence[tuple[Output, Output]], directory: Path, title: str, progress: Progress
+) -> Exported:
+    whole, pages = directory / "whole", directory / "pages"
+    runs: list[Path] = []
+    records = found = anew = 0
+    first = latest = ""
+    progress.start("export-wacz", total=len(sealed))
+    with Wacz(whole) as wacz:
+        with pages.open("w", encoding="ascii") as listed:
+            for number, (warc, index) in enumerate(sealed):
+                progress.advance(warc.name)
+                name = _archive_name(warc.name)
+                moved: dict[int, tuple[int, int]] | None = None
+                rows = _rows(store, index)
+                with _local(store, warc, directory) as path, path.open("rb") as file:
+                    if name == warc.name.rpartition("/")[2]:
+                        wacz.add(f"archive/{name}", pieces(path))
+                    else:
+                        moved, anew = {}, anew + 1
+                        wacz.add(f"archive/{name}", _recompressed(file, warc.name, moved))
+                    for row in sorted(rows, key=lambda row: row.offset):
+                        latest = max(latest, row.timestamp)
+                        line = _page(file, row)
+                        if line:
+                            listed.write(f"{line}\n")
+                            first = first or row.url
+                            found += 1
+                runs.append(directory / f"run-{number}")
+                records += _spool(runs[-1], rows, name, moved)
+        with ExitStack() as life:
+            wacz.add_index(_merged(_few(runs, directory), life), directory / "index")
+        wacz.add_pages(line.rstrip("\n") for line in _lines(pages))
+        wacz.finish(
+            {
+                "title": title,
+                "software": f"thresher {version('thresher')}",
+                "created": _iso(latest),
+                **({"mainPageUrl": first} if first else {}),
+            }
+        )
+    progress.done()
+    size = whole.stat().st_size
+    return Exported(archives=len(sealed), recompressed=anew, records=records, pages=found, bytes=size)
+
+
+def _archive_name(name: str) -> str:
+    return f"{ENDING.sub('', name.rpartition('/')[2])}.warc.gz"
+
+
+@contextmanager
+def _local(store: Store, warc: Output, directory: Path) -> Iterator[Path]:
+    """Give the path of the archive file on this machine; a copy of one from a bucket lives as long as the context.
+
+    Raise `CorruptData` if the file is not as it was sealed.
+    """
+    copy = directory / "copy"
+    if isinstance(store, Files):
+        path, sha256 = store.path(warc.name), stored_digest(store, warc.name)
+    else:
+        path, sha256 = copy, _copy(store, warc.name, copy)
+    if sha256 != warc.sha256:
+        raise CorruptData(
+            f"{warc.name} is not as it was sealed (its SHA-256 differs); `thresher verify` names what is damaged"
+        )
+    yield path
+    copy.unlink(missing_ok=True)
+
+
+def _copy(store: Store, name: str, path: Path) -> str:
+    """Copy an object to a local file; return its SHA-256."""
+    sha256 = hashlib.sha256()
+    with store.open(name) as there, path.open("wb") as here:
+        while data := there.read(PIECE):
+            here.write(data)
+            sha256.update(data)
+    return sha256.hexdigest()
+
+
+def _recompressed(file: BinaryIO, name: str, moved: dict[int, tuple[int, int]]) -> Iterator[bytes]:
+    """The records as gzip members; `moved` is told where each one went, and its length there."""
+    # What ends a record is not in a member of a file that is not compressed.
+    end = b"\r\n\r\n" if name.endswith(".warc") else b""
+    offset = 0
+    for each in members(file, 0, None, LARGEST_RECORD, name=name):
+        if each.problem is None and not each.whole:
+            raise InputError(f"{name} at {each.offset}: a record of more than {LARGEST_RECORD:,} bytes")
+        if each.data:
+            data = member(each.data + end)
+            moved[each.offset] = (offset, len(data))
+            offset += len(data)
+            yield data
+
+
+def _rows(store: Store, index: Output) -> list[cdxj.Row]:
+    with store.open(index.name) as file:
+        return list(cdxj.read(file, name=index.name))
+
+
+def _spool(path: Path, rows: Sequence[cdxj.Row], name: str, moved: dict[int, tuple[int, int]] | None) -> int:
+    """Write the lines of one archive file as they are to be in the index, sorted; returns how many."""
+    lines = []
+    for row in rows:
+        offset, length = (row.offset, row.length) if moved is None else moved[row.offset]
+        lines.append(cdxj.line(dataclasses.replace(row, filename=name, offset=offset, length=length)) + "\n")
+    path.write_text("".join(sorted(lines)), encoding="ascii")
+    return len(lines)
+
+
+def _few(runs: list[Path], directory: Path) -> list[Path]:
+    """As many sorted files as may be open at once, with the same lines."""
+    while len(runs) > OPEN_AT_MOST:
+        some, runs = runs[:OPEN_AT_MOST], runs[OPEN_AT_MOST:]
+        together = directory / f"merged-{os.urandom(8).hex()}"
+        with ExitStack() as life, together.open("w", encoding="ascii") as file:
+            file.writelines(_merged(some, life))
+        for path in some:
+            path.unlink()
+        runs.append(together)
+    return runs
+
+
+def _merged(runs: list[Path], life: ExitStack) -> Iterator[str]:
+    return heapq.merge(*(life.enter_context(path.open(encoding="ascii", newline="\n")) for path in runs))
+
+
+def _lines(path: Path) -> Iterator[str]:
+    with path.open(encoding="ascii", newline="\n") as file:
+        yield from file
+
+
+def _page(file: BinaryIO, row: cdxj.Row) -> str:
+    """Its line in the list of pages; empty where it is none. `file` is the archive file of the row."""
+    if row.status != 200 or row.mime not in PAGES:
+        return ""
+    record = next(read(file, row.offset, row.offset + 1, name=row.filename, limit=LOOKED_AT))
+    if record.mime not in {HTML, XHTML} or record.resource_type.lower() not in OF_PAGES:
+        return ""
+    return page(row.url, _iso(row.timestamp), _title(record))
+
+
+def _title(record: ArchivedRecord) -> str:
+    """The title of a page; empty where it has none, or none that can be read."""
+    try:
+        with reading("title"):
+            found = TITLE.search(decode(record.payload, record.header("content-type")).text)
+            return " ".join(unescape(found[1]).split())[:LONGEST_TITLE] if found else ""
+    except Failure as failure:
+        LOGGER.warning("%s at %s has no title: %s", record.ref.file, record.ref.offset, failure)
+        return ""
+
+
+def _iso(timestamp: str) -> str:
+    """`2026-01-02T03:04:05Z` of 14 digits; the beginning of time where there are none."""
+    digits = timestamp or "19700101000000"
+    day = f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}"
+    return f"{day}T{digits[8:10]}:{digits[10:12]}:{digits[12:14]}Z"

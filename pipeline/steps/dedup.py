@@ -1,0 +1,102 @@
+"""The dedup step: the signatures of everything kept, across all sources, to one table of removals.
+
+Signatures are read a column at a time; the decisions are `filters.dedup.duplicates`'. Each removal names its
+witness, the better document that it duplicates. The run is named by its fingerprint, so that the same
+sources as processed now find their removals again, and others do not.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from core import InputError
+from filters.dedup import duplicates
+from filters.dedup.signature import SIGNATURE
+from pipeline.engine import run_step
+from pipeline.configuration import DedupConfig
+from pipeline.engine.local.worker_pool import Crew
+from pipeline.engine.part_store import PartStore
+from pipeline.terminal.progress import Progress
+from pipeline.engine.step import Part, Step
+from pipeline.engine.task import Made, Watch
+from storage import tables
+from storage.manifest import Input, Manifest, Output, fingerprint, manifests
+from storage.store import Store
+
+NAME = "dedup"
+VERSION = 1
+BYTES_A_SIGNATURE = 2500
+"""Memory that the decision takes for each document, measured at 200,000 of them (2,190), and some."""
+
+
+def step(config: DedupConfig) -> Step:
+    """The step as this configuration defines it."""
+    recipe = {"near": config.near, "similarity": duplicates.SIMILARITY, "signature": SIGNATURE}
+    return Step(name=NAME, version=VERSION, recipe=recipe)
+
+
+def signatures(store: Store, sources: Sequence[str]) -> list[Output]:
+    """Every table of signatures that the sources have sealed so far."""
+    return [
+        output
+        for source in sources
+        for manifest in manifests(store, "process", source)
+        for output in manifest.outputs
+        if output.name.startswith("signatures/")
+    ]
+
+
+def part(step: Step, found: Sequence[Output], config: DedupConfig) -> Part:
+    """The one part: all those tables."""
+    spans = tuple(Input(name=table.name, sha256=table.sha256) for table in found)
+    name = f"{fingerprint(str(step), step.recipe, spans)[:16]}/removed-00000"
+    return Part(name=name, inputs=spans, writes=(f"dedup/{name}.parquet",), task=config.bands_and_rows)
+
+
+def find(store: Store, sources: Sequence[str], config: DedupConfig) -> Manifest | None:
+    """The run that covers these sources as they are processed now, if it was made."""
+    now = step(config)
+    return run_step.sealed(store, now, part(now, signatures(store, sources), config))
+
+
+def covering(store: Store, sources: Sequence[str], config: DedupConfig) -> Manifest:
+    """The same; InputError where it was not made, or something is not processed."""
+    manifest = find(store, sources, config)
+    if manifest is None:
+        raise InputError(
+            f"no deduplication covers {', '.join(sources)} as processed now; "
+            f"run `thresher dedup {' '.join(sources)}` first"
+        )
+    return manifest
+
+
+def run(
+    store: Store, sources: Sequence[str], config: DedupConfig, *, crew: Crew, progress: Progress
+) -> tuple[Manifest, run_step.Ran]:
+    """Make the removals, unless they are there."""
+    found = signatures(store, sources)
+    now = replace(step(config), memory=sum(table.rows for table in found) * BYTES_A_SIGNATURE)
+    whole = part(now, found, config)
+    ran = run_step.run(store, now, [whole], work, crew=crew, progress=progress, retry=True)
+    ran.require_all()
+    manifest = run_step.sealed(store, now, whole)
+    assert manifest is not None
+    return manifest, ran
+
+
+def work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
+    """Read the signatures, decide, write the removals."""
+    read = tables.read_signatures(store, part.inputs)
+    removals = duplicates.removals(read, part.task)
+    counts: Counter[str] = Counter()
+    payload = dict(zip(read.ids, read.payload_bytes, strict=True))
+    text = dict(zip(read.ids, read.text_bytes, strict=True))
+    for removal in removals:
+        counts[f"{removal.kind}.documents"] += 1
+        counts[f"{removal.kind}.payload_bytes"] += int(payload[removal.id])
+        counts[f"{removal.kind}.text_bytes"] += int(text[removal.id])
+    table = tables.removed_rows(removals)
+    (name,) = part.writes
+    output = store.write(name, table.num_rows, partial(tables.write, table=table))
+    return Made(counts=dict(counts), outputs=(output,))

@@ -1,0 +1,320 @@
+"""The export: kept documents out, tokenized shards in.
+
+Rules
+1. An export directory holds one dataset. `recipe.json` claims it before anything else is written; another
+   dataset's directory, or one with other people's files, is refused and left as it is.
+2. `manifest.json` is written last: its presence is completion. A finished export is checked against it, file by file, and
+   what is missing or damaged is made again; equal inputs give equal bytes.
+3. What lies between the two steps (`pipeline.steps.sharding`) is kept under `.work` and deleted once the manifest is there.
+"""
+
+import fcntl
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core import Conflict, CorruptData, InputError
+from pipeline.engine import run_step
+from pipeline.steps import sharding
+from pipeline.engine.local.worker_pool import Crew
+from pipeline.funnel import Funnel
+from pipeline.terminal.progress import Progress
+from pipeline.steps.sharding import Kept
+from pipeline.engine.step import Step
+from shards.card import CARD, card
+from shards.dataset import Dataset, ShardFile, SideFile
+from shards.tokenizer import TokenizerFile
+from storage import sealed_reading
+from storage import tables
+from storage.files import Files
+from storage.manifest import Input, Manifest, drift, fingerprint, manifests, seal
+from storage.location import SCHEMES
+from storage.location import store as open_store
+from storage.store import Store
+
+EXPORT = "export@2"
+SEED = 0
+SHARD_TEXT_BYTES = 128 * 2**20
+"""Text of one shard before compression, about 30 million tokens of English."""
+CLAIM, MANIFEST, REPORT, WORK = "recipe.json", "manifest.json", "report.json", ".work"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What an export is made of: follows from the sealed parts, the removals and the tokenizer alone."""
+
+    storage: Store
+    tokenizer: TokenizerFile
+    sources: tuple[str, ...]
+    recipe: Mapping[str, Any]
+    inputs: tuple[Input, ...]
+    parts: tuple[Kept, ...]
+    documents: int
+    text_bytes: int
+    shards: int
+
+    @property
+    def fingerprint(self) -> str:
+        """Identity of the dataset."""
+        return fingerprint(EXPORT, self.recipe, self.inputs)
+
+
+def plan(store: Store, sources: Sequence[str], tokenizer: TokenizerFile, removed: Manifest) -> Plan:
+    """Number the kept documents and say how many shards they make."""
+    (table,) = removed.outputs
+    gone = frozenset(tables.read(store, table, tables.columns(tables.REMOVED, "id"))["id"].to_pylist())
+    kept: list[Kept] = []
+    base = text_bytes = 0
+    for source in sources:
+        for manifest in manifests(store, "process", source):
+            documents, signatures = (_output(manifest, kind) for kind in ("documents", "signatures"))
+            signed = tables.read(store, signatures, tables.columns(tables.SIGNATURES, "id", "text_bytes"))
+            ids = [str(one) for one in signed["id"].to_pylist()]
+            stays = np.array([one not in gone for one in ids], dtype=bool)
+            text_bytes += int(signed["text_bytes"].to_numpy()[stays].sum())
+            kept.append(Kept(documents, signatures, base, tuple(one for one in ids if one in gone)))
+            base += int(stays.sum())
+    if base != sum(manifest_rows(store, sources)) - table.rows:
+        raise CorruptData(
+            f"{table.name}: its removals are not among the documents that are kept; run dedup again"
+        )
+    recipe = {
+        "tokenizer": tokenizer.recipe,
+        "order": {"permutation": "feistel-4", "seed": SEED},
+        "shard_text_bytes": SHARD_TEXT_BYTES,
+        "sources": list(sources),
+        "dedup": dict(removed.recipe),
+    }
+    inputs = (
+        *(span for part in kept for span in (part.documents, part.signatures)),
+        Input(name=table.name, sha256=table.sha256),
+    )
+    return Plan(
+        storage=store,
+        tokenizer=tokenizer,
+        sources=tuple(sources),
+        recipe=recipe,
+        inputs=inputs,
+        parts=tuple(kept),
+        documents=base,
+        text_bytes=text_bytes,
+        shards=max(1, -(-text_bytes // SHARD_TEXT_BYTES)),
+    )
+
+
+def directory(out: str) -> Store:
+    """Where the user wants the dataset: a path, relative to where the command was typed, or a storage address."""
+    if out.partition(":")[0] in SCHEMES:
+        return open_store(out, Path.cwd(), key="--out")
+    if "://" in out:
+        raise InputError(f"--out {out}: give a directory, or an address of {' or '.join(SCHEMES)}")
+    return Files(Path(out).absolute())
+
+
+def check_free(out: str) -> Store:
+    """The export directory. InputError where it is a file, or holds files and no dataset of ours."""
+    target = directory(out)
+    if isinstance(target, Files) and target.root.exists() and not target.root.is_dir():
+        raise InputError(f"--out {out}: is a file; give a directory")
+    if not target.exists(CLAIM) and any(True for _ in target.list()):
+        raise InputError(
+            f"--out {out}: the directory holds other files and no dataset of ours; give an empty or new one"
+        )
+    return target
+
+
+def claim(plan: Plan, out: str) -> Store:
+    """The export directory, claimed for this dataset. Conflict where it holds another."""
+    target = check_free(out)
+    data = claim_of(plan.fingerprint, plan.recipe)
+    target.put(CLAIM, data)
+    if target.read(CLAIM) != data:
+        try:
+            there = json.loads(target.read(CLAIM))["recipe"]
+        except (ValueError, KeyError, TypeError):
+            raise InputError(
+                f"--out {out}: its {CLAIM} is not one of ours; give an empty or new directory, or run "
+                f"`thresher verify {out} --repair` if it was damaged"
+            ) from None
+        raise Conflict(
+            f"--out {out}: holds another dataset ({drift(there, plan.recipe) or 'its documents have changed'}); "
+            "give another directory, or delete that one"
+        )
+    return target
+
+
+def claim_of(fingerprint: str, recipe: Mapping[str, Any]) -> bytes:
+    """Return the bytes of the file that claims a directory for a dataset."""
+    body = {"fingerprint": fingerprint, "recipe": recipe}
+    return (json.dumps(body, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+@contextmanager
+def writing(out: Store) -> Iterator[None]:
+    """One export at a time writes to a directory; Conflict for the second. On an object store two do the same work
+    twice: equal plans put equal bytes.
+    """
+    if not isinstance(out, Files):
+        yield
+        return
+    with out.open(CLAIM) as claim:
+        try:
+            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Conflict(
+                f"--out {out.root}: another command is writing to it; wait for it to end"
+            ) from None
+        yield
+
+
+def step(plan: Plan) -> Step:
+    """The export as a step: what its two steps are parts of."""
+    name, _, version = EXPORT.partition("@")
+    return Step(name=name, version=int(version), recipe=plan.recipe)
+
+
+def make(
+    plan: Plan, out: Store, *, crew: Crew, progress: Progress
+) -> tuple[tuple[ShardFile, ...], run_step.Ran]:
+    """Make every shard that is not there as it was sealed. The same plan gives the same bytes.
+
+    Raises `CorruptData` where the manifest of a finished export is damaged, and `Conflict` where a shard of it comes out with
+    other bytes than before.
+    """
+    sealed = _sealed(out)
+    whole = _whole(out, sealed, progress)
+    missing = [number for number in range(plan.shards) if number not in whole]
+    ran = run_step.Ran(made=0, already=len(whole))
+    if missing:
+        made, ran = _made(plan, out, missing, crew, progress)
+        for number, line in made.items():
+            if sealed and line != sealed[number]:
+                raise Conflict(
+                    f"{out.uri}/{line.name} was made again with other bytes than were sealed: another version of a library "
+                    "wrote it. Export into another directory"
+                )
+        whole |= made
+    return tuple(whole[number] for number in range(plan.shards)), ran
+
+
+def finish(plan: Plan, out: Store, shards: Sequence[ShardFile], funnel: Funnel) -> Dataset:
+    """Put what stands beside the shards, then the manifest, and remove what was in the making."""
+    report = (json.dumps(funnel.to_dict(), indent=1) + "\n").encode()
+    files = (_put(out, REPORT, report), _put(out, CARD, card(plan.recipe, shards)))
+    dataset = Dataset(fingerprint=plan.fingerprint, recipe=plan.recipe, shards=tuple(shards), files=files)
+    _put(out, MANIFEST, dataset.to_json())
+    out.within(WORK).clear()
+    return dataset
+
+
+def is_whole(out: Store, line: ShardFile | SideFile) -> bool:
+    """Whether a file of a dataset is there as it was sealed."""
+    try:
+        sealed_reading.check(out, line)
+    except CorruptData:
+        return False
+    return True
+
+
+def record(store: Store, plan: Plan, dataset: Dataset) -> None:
+    """Note the dataset in the project's storage, where the report finds its token count."""
+    counts = {"documents": dataset.documents, "tokens": dataset.tokens, "text_bytes": plan.text_bytes}
+    seal(
+        store,
+        Manifest(
+            step=EXPORT,
+            part=f"{plan.fingerprint[:16]}/dataset",
+            fingerprint=plan.fingerprint,
+            recipe=plan.recipe,
+            inputs=plan.inputs,
+            outputs=(),
+            counts=counts,
+        ),
+    )
+
+
+def tokenizer_of(recipe: Mapping[str, Any]) -> str:
+    """Name of the tokenizer in a recipe of an export."""
+    return str(recipe["tokenizer"]["name"])
+
+
+def manifest_rows(store: Store, sources: Sequence[str]) -> Iterator[int]:
+    """Signed documents of every part."""
+    for source in sources:
+        for manifest in manifests(store, "process", source):
+            yield next(output.rows for output in manifest.outputs if output.name.startswith("signatures/"))
+
+
+def _output(manifest: Manifest, kind: str) -> Input:
+    output = next(output for output in manifest.outputs if output.name.startswith(f"{kind}/"))
+    return Input(name=output.name, sha256=output.sha256)
+
+
+def _whole(out: Store, sealed: Sequence[ShardFile], progress: Progress) -> dict[int, ShardFile]:
+    """Those of the shards, by their numbers, that are there as they were sealed. Hashing needs no lock of Python's."""
+    if not sealed:
+        return {}
+    progress.start("check", total=len(sealed))
+    found = {}
+    with ThreadPoolExecutor() as pool:
+        for number, (line, there) in enumerate(
+            zip(sealed, pool.map(partial(is_whole, out), sealed), strict=True)
+        ):
+            progress.advance(line.name)
+            if there:
+                found[number] = line
+    progress.done()
+    return found
+
+
+def _sealed(out: Store) -> tuple[ShardFile, ...]:
+    """The shards of a finished export; none of one that is not."""
+    if not out.exists(MANIFEST):
+        return ()
+    return Dataset.from_json(out.read(MANIFEST), f"{out.uri}/{MANIFEST}").shards
+
+
+def _made(
+    plan: Plan, out: Store, missing: Collection[int], crew: Crew, progress: Progress
+) -> tuple[dict[int, ShardFile], run_step.Ran]:
+    """Make some of the shards. What is in the making for others is another attempt's, and lies elsewhere."""
+    key = hashlib.sha256(json.dumps(sorted(missing)).encode()).hexdigest()[:16]
+    scratch = out.within(f"{WORK}/{key}")
+    wanted = frozenset(missing)
+    work = sharding.Sharding(
+        storage=plan.storage,
+        scratch=scratch,
+        out=out,
+        recipe=plan.recipe,
+        tokenizer=plan.tokenizer,
+        parts=plan.parts,
+        documents=plan.documents,
+        shards=plan.shards,
+        wanted=wanted,
+        seed=SEED,
+    )
+    ran = sharding.make(work, crew=crew, progress=progress)
+    return {number: sharding.line(scratch, number) for number in sorted(wanted)}, ran
+
+
+def _put(out: Store, name: str, data: bytes) -> SideFile:
+    """Put a file, in place of another of the name."""
+    if not out.put(name, data) and _read(out, name) != data:
+        out.delete(name)
+        out.put(name, data)
+    return SideFile(name=name, bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
+
+
+def _read(out: Store, name: str) -> bytes | None:
+    try:
+        return out.read(name)
+    except CorruptData:  # the storage itself finds it damaged
+        return None

@@ -1,0 +1,31 @@
+"""Whether a page is foreign: all that a glance at it sees is surely in languages that nobody wants.
+
+A page goes only if every window of its text is recognised as such a language, with `SURE` each, and there is text enough to be sure of. So a menu, a
+footer or a paragraph in a wanted language saves a page; what its main text comes to is judged where it is extracted.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import cache
+
+from filters.models.language import Language, recogniser
+
+SURE = 0.9
+"""Score of a window; what the language filter asks for before it keeps a text is 0.65."""
+
+
+def is_foreign(windows: Iterable[str], wanted: tuple[str, ...]) -> bool:
+    """Of a page's windows (`extract.raw_text`); where there is none, nobody knows."""
+    recognise = recognition()
+    foreign = False
+    for window in windows:
+        found = recognise(window)
+        foreign = found.code not in wanted and found.score >= SURE
+        if not foreign:
+            break
+    return foreign
+
+
+@cache
+def recognition() -> Callable[[str], Language]:
+    """The recogniser of this process."""
+    return recogniser()

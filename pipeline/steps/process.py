@@ -1,0 +1,405 @@
+"""The process step: archived records in, documents, verdicts and signatures out.
+
+A part is a range of records of one sealed WARC file. Its stages are fused: a record becomes a document or a
+skip, the document is judged, and what is kept is signed for deduplication, before the next record is read.
+Every record that may hold a page, or stands for one (`storage.warc.records.PAGE_TYPES`), leaves as exactly one row of the verdicts,
+kept or with its reason. So what is archived, what is processed and what is reported are the same numbers.
+"""
+
+import dataclasses
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import numpy as np
+
+from core import Document, Failure, InputError, Verdict, reading
+from core.failure import FAILED
+from crawler.reading.rendered import CONTENT_TYPE, dom_id
+from extract import Skip
+from extract.record_document import EXTRACTORS, Glance, document, document_id, rights_of
+from extract.raw_text import declared, glances
+from extract.mime import PLAIN
+from filters.judge import judge
+from filters.rules.presets import measurement_names, rules
+from filters.rules.presets import recipe as rules_recipe
+from filters.text import Rule
+from filters.dedup.signature import SIGNATURE, minhash, text_hash
+from pipeline.steps import blocklist
+from pipeline.engine import quarantine
+from pipeline.configuration import FiltersConfig
+from pipeline.steps.language_precheck import is_foreign, recognition
+from pipeline.engine.part_store import PartStore
+from pipeline.engine.step import Part, Step
+from pipeline.engine.task import Made, Watch
+from storage import sealed_reading
+from storage import tables
+from storage.warc.cdxj import read as read_cdxj
+from storage.commoncrawl import facts
+from storage.warc.dropped import DROPPED
+from storage.warc.dropped import decode as dropped
+from storage.manifest import Input, Manifest, Output, manifest_name, manifests
+from storage.warc.records import DAMAGED, PAGE_TYPES, ArchivedRecord
+from storage.warc.revisit import REVISIT
+from storage.store import Store
+
+LOG = logging.getLogger(__name__)
+NAME = "process"
+VERSION = 4
+RECORDS_A_PART = 1000
+TABLES = ("documents", "verdicts", "signatures")
+"""What a part is made into; each lies in a folder of that name."""
+RIGHTS = "rights"
+"""What stands for a rule where a page asks not to be used."""
+CRASHED = "crashed"
+"""Reason of a record that takes down the process which reads it."""
+EARLY = "early"
+"""What stands for a rule where nothing had to be extracted to tell."""
+BLOCKED = "blocked_address"
+"""Reason of a record whose address is on the list of those that are not wanted."""
+SCHEMES = frozenset({"http", "https", "ftp", "file"})
+"""Of addresses of resources that may be pages; others are a crawler's own notes (`urn:pageinfo:`, `metadata:`)."""
+NOTE = "crawler_note"
+"""Reason of a resource with another address."""
+PART = "page_part"
+"""Reason of a record that a browser fetched for a page: the page's own text is in its DOM."""
+PARTS = frozenset(
+    (
+        *("stylesheet", "image", "media", "font", "script", "texttrack", "xhr", "fetch", "prefetch"),
+        *("eventsource", "websocket", "manifest", "signedexchange", "ping", "cspviolationreport"),
+        *("preflight", "fedcm", "other"),
+    )
+)
+"""What WARC-Resource-Type says of them: the resource types of the Chrome DevTools Protocol (Network.ResourceType) in lower case,
+but for `document`, which browsertrix-crawler writes on pages."""
+PAGELESS = frozenset({REVISIT, DAMAGED})
+"""Those that hold no text, by which they are skipped: the document of a revisit is that of the record it refers to."""
+
+
+def step(filters: FiltersConfig, blocked: str = "") -> Step:
+    """The step as this configuration and the installed extractors define it; `blocked` is the name of the list of addresses in the storage."""
+    recipe = {
+        "extractors": list(EXTRACTORS),
+        "format": filters.format,
+        "filters": rules_recipe(filters.preset, filters.languages),
+        "signature": SIGNATURE,
+        "obey": list(filters.obey),
+        "blocklist": blocked,
+    }
+    return Step(name=NAME, version=VERSION, recipe=recipe)
+
+
+def rules_of(recipe: Mapping[str, Any]) -> list[str]:
+    """Names of the rules in a recipe of this step, in their order."""
+    return [str(rule["rule"]) for rule in recipe["filters"]["rules"]]
+
+
+class Range(NamedTuple):
+    """What the worker is told besides the inputs."""
+
+    source: str
+    preset: str
+    languages: tuple[str, ...]
+    obey: tuple[str, ...]
+    markdown: bool
+    blocklist: str
+
+
+class _Signed(NamedTuple):
+    """A kept document's row of the signatures."""
+
+    id: str
+    url: str
+    text_hash: bytes
+    text_bytes: int
+    payload_bytes: int
+    minhash: np.ndarray[Any, np.dtype[np.uint32]]
+
+
+def parts(store: Store, source: str, filters: FiltersConfig, blocked: str = "") -> Iterator[Part]:
+    """The parts of everything that a source has sealed so far.
+
+    A sealed file never changes, so its parts are the same whenever one asks.
+    """
+    for manifest in manifests(store, "archive", source):
+        yield from parts_of(store, manifest, filters, blocked)
+
+
+def parts_of(store: Store, archive: Manifest, filters: FiltersConfig, blocked: str = "") -> Iterator[Part]:
+    """The parts of one sealed archive file: ranges of `RECORDS_A_PART` responses, from its index."""
+    source, _, stem = archive.part.partition("/")
+    warc, index = archive_outputs(archive.outputs)
+    with store.open(index.name) as file:
+        rows = read_cdxj(file, name=index.name)
+        ends = sorted(row.offset + row.length for row in rows if row.filename == warc.name)
+    # Behind a response: what a browser made of a page lies in front of its response, in the same part.
+    starts = [0, *(end for end in ends[RECORDS_A_PART - 1 :: RECORDS_A_PART] if end != ends[-1])]
+    for first, end in pairwise([*starts, warc.bytes]):
+        name = f"{source}/part-{stem}-{first:012d}"
+        yield Part(
+            name=name,
+            reads=(blocked,) if blocked else (),
+            writes=tuple(f"{table}/{name}.parquet" for table in TABLES),
+            inputs=(Input(name=warc.name, sha256=warc.sha256, first=first, end=end),),
+            task=Range(
+                source=source,
+                preset=filters.preset,
+                languages=filters.languages,
+                obey=filters.obey,
+                markdown=filters.format == "markdown",
+                blocklist=blocked,
+            ),
+        )
+
+
+def require_processed(store: Store, sources: Iterable[str], filters: FiltersConfig) -> None:
+    """InputError where something that a source has sealed is not processed: nothing is left out in silence."""
+    for source in sources:
+        done = set(store.list(f"manifests/{NAME}/{source}/"))
+        every = [part.name for part in parts(store, source, filters)]
+        missing = sum(manifest_name(NAME, name) not in done for name in every)
+        if missing:
+            aside = next(quarantine.marks(store, NAME, source), None)
+            remedy = (
+                f"run `thresher process {source}` first"
+                if aside is None
+                else f"{aside.part} is in quarantine ({aside.reason}): run `thresher process {source} --retry`"
+            )
+            raise InputError(f"{source}: {missing} of {len(every)} parts are not processed; {remedy}")
+
+
+def forget(store: Store, source: str) -> None:
+    """Delete what the step made of a source: the seals first, so that nothing half there looks whole."""
+    for kind in ("manifests/process", "signatures", "verdicts", "documents", "quarantine/process"):
+        for name in list(store.list(f"{kind}/{source}/")):
+            store.delete(name)
+
+
+def archive_outputs(outputs: tuple[Output, ...]) -> tuple[Output, Output]:
+    """The WARC file and its index among the outputs of an archive part."""
+    index = next(output for output in outputs if output.name.endswith(".cdxj.gz"))
+    warc = next(output for output in outputs if output is not index)
+    return warc, index
+
+
+def work(store: PartStore, _: Step, part: Part, watch: Watch) -> Made:
+    """Make one part's three tables."""
+    (span,) = part.inputs
+    task: Range = part.task
+    chosen = _rules(task.preset, task.languages)
+    reader = _Reader(
+        task=task,
+        chosen=chosen,
+        look=partial(glance, task.languages) if task.languages else None,
+        refused=blocklist.loaded(store, task.blocklist).refuse if task.blocklist else None,
+    )
+    recognition()  # what cannot be loaded is no fault of a record
+    judged = list(_records(store, span, reader, watch))
+    counts: Counter[str] = Counter()
+    for each in judged:
+        counts.update(
+            tally(fate(each.verdict), documents=1, payload=each.payload_bytes, text=each.text_bytes)
+        )
+    documents = [each.found for each in judged if each.found is not None]
+    verdicts = [each.verdict for each in judged]
+    signed = [each.signed for each in judged if each.signed is not None]
+    made = (
+        tables.document_rows(documents),
+        tables.verdict_rows(verdicts, measurement_names(chosen)),
+        tables.signature_rows(
+            ids=[each.id for each in signed],
+            urls=[each.url for each in signed],
+            text_hashes=[each.text_hash for each in signed],
+            text_bytes=[each.text_bytes for each in signed],
+            payload_bytes=[each.payload_bytes for each in signed],
+            minhashes=np.array([each.minhash for each in signed], dtype=np.uint32),
+        ),
+    )
+    outputs = tuple(
+        store.write(output, table.num_rows, partial(tables.write, table=table))
+        for output, table in zip(part.writes, made, strict=True)
+    )
+    return Made(counts=dict(counts), outputs=outputs)
+
+
+class _Judged(NamedTuple):
+    """What became of a record."""
+
+    verdict: Verdict
+    payload_bytes: int
+    found: Document | None = None
+    text_bytes: int = 0
+    signed: _Signed | None = None
+
+
+class _Reader(NamedTuple):
+    """How the records of a part are read."""
+
+    task: Range
+    chosen: tuple[Rule, ...]
+    look: Glance | None
+    refused: Callable[[str], bool] | None
+
+    def read(
+        self, record: ArchivedRecord, dom: ArchivedRecord | None, told: ArchivedRecord | None
+    ) -> _Judged:
+        """What becomes of a record; `dom` and `told` lie in front of it and may tell of it. Raises `Failure`."""
+        with reading("record"):
+            payload, reason = _payload_bytes(record), pageless(record)
+            if reason is None:
+                # The same page, as its browser saw it, and as Common Crawl's index knows it.
+                record = facts.told(seen(record, dom), told)
+                if self.refused is not None and self.refused(record.url):
+                    reason = BLOCKED
+        if reason is not None:
+            verdict = _skipped(self.task.source, record, reason, early=True)
+            return _Judged(verdict=verdict, payload_bytes=payload)
+        found, verdict = _judged(record, self.task, self.look, self.chosen)
+        if found is None:
+            return _Judged(verdict=verdict, payload_bytes=payload)
+        with reading("sign"):
+            text_bytes = tables.require_storable(found)
+            signed = _sign(found, payload) if verdict.keep else None
+        return _Judged(
+            verdict=verdict, payload_bytes=payload, found=found, text_bytes=text_bytes, signed=signed
+        )
+
+
+def _records(store: PartStore, span: Input, reader: _Reader, watch: Watch) -> Iterator[_Judged]:
+    """What becomes of each record of a range that is a page or stands for one. One that makes us fail is its own loss alone."""
+    source = reader.task.source
+    dom: ArchivedRecord | None = None
+    told: ArchivedRecord | None = None
+    failed = set[str]()
+    watch.at(span.first)
+    for record in sealed_reading.records(store, span):
+        watch.at(record.offset)
+        if record.type == "metadata":
+            told = record
+        if record.type not in PAGE_TYPES:
+            continue
+        if record.offset in watch.crashed:
+            yield _Judged(verdict=_skipped(source, record, CRASHED), payload_bytes=len(record.payload))
+        else:
+            try:
+                yield reader.read(record, dom, told)
+            except Failure as failure:
+                if failure.reason not in failed:
+                    LOG.warning("%s, record at byte %d: %s", span.name, record.offset, failure)
+                failed.add(failure.reason)
+                verdict = _skipped(source, record, failure.reason)
+                yield _Judged(verdict=verdict, payload_bytes=len(record.payload))
+        if record.type == "conversion":
+            dom = record
+
+
+def pageless(record: ArchivedRecord) -> str | None:
+    """Return the reason code of a record that holds no page of its own; None for one that may."""
+    if record.type == "conversion":
+        return None if record.mime == PLAIN else record.type
+    if record.resource_type.lower() in PARTS:
+        return PART
+    scheme = record.url.partition(":")[0].lower()
+    return NOTE if record.type == "resource" and scheme not in SCHEMES else None
+
+
+def seen(page: ArchivedRecord, dom: ArchivedRecord | None) -> ArchivedRecord:
+    """A page with the DOM that was archived in front of it, if that is its own."""
+    if dom is None or page.type not in {"response", REVISIT} or dom.record_id != _dom_of(page.record_id):
+        return page
+    headers = tuple((name, value) for name, value in page.headers if name.lower() != "content-type")
+    # A shell that was archived before is a revisit, whatever its scripts made of it.
+    return dataclasses.replace(
+        page,
+        type="response",
+        payload=dom.payload,
+        mime=dom.mime,
+        headers=(("content-type", CONTENT_TYPE), *headers),
+    )
+
+
+def _dom_of(page: str) -> str | None:
+    try:
+        return dom_id(UUID(page)).urn
+    except ValueError:
+        return None  # another archive's idea of an id
+
+
+def _payload_bytes(record: ArchivedRecord) -> int:
+    """Of the page, whether it was archived or not."""
+    remains = dropped(record.payload) if record.type == DROPPED else None
+    return len(record.payload) if remains is None else remains.length
+
+
+def fate(verdict: Verdict) -> str:
+    """Where a record ended: `keep`, or `rule/reason`."""
+    return "keep" if verdict.keep else f"{verdict.rule}/{verdict.reason}"
+
+
+def tally(fate: str, *, documents: int, payload: int, text: int) -> dict[str, int]:
+    """Counts of one record, under the names that the report adds up."""
+    return {f"{fate}.documents": documents, f"{fate}.payload_bytes": payload, f"{fate}.text_bytes": text}
+
+
+def _sign(found: Document, payload_bytes: int) -> _Signed:
+    return _Signed(
+        id=found.id,
+        url=found.url,
+        text_hash=text_hash(found.text),
+        text_bytes=len(found.text.encode()),
+        payload_bytes=payload_bytes,
+        minhash=minhash(found.text),
+    )
+
+
+@cache
+def _rules(preset: str, languages: tuple[str, ...]) -> tuple[Rule, ...]:
+    return rules(preset, languages)
+
+
+def _judged(
+    record: ArchivedRecord,
+    task: Range,
+    look: Glance | None,
+    chosen: tuple[Rule, ...],
+) -> tuple[Document | None, Verdict]:
+    with reading("extract"):
+        if record.type == DROPPED and (remains := dropped(record.payload)) is not None:
+            identity = document_id(task.source, record.ref)
+            return None, Verdict(
+                id=identity, keep=False, rule="archive", reason=remains.reason, measurements={}
+            )
+        problem = record.problem or ""
+        found = (
+            Skip(reason=problem)
+            if problem.startswith(FAILED)
+            else Skip(reason=record.type, early=True)
+            if record.type in PAGELESS
+            else document(record, task.source, glance=look, markdown=task.markdown)
+        )
+    if isinstance(found, Skip):
+        return None, _skipped(task.source, record, found.reason, early=found.early)
+    with reading("judge"):
+        language = recognition()(found.text)
+        found = dataclasses.replace(found, language=language.code)
+        if (reason := rights_of(found).refusal(task.obey)) is not None:
+            return found, Verdict(id=found.id, keep=False, rule=RIGHTS, reason=reason, measurements={})
+        return found, judge(found, language, chosen)
+
+
+def glance(wanted: tuple[str, ...], html: str) -> str | None:
+    """A page that says it is in a wanted language need not be looked at: if it is not, its text will show it."""
+    if declared(html) in wanted:
+        return None
+    return "other_language" if is_foreign(glances(html), wanted) else None
+
+
+def _skipped(source: str, record: ArchivedRecord, reason: str, *, early: bool = False) -> Verdict:
+    identity = document_id(source, record.ref)
+    return Verdict(
+        id=identity, keep=False, rule=EARLY if early else "extract", reason=reason, measurements={}
+    )

@@ -1,0 +1,271 @@
+"""The two steps of an export. `tokenize` reads one part of documents, encodes what was kept, and writes the rows grouped by the
+shard they belong to. `shard` reads its group from every part and writes one file in order.
+
+1. Each document is read once and written twice, whatever the number of shards.
+2. Only what the wanted shards hold is encoded: to make one shard of a thousand again costs little more than to read the texts.
+3. A shard holds exactly the rows of its places. Pages of the files between the steps bear a CRC-32, which is checked.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from tokenizers import Tokenizer
+
+from core import CorruptData
+from pipeline.engine import run_step
+from pipeline.engine.local.worker_pool import Crew
+from pipeline.engine.part_store import PartStore
+from pipeline.terminal.progress import Progress
+from pipeline.engine.step import Part, Step
+from pipeline.engine.task import Made, Watch
+from shards.dataset import ShardFile
+from shards.format import SHARD, shard_name
+from shards.permutation import Permutation
+from shards.tokenizer import TokenizerFile, opened
+from storage import sealed_reading
+from storage import tables
+from storage.manifest import Input, Output, manifest_name
+from storage.store import Store
+
+TOKENIZER = "tokenizer.json"
+ENCODE_BATCH = 256
+COLUMNS = ["id", "url", "source", "record_file", "record_offset", "text"]
+
+
+class Kept(NamedTuple):
+    """The documents of one part that go into the dataset."""
+
+    documents: Input
+    signatures: Input
+    base: int
+    """Number of its first kept document."""
+    removed: tuple[str, ...]
+    """Ids of its documents that deduplication took out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sharding:
+    """What some shards are made of, and where."""
+
+    storage: Store
+    """Where the documents lie."""
+    scratch: Store
+    """Where what lies between the steps is kept."""
+    out: Store
+    """Where the shards are put."""
+    recipe: Mapping[str, Any]
+    tokenizer: TokenizerFile
+    parts: tuple[Kept, ...]
+    documents: int
+    shards: int
+    """Of the whole dataset."""
+    wanted: frozenset[int]
+    """Numbers of the shards to be made."""
+    seed: int
+
+
+class TokenizeTask(NamedTuple):
+    """What a tokenize worker is told besides its inputs."""
+
+    removed: tuple[str, ...]
+    """Ids of the part's signed documents that deduplication took out."""
+    base: int
+    documents: int
+    shards: int
+    wanted: frozenset[int]
+    seed: int
+
+
+class ShardTask(NamedTuple):
+    """What a shard worker is told besides its inputs."""
+
+    number: int
+    places: range
+    """Of the rows that belong into it."""
+
+
+def make(sharding: Sharding, *, crew: Crew, progress: Progress) -> run_step.Ran:
+    """Make the wanted shards that are not made yet, or not as they were. Raises `ThresherError` where one cannot be made."""
+    scratch = sharding.scratch
+    scratch.put(TOKENIZER, sharding.tokenizer.json.encode())
+    tokenize = Step(name="tokenize", version=1, recipe=sharding.recipe)
+    pieces = list(_tokenize_parts(sharding))
+    tokenized = run_step.run(scratch, tokenize, pieces, tokenize_work, crew=crew, progress=progress, retry=True)
+    tokenized.require_all()
+    made = [output for piece in pieces for output in _outputs(scratch, tokenize, piece)]
+    shard = Step(name="shard", version=1, recipe=sharding.recipe)
+    numbered = list(_shard_parts(sharding, made))
+    for part in numbered:
+        _unseal_lost(sharding, shard, part)
+    sharded = run_step.run(scratch, shard, numbered, shard_work, crew=crew, progress=progress, retry=True)
+    if sharded.quarantined:
+        _unseal_damaged(scratch, tokenize, pieces)
+    sharded.require_all()
+    return tokenized.plus(sharded)
+
+
+def line(scratch: Store, number: int) -> ShardFile:
+    """What the manifest says of a shard that was made."""
+    return ShardFile(**json.loads(scratch.read(_line_name(number))))
+
+
+def tokenize_work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
+    """Encode the kept documents of one part that belong into wanted shards; one row group for each shard."""
+    task: TokenizeTask = part.task
+    documents, signatures = part.inputs
+    signed = tables.read(store, signatures, tables.columns(tables.SIGNATURES, "id"))
+    stays = frozenset(signed["id"].to_pylist()) - frozenset(task.removed)
+    table = tables.read(store, documents, tables.columns(tables.DOCUMENTS, *COLUMNS))
+    table = table.filter(pa.array([one in stays for one in table["id"].to_pylist()], pa.bool_()))
+    places = Permutation(n=max(task.documents, 1), seed=task.seed).places(
+        np.arange(task.base, task.base + table.num_rows, dtype=np.int64)
+    )
+    shards = places * task.shards // max(task.documents, 1)
+    wanted = np.isin(shards, sorted(task.wanted))
+    table, places, shards = table.filter(pa.array(wanted)), places[wanted], shards[wanted]
+    tokenizer = _tokenizer(store.read(TOKENIZER).decode())
+    table = table.append_column("input_ids", _encode(tokenizer, table["text"]))
+    table = table.select(SHARD.names).cast(SHARD).append_column("place", pa.array(places, pa.int64()))
+    (name,) = part.writes
+    output = store.write(name, table.num_rows, lambda file: _write_groups(file, table, shards, task.shards))
+    return Made(counts={"documents": table.num_rows}, outputs=(output,))
+
+
+def shard_work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
+    """Read one shard's rows out of every part, and write them in order."""
+    task: ShardTask = part.task
+    shard_file, line_file = part.writes
+    groups = [_group(store, span.name, task.number) for span in part.inputs]
+    rows = pa.concat_tables(groups) if groups else SHARD.append(pa.field("place", pa.int64())).empty_table()
+    rows = rows.take(pc.sort_indices(rows["place"]))
+    if not np.array_equal(rows["place"].to_numpy(), np.arange(task.places.start, task.places.stop)):
+        raise CorruptData(
+            f"{shard_name(task.number)} has other rows than belong into it; run the same export again"
+        )
+    rows = rows.drop_columns(["place"])
+    tokens = int(pc.sum(pc.list_value_length(rows["input_ids"])).as_py() or 0)
+    shard = store.write(shard_file, rows.num_rows, partial(tables.write, table=rows))
+    # The shard itself lies in the export directory; what is sealed here is its line of the manifest.
+    text = json.dumps({**_file(shard), "tokens": tokens}, sort_keys=True)
+    line = store.write(line_file, 1, lambda file: file.write(text.encode()))
+    return Made(counts={"documents": rows.num_rows, "tokens": tokens}, outputs=(line,))
+
+
+def _tokenize_parts(sharding: Sharding) -> Iterator[Part]:
+    for kept in sharding.parts:
+        name = kept.documents.name.removeprefix("documents/").removesuffix(".parquet")
+        task = TokenizeTask(
+            removed=kept.removed,
+            base=kept.base,
+            documents=sharding.documents,
+            shards=sharding.shards,
+            wanted=sharding.wanted,
+            seed=sharding.seed,
+        )
+        inputs = (kept.documents, kept.signatures)
+        yield Part(
+            name=name,
+            inputs=inputs,
+            task=task,
+            reads=(TOKENIZER,),
+            writes=(f"tokens/{name}.parquet",),
+            stores={span.name: sharding.storage for span in inputs},
+        )
+
+
+def _shard_parts(sharding: Sharding, made: Sequence[Output]) -> Iterator[Part]:
+    spans = tuple(Input(name=output.name, sha256=output.sha256) for output in made)
+    documents, shards = sharding.documents, sharding.shards
+    for number in sorted(sharding.wanted):
+        # The places p of which p * shards // documents is the number.
+        places = range(-(-number * documents // shards), -(-(number + 1) * documents // shards))
+        shard = shard_name(number)
+        yield Part(
+            name=f"shards/{number:05d}",
+            inputs=spans,
+            task=ShardTask(number=number, places=places),
+            writes=(shard, _line_name(number)),
+            stores={shard: sharding.out},
+        )
+
+
+def _outputs(scratch: Store, step: Step, part: Part) -> tuple[Output, ...]:
+    manifest = run_step.sealed(scratch, step, part)
+    assert manifest is not None
+    return manifest.outputs
+
+
+def _unseal_lost(sharding: Sharding, step: Step, part: Part) -> None:
+    """Let a shard be made again that an earlier attempt made, and that is not there as it was any more."""
+    scratch, number = sharding.scratch, part.task.number
+    if run_step.sealed(scratch, step, part) is None:
+        return
+    try:
+        there = line(scratch, number)
+        sealed_reading.check(sharding.out, there)
+    except CorruptData:
+        scratch.delete(manifest_name(step.name, part.name))
+
+
+def _unseal_damaged(scratch: Store, step: Step, parts: Sequence[Part]) -> None:
+    """Let files between the steps be made again that are not as they were sealed."""
+    for part in parts:
+        try:
+            for output in _outputs(scratch, step, part):
+                sealed_reading.check(scratch, output)
+        except CorruptData:
+            scratch.delete(manifest_name(step.name, part.name))
+
+
+def _line_name(number: int) -> str:
+    return f"lines/{number:05d}.json"
+
+
+def _group(store: PartStore, name: str, number: int) -> pa.Table:
+    try:
+        with store.open(name) as file:
+            # A worker process may start no thread: neither to decode nor to read ahead.
+            parquet = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
+            return parquet.read_row_group(number, use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        raise CorruptData(
+            f"{name} in the making is damaged ({str(error).splitlines()[0]}); run the same export again"
+        ) from error
+
+
+def _file(shard: Output) -> dict[str, Any]:
+    return {"name": shard.name, "bytes": shard.bytes, "sha256": shard.sha256, "documents": shard.rows}
+
+
+def _write_groups(
+    file: BinaryIO, table: pa.Table, shards: npt.NDArray[np.int64], number_of_shards: int
+) -> None:
+    with pq.ParquetWriter(file, table.schema, compression="zstd", write_page_checksum=True) as writer:
+        for number in range(number_of_shards):
+            rows = np.flatnonzero(shards == number)
+            # An empty group keeps the numbering: group k is shard k.
+            writer.write_table(table.take(pa.array(rows, pa.int64())), row_group_size=max(len(rows), 1))
+
+
+def _encode(tokenizer: Tokenizer, texts: Any) -> Any:
+    ids: list[np.ndarray[Any, Any]] = []
+    for start in range(0, len(texts), ENCODE_BATCH):
+        batch = texts.slice(start, ENCODE_BATCH).to_pylist()
+        encoded = tokenizer.encode_batch_fast(batch, add_special_tokens=False)
+        ids.extend(np.array(item.ids, dtype=np.int32) for item in encoded)
+    offsets = np.concatenate([[0], np.cumsum([len(item) for item in ids])]).astype(np.int32)
+    values = np.concatenate(ids) if ids else np.array([], dtype=np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values, pa.int32()))
+
+
+@lru_cache(maxsize=1)
+def _tokenizer(text: str) -> Tokenizer:
+    return opened(text)

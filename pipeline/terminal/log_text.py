@@ -1,0 +1,35 @@
+"""`text`: a line of a crawl's log for a reader."""
+
+from datetime import UTC, datetime
+
+from pipeline.terminal.reasons import in_words, shown
+from storage.crawllog.log_line import Line
+
+KILO = 1000
+
+
+def text(line: Line) -> str:
+    """When, what became of it, the HTTP status, the size, the time it took, and the address; behind it why, and what led here."""
+    moment = f"{datetime.fromtimestamp(line.time_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+    status = "-" if line.status is None else str(line.status)
+    took = "-" if line.ms is None else f"{line.ms:,} ms"
+    head = f"{moment} {line.outcome:<10} {status:>3} {_size(line.bytes):>8} {took:>9}  {line.url}"
+    return "  ".join(filter(None, (head, _why(line), line.referrer and f"from {line.referrer}")))
+
+
+def _why(line: Line) -> str:
+    if not line.reason or line.reason == f"status_{line.status}":
+        return ""
+    words = in_words(line.reason)
+    return f"[{line.reason}]" if words == line.reason else f"[{shown(line.reason)}]"
+
+
+def _size(count: int | None) -> str:
+    if not count:
+        return "-"
+    size, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB"):
+        if size < KILO:
+            break
+        size, unit = size / KILO, larger
+    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

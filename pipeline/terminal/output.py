@@ -1,0 +1,153 @@
+"""What a command says, and how it ends.
+
+Rules
+1. With --json, stdout carries exactly one JSON object, at the end. Everything else goes to stderr.
+2. Exit code 0: done. 1: failed. 2: the input or the configuration is wrong, or something it names cannot be
+   had; then one line says what, where, and what to do. 3: a crawl has drained, and some of its pages failed. 130: interrupted
+   by SIGINT or SIGTERM; what was begun is whole.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from core import Conflict, InputError, Interrupted, ThresherError, Unavailable
+from core.printable_address import without_secrets
+from pipeline.terminal.printable import printable, printable_json
+
+if TYPE_CHECKING:
+    from pipeline.crawls.seed_files import Refused
+    from pipeline.fleet.crawl_summary import Crawled
+
+INCOMPLETE = 3
+"""Exit code where everything was done and some of it failed, as restic's for files that it could not read."""
+INTERRUPTED = 130
+"""Exit code after SIGINT or SIGTERM: what a shell says of a command that SIGINT ended."""
+REFUSED_SHOWN = 10
+PIPED_WIDTH = 120
+
+
+class _Formatter(logging.Formatter):
+    """Of warnings on stderr."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(without_secrets(super().format(record)))
+
+
+class _Signalled(SystemExit):
+    """SIGINT or SIGTERM; event loops and command parsers let it pass."""
+
+
+def run_command(command: Callable[[], object]) -> NoReturn:
+    """Run it, and end the process as rule 2 says."""
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signum, _interrupt)
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(_Formatter())
+    try:
+        command()
+    except (InputError, Unavailable, Conflict) as error:
+        _fail(str(error), 2)
+    except Interrupted as error:
+        _fail(str(error), INTERRUPTED)
+    except ThresherError as error:
+        _fail(str(error), 1)
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        if error.filename is None and error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+            raise
+        where = error.filename or "standard output or the storage"
+        _fail(f"{where}: {error.strerror}; mend that and run the same command again", 2)
+    except _Signalled:
+        _fail("interrupted; run the same command again to go on", INTERRUPTED)
+    sys.exit(0)
+
+
+def say(as_json: bool, body: Mapping[str, Any], line: str) -> None:
+    """What came of a command: for programs or for people."""
+    if as_json:
+        print_json(body)
+    else:
+        echo(line)
+
+
+def echo(line: str, *, err: bool = False, ended: bool = True) -> None:
+    """Print a line, other people's texts in it made printable. One that is not `ended` is gone on with by the next."""
+    typer.echo(printable(without_secrets(line) if err else line), err=err, nl=ended)
+
+
+def end_crawl(crawled: Crawled) -> None:
+    """End the command with the exit code that says how a crawl ended (rule 2). Return if that is 0."""
+    if crawled.interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if crawled.stats.drained and crawled.failed:
+        raise typer.Exit(INCOMPLETE)
+
+
+def warn(line: str) -> None:
+    """Say what is wrong and keeps nothing from going on."""
+    echo(f"thresher: {line}", err=True)
+
+
+def print_json(body: Mapping[str, Any]) -> None:
+    """The one object."""
+    typer.echo(printable_json(body))
+
+
+def console() -> Console:
+    """Where tables are printed."""
+    terminal = _Console(markup=False, emoji=False)
+    if not terminal.is_terminal:
+        # A pipe has no width of its own; a table cut to 80 columns would lose its names.
+        terminal.width = PIPED_WIDTH
+    return terminal
+
+
+class _Console(Console):
+    """Shows other people's texts in cells and lines printable, and takes nothing in them for markup."""
+
+    def render_str(self, text: str, **named: Any) -> Text:
+        return super().render_str(printable(text), **named)
+
+
+class Refusals:
+    """Shows the first refused seeds, counts the others."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def show(self, refused: Refused) -> None:
+        """Take one."""
+        self._count += 1
+        if self._count <= REFUSED_SHOWN:
+            echo(f"refused: {refused}", err=True)
+
+    def end(self) -> None:
+        """Say how many were not shown."""
+        if self._count > REFUSED_SHOWN:
+            echo(f"refused: {self._count - REFUSED_SHOWN:,} more lines", err=True)
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise _Signalled
+
+
+def _fail(line: str, code: int) -> NoReturn:
+    with suppress(OSError):  # where the trouble is stdout itself
+        if "--json" in sys.argv:
+            print_json({"error": without_secrets(line)})
+    echo(f"thresher: {' '.join(line.split())}", err=True)
+    sys.exit(code)

@@ -1,0 +1,323 @@
+"""`Archive`: the open WARC file of one writer, from its first capture to its seal.
+
+1. A capture's request record is written before its response record, and what is noted of it between the two: a response
+   in the archive is never without either. One that is dropped leaves a metadata record instead of them.
+2. After `commit()` everything appended before is durable, whatever happens to the writer or the machine.
+3. A payload that this writer has committed before, or that lies in a file of the crawl that was sealed lately, is not written
+   again: a revisit record refers to it (`storage.archive.written_payloads`).
+4. Every member is checked before it is appended, by `storage.warc.validator`: what is no WARC never enters a file.
+5. What a dead writer left is sealed by `recover`; a file that is being written is locked.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from core import Capture, Conflict, InputError, RecordRef
+from core.capture import Truncation
+from storage.warc import cdxj
+from storage.warc.compression import SUFFIXES, Compression, checked, compressor
+from storage.warc.dropped import DROPPED, Dropped
+from storage.archive.growing_file import GrowingFile
+from storage.manifest import Manifest
+from storage.warc.capture_metadata import Notes
+from storage.archive.written_payloads import LIMIT, Payloads
+from storage.archive.recall import recall
+from storage.warc.records import mime_of
+from storage.archive.recovery import Recovered, Survivor, recover
+from storage.warc.revisit import REVISIT, REVISIT_MIME, Revisit
+from storage.store import Store
+from storage.archive.unfinished import WARC, begin, left, publish, writer_and_serial
+from storage.warc.validator import validator
+from storage.warc.exchange_records import Attachment, attached_record, capture_records, dropped_record, notes_record, payload_digest, payload_sha256, sha1, target_uri, warcinfo
+
+__all__ = ["Archive", "Notes", "Recovered", "Revisit", "Survivor", "recover"]
+
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
+
+
+class Growing(NamedTuple):
+    """An open file: its bytes so far, and when its first capture was made."""
+
+    bytes: int
+    since_ms: int
+
+
+class Archive:
+    """The archive of one crawl as one writer makes it: a file at a time, the next when one is full or old.
+
+    `writer` names one life of one process. `max_bytes` is exceeded only by a single capture that is larger;
+    age is told by the captures' own times. `payloads` is how many it remembers, so as not to write them again: those of the files
+    that were sealed last it knows from the beginning.
+    """
+
+    __slots__ = (
+        "_before",
+        "_check",
+        "_compress",
+        "_crawl",
+        "_max_age_ms",
+        "_max_bytes",
+        "_open",
+        "_payloads",
+        "_serial",
+        "_store",
+        "_suffix",
+        "_writer",
+        "appended",
+        "user_agent",
+    )
+
+    def __init__(
+        self,
+        store: Store,
+        crawl: str,
+        *,
+        writer: str,
+        user_agent: str,
+        max_bytes: int = 1 << 30,
+        max_age_s: int = 3600,
+        compression: Compression = "gzip",
+        payloads: int = LIMIT,
+        before: Callable[[], None] | None = None,
+    ) -> None:
+        """`before` is called before anything that was appended may reach the disk: what is to be durable no later than that
+        is made durable by it. Raises `Conflict` where the writer left a file open in an earlier life.
+        """
+        for what, name in (("crawl", crawl), ("writer", writer)):
+            if not NAME.fullmatch(name):
+                raise InputError(f"{name!r} cannot name a {what}: use letters, digits, dot, dash, underscore")
+        self._store, self._crawl, self._writer = store, crawl, writer
+        self.user_agent = user_agent
+        """What the next file says that the crawler calls itself."""
+        self._max_bytes, self._max_age_ms = max_bytes, max_age_s * 1000
+        self._suffix = SUFFIXES[checked(compression)]
+        self._compress, self._check = compressor(compression), validator(compression)
+        self._payloads = Payloads(payloads)
+        if any(writer_and_serial(crawl, name)[0] == writer for name in left(store, crawl)):
+            raise Conflict(
+                f"writer {writer} has an archive file of crawl {crawl} open from an earlier life: recover it "
+                "before it writes again"
+            )
+        sealed = (name.rpartition("/")[2] for name in store.list(f"warc/{crawl}/{crawl}-{writer}-"))
+        serials = [
+            serial for owner, serial in (writer_and_serial(crawl, name) for name in sealed) if owner == writer
+        ]
+        self._serial = max(serials, default=-1)
+        recall(self._payloads, store, crawl)
+        self._open: GrowingFile | None = None
+        self._before = before
+        self.appended = 0
+        """Bytes of everything appended so far, to this file and those before."""
+
+    @property
+    def growing(self) -> Growing | None:
+        """The open file; None where the next capture begins one."""
+        return None if self._open is None else Growing(self._open.size, self._open.since_ms)
+
+    def append(
+        self,
+        capture: Capture,
+        record_id: UUID,
+        *,
+        notes: Notes | None = None,
+        revisit: Revisit | None = None,
+        resource_type: str = "",
+        whole: bool = False,
+    ) -> RecordRef:
+        """Add the exchange; `record_id` becomes the response record's. Not durable before `commit`.
+
+        `notes` become a metadata record beside it. Where a `revisit` is given, or the same payload is known to be
+        committed, a revisit record takes the response's place. What is given must be durable. A page that is to be
+        referred to, for it comes again, is written `whole` whoever had its payload: no revisit refers to another.
+        `resource_type` is what a page wanted it for, where it is a part of one (`script`, `xhr`).
+
+        Where it raises, nothing of this capture was added, and it may be appended again. Raises `CorruptData` for
+        what would be no WARC (`storage.warc.validator`).
+        """
+        digest, sha256 = payload_digest(capture), payload_sha256(capture)
+        if revisit is None and not whole:
+            revisit = self._payloads.find(capture, digest, sha256)
+        request, response = capture_records(
+            capture,
+            record_id=record_id,
+            revisit=revisit,
+            digest=digest,
+            sha256=sha256,
+            resource_type=resource_type,
+        )
+        records = [("request", request), (REVISIT if revisit else "response", response)]
+        if notes is not None:
+            records.insert(1, ("metadata", notes_record(capture, notes, record_id=record_id)))
+        if revisit is not None and revisit.profile == "server-not-modified":
+            digest, sha256 = revisit.digest, revisit.sha256
+        ref = self._add(capture.started_ms, records, digest=digest)
+        row = cdxj.row(
+            ref=ref,
+            url=target_uri(capture.url.wire),
+            date_ms=capture.started_ms,
+            mime=REVISIT_MIME if revisit else mime_of(capture.header("content-type")),
+            status=capture.status,
+            sha256=sha256,
+            etag=capture.header("etag"),
+            last_modified=capture.header("last-modified"),
+            record_id=record_id.urn,
+            content_encoding=capture.header("content-encoding"),
+            revisit=revisit,
+        )
+        self._index(row)
+        if revisit is None:
+            self._payloads.appended(capture, sha256, record_id)
+        return ref
+
+    def room(self, size: int, date_ms: int) -> None:
+        """See that what is appended next, up to `size` bytes and dated no later than this, lies in one file."""
+        self._room(date_ms, size)
+
+    def attach(
+        self,
+        kind: Attachment,
+        block: bytes,
+        *,
+        uri: str,
+        mime: str,
+        date_ms: int,
+        record_id: UUID,
+        response_id: UUID,
+        truncated: Truncation | None = None,
+    ) -> RecordRef:
+        """Add what was made of a response, such as the DOM that a browser came to; `record_id` becomes its own.
+        Not durable before `commit`.
+
+        Give it a `uri` of its own, such as `urn:dom:https://...`: pywb indexes a `conversion` as well as a `resource`, and
+        would replay it in place of what the server sent. Our index has a `resource` only.
+        """
+        record = attached_record(
+            kind,
+            block,
+            uri=uri,
+            mime=mime,
+            date_ms=date_ms,
+            record_id=record_id,
+            response_id=response_id,
+            truncated=truncated,
+        )
+        ref = self._add(date_ms, [(kind, record)], digest=sha1(block))
+        if kind in cdxj.INDEXED:
+            row = cdxj.row(
+                ref=ref,
+                url=target_uri(uri),
+                date_ms=date_ms,
+                mime=mime_of(mime),
+                status=None,
+                record_id=record_id.urn,
+            )
+            self._index(row)
+        return ref
+
+    def drop(self, capture: Capture, record_id: UUID, dropped: Dropped) -> RecordRef:
+        """Add what remains of an exchange that is not archived, under the id that its response would have had.
+
+        Not durable before `commit`. It is in no index: there is nothing to look up.
+        """
+        record = dropped_record(capture, dropped, record_id=record_id)
+        return self._add(capture.started_ms, [(DROPPED, record)], digest="")
+
+    def commit(self) -> None:
+        """Bring everything appended to disk. Where it raises, it may be called again."""
+        if self._open is not None:
+            self._precede()
+            self._open.flush()
+            self._open.unfinished.sync()
+            self._payloads.committed()
+
+    def seal(self) -> Manifest | None:
+        """Close and publish the open file with its index and Manifest; None where nothing was appended.
+
+        Where it raises, it may be called again.
+        """
+        if self._open is None:
+            return None
+        self.commit()
+        done = self._open
+        manifest = publish(
+            self._store,
+            self._crawl,
+            done.file_name,
+            done.unfinished.path,
+            lines=done.lines,
+            counts=done.counts,
+            sha256=done.sha256.hexdigest(),
+        )
+        done.unfinished.end()
+        self._open = None
+        return manifest
+
+    def abandon(self) -> None:
+        """Let go of the open file as it lies on disk; `recover` seals what is whole of it."""
+        if self._open is not None:
+            self._open.unfinished.close()
+            self._open = None
+
+    def _add(self, date_ms: int, records: Sequence[tuple[str, bytes]], *, digest: str) -> RecordRef:
+        """Add records that belong together; returns where the last of them lies."""
+        members = [self._compress(record) for _, record in records]
+        self._check(members)
+        size = sum(map(len, members))
+        into = self._room(date_ms, size)
+        for (kind, _), member in zip(records, members, strict=True):
+            into.add(kind, member)
+        self.appended += size
+        length = len(members[-1])
+        return RecordRef(file=into.name, offset=into.size - length, length=length, digest=digest)
+
+    def _index(self, row: cdxj.Row) -> None:
+        assert self._open is not None
+        self._open.lines.append(cdxj.line(row))
+
+    def _room(self, date_ms: int, size: int) -> GrowingFile:
+        """The file that takes `size` bytes more: the open one, or the next where that is full or old."""
+        if self._open is not None and (
+            self._open.size + size > self._max_bytes or date_ms - self._open.since_ms > self._max_age_ms
+        ):
+            self.seal()
+        if self._open is None:
+            self._open = self._begin(date_ms)
+            self.appended += self._open.size
+        if self._open.is_full:
+            self._precede()
+            self._open.flush()
+        return self._open
+
+    def _precede(self) -> None:
+        if self._before is not None:
+            self._before()
+
+    def _begin(self, now_ms: int) -> GrowingFile:
+        # Counted first: a name that was tried once is never tried again.
+        self._serial += 1
+        name = f"{self._crawl}-{self._writer}-{self._serial:05d}{self._suffix}"
+        begun = GrowingFile(
+            file_name=name,
+            name=f"warc/{self._crawl}/{name}",
+            unfinished=begin(self._store, f"{WARC}/{self._crawl}", name),
+            since_ms=now_ms,
+        )
+        fields = {
+            "software": "thresher",
+            "format": "WARC File Format 1.1",
+            "conformsTo": CONFORMS_TO,
+            "isPartOf": self._crawl,
+            "robots": "obey",
+            "http-header-user-agent": self.user_agent,
+        }
+        info = self._compress(warcinfo(name, date_ms=now_ms, fields=fields))
+        self._check([info])
+        begun.add("warcinfo", info)
+        return begun
+
+    def __repr__(self) -> str:
+        doing = f"{self._open.size} bytes in {self._open.name}" if self._open else "no open file"
+        return f"<archive of {self._crawl} by {self._writer}: {doing}>"

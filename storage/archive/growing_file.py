@@ -1,0 +1,54 @@
+"""`GrowingFile`: the archive file being written, and what its seal will say."""
+
+import hashlib
+from collections import Counter
+
+from storage.warc.index_lines import Lines
+from storage.archive.unfinished import Unfinished
+
+BUFFER = 1 << 20
+"""Bytes appended before they are handed to the system; `commit` hands over all."""
+
+
+class GrowingFile:
+    """The file being written and what its seal will say. Bytes leave the buffer only once they are written."""
+
+    __slots__ = (
+        "_buffer",
+        "_written",
+        "counts",
+        "file_name",
+        "lines",
+        "name",
+        "sha256",
+        "since_ms",
+        "size",
+        "unfinished",
+    )
+
+    def __init__(self, *, file_name: str, name: str, unfinished: Unfinished, since_ms: int) -> None:
+        self.file_name, self.name, self.unfinished, self.since_ms = file_name, name, unfinished, since_ms
+        self.size = self._written = 0
+        self.sha256 = hashlib.sha256()
+        self.counts: Counter[str] = Counter()
+        self.lines = Lines()
+        self._buffer = bytearray()
+
+    def add(self, record_type: str, data: bytes) -> None:
+        """Put a record behind the others."""
+        self._buffer += data
+        self.size += len(data)
+        self.counts[record_type] += 1
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the buffer is to be handed to the system before more is added."""
+        return len(self._buffer) >= BUFFER
+
+    def flush(self) -> None:
+        """Hand all of it to the system. Where it raises, it may be called again."""
+        data = bytes(self._buffer)
+        self.unfinished.write(data, self._written)
+        self.sha256.update(data)
+        self._written += len(data)
+        self._buffer.clear()

@@ -1,0 +1,59 @@
+"""Originals: the records that revisit records refer to, found through the indexes of sealed files."""
+
+from collections.abc import Collection, Iterable, Iterator
+
+from storage.warc import cdxj
+from storage.warc.compression import stem
+from storage.warc.records import ArchivedRecord, read
+from storage.warc.revisit import REVISIT, Revisit
+from storage.store import Store
+from storage.archive.unfinished import INDEX_SUFFIX
+
+
+def originals(
+    store: Store, names: Iterable[str], wanted: Collection[Revisit]
+) -> dict[Revisit, ArchivedRecord]:
+    """The records that are referred to, as far as they are in the archive files of these names.
+
+    What is referred to by its id is the record of that id; by its URL and time, as in archives of others, one with the same payload
+    digest; without a digest, one of that URL as it is written there. The files are looked through in the order given, until all are found.
+    """
+    missing: dict[tuple[str, str], set[Revisit]] = {}
+    for revisit in wanted:
+        missing.setdefault(_key(revisit.uri, revisit.date_ms), set()).add(revisit)
+    found: dict[Revisit, ArchivedRecord] = {}
+    for name in names:
+        if not missing:
+            break
+        for record in _at(store, name, set(missing)):
+            key = _key(record.url, record.date_ms)
+            here = {revisit for revisit in missing.get(key, set()) if _is_of(revisit, record)}
+            found |= dict.fromkeys(here, record)
+            if here:
+                rest = missing.pop(key) - here
+                missing |= {key: rest} if rest else {}
+    return found
+
+
+def _is_of(revisit: Revisit, record: ArchivedRecord) -> bool:
+    if revisit.refers_to:
+        return record.record_id == revisit.refers_to
+    if revisit.digest:
+        return record.type != REVISIT and record.ref.digest == revisit.digest
+    return record.type != REVISIT and record.url == revisit.uri
+
+
+def _at(store: Store, name: str, keys: Collection[tuple[str, str]]) -> Iterator[ArchivedRecord]:
+    index = f"{stem(name)}{INDEX_SUFFIX}"
+    if not store.exists(index):  # it is just being sealed
+        return
+    with store.open(index) as file:
+        offsets = [row.offset for row in cdxj.read(file, name=index) if (row.surt, row.timestamp) in keys]
+    if offsets:
+        with store.open(name) as file:
+            for offset in offsets:
+                yield from read(file, offset, offset + 1, name=name)
+
+
+def _key(uri: str, date_ms: int) -> tuple[str, str]:
+    return cdxj.key(uri), cdxj.timestamp(date_ms)

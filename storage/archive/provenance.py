@@ -1,0 +1,50 @@
+"""Provenance: what an archive file was made from, in its first record, so that its seal can be made again from it alone.
+
+The record is written before it is known what else the file will hold, and again when it is full, over itself: it is as long
+as before when the recipe is.
+"""
+
+import json
+import zlib
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+from storage.warc.dropped import WARC_FIELDS
+from storage.manifest import JSON
+from storage.warc.records import read
+from storage.warc.exchange_records import warcinfo
+
+FIELD = "thresher-recipe"
+CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
+_STORED, _GZIP = 0, 31
+"""zlib's level without compression, whose bytes are as many as go in, whatever they are; and gzip."""
+
+
+def opening(name: str, *, source: str, date_ms: int, recipe: Mapping[str, JSON]) -> bytes:
+    """The warcinfo record of the archive file of that name, as a gzip member."""
+    said = json.dumps(recipe, sort_keys=True, separators=(",", ":")).replace(" ", r"\u0020")
+    fields = {
+        "software": "thresher",
+        "format": "WARC File Format 1.1",
+        "conformsTo": CONFORMS_TO,
+        "isPartOf": source,
+        FIELD: said,
+    }
+    packer = zlib.compressobj(_STORED, wbits=_GZIP)
+    return packer.compress(warcinfo(name, date_ms=date_ms, fields=fields)) + packer.flush()
+
+
+def recipe_said(file: BinaryIO, source: str) -> Mapping[str, Any] | None:
+    """The recipe that a file of that source opens with; None where it has none, or came from elsewhere."""
+    first = next(read(file, 0, 1, name=source), None)
+    if first is None or first.mime != WARC_FIELDS:
+        return None
+    lines = (line.partition(": ") for line in first.payload.decode(errors="replace").split("\r\n"))
+    fields = {name: value for name, _, value in lines}
+    if fields.get("isPartOf") != source or FIELD not in fields:
+        return None
+    try:
+        found = json.loads(fields[FIELD])
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

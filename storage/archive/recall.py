@@ -1,0 +1,48 @@
+"""`recall`: what a new writer knows of the payloads that its crawl has archived before, read from the indexes.
+
+1. The files that were sealed last are read first, at most `FILES` of them, until the memory is full: a start costs no more in
+   a large archive than in a small one. What a dead worker left open is sealed before a new one starts (`storage.archive.recovery`).
+2. Only an index that is whole is believed: a revisit must never refer to a record that is not there.
+3. Only files that the crawl has written count: what others call a payload digest may be one of something else.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from uuid import UUID
+
+from core import CorruptData
+from storage.warc import cdxj
+from storage.archive.written_payloads import Known, Payloads
+from storage.warc.revisit import REVISIT_MIME
+from storage.store import Store
+from storage.archive.unfinished import INDEX_SUFFIX, writer_and_serial
+
+FILES = 64
+"""Index files that are read at most: one request each in a bucket."""
+DIGEST = "sha256:"
+
+
+def recall(payloads: Payloads, store: Store, crawl: str) -> None:
+    """Tell the memory of the responses of a crawl's newest sealed files, as many as it has room for."""
+    if not payloads.room:
+        return
+    for name in store.youngest(f"warc/{crawl}", INDEX_SUFFIX, FILES):
+        own = name.rpartition("/")[2].removesuffix(INDEX_SUFFIX)
+        if writer_and_serial(crawl, own)[0]:
+            with suppress(CorruptData):
+                payloads.recall(deque(_responses(store, name), payloads.room))
+        if not payloads.room:
+            return
+
+
+def _responses(store: Store, name: str) -> Iterator[Known]:
+    with store.open(name) as file:
+        for row in cdxj.read(file, name=name):
+            if row.mime == REVISIT_MIME or not row.status or not row.sha256.startswith(DIGEST):
+                continue
+            try:
+                known = Known(row.sha256, row.content_encoding, UUID(row.record_id), row.url, row.date_ms)
+            except ValueError:  # an id of another form
+                continue
+            yield known

@@ -1,0 +1,232 @@
+"""Recovery: what dead writers left becomes archive files like any other.
+
+1. The file is cut behind its last whole record; damaged stretches before that are taken out.
+2. Where the store is a directory, a writer that lives holds a lock on its file, and is left alone whatever
+   `writer_is_dead` says.
+3. Recovery may be killed and run again, or run twice at the same time, or while the writer lives after all.
+4. Nothing is removed but what is in a sealed file. What a writer put when its file was sealed already (its machine slept, and
+   it knew nothing of it) is sealed as a file of its own, a tail (`storage.archive.unfinished.tail_of`).
+"""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from core import Conflict, CorruptData, InputError
+from storage.warc import cdxj
+from storage.warc.compression import compression_of, compressor, member, stem
+from storage.files import sync
+from storage.warc.index_lines import Lines
+from storage.manifest import Manifest, digest, manifest_name
+from storage.archive.provenance import CONFORMS_TO
+from storage.warc.records import DAMAGED, read
+from storage.archive.reseal import reseal
+from storage.warc.revisit import REVISIT
+from storage.store import Store
+from storage.archive.unfinished import STEP_NAME, WARC, Left, is_of, left, publish, tail_of, take, writer_and_serial
+from storage.warc.exchange_records import warcinfo
+
+PIECE = 1 << 20
+"""Bytes copied at a time."""
+ANSWERS = frozenset({"response", REVISIT})
+
+
+class Survivor(NamedTuple):
+    """A response or revisit record that outlived its writer."""
+
+    record_id: str
+    url: str
+    status: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovered:
+    """A file of a dead writer, sealed."""
+
+    manifest: Manifest
+    writer: str
+    records: tuple[Survivor, ...]
+
+
+def recover(store: Store, crawl: str, writer_is_dead: Callable[[str], bool]) -> list[Recovered]:
+    """Seal what dead writers left of a crawl. Files that hold no exchange are removed.
+
+    Every record that was committed is in the result, and so is every whole one behind it.
+    """
+    found = []
+    for name in left(store, crawl):
+        writer, _ = writer_and_serial(crawl, name)
+        if not writer or not writer_is_dead(writer):
+            continue
+        with take(store, f"{WARC}/{crawl}", name) as remains:
+            if remains is None:
+                continue
+            recovered = _recovered(store, crawl, writer, name, remains)
+            remains.end()
+        if recovered is not None:
+            found.append(recovered)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remains:
+    """What lies in an open file that nobody writes to, and is not sealed."""
+
+    name: str
+    records: int
+    """That are whole."""
+    whole: int
+    """Bytes of these."""
+    torn: int
+    """Bytes that are no record."""
+
+
+def remains(store: Store, crawl: str) -> Iterator[Remains]:
+    """What dead writers left of a crawl, and nobody has recovered yet. Nothing is changed.
+
+    Where the store is no directory, a writer may live that is named here.
+    """
+    for name in left(store, crawl):
+        with take(store, f"{WARC}/{crawl}", name) as found:
+            if found is None:
+                continue
+            size, records, whole = found.path.stat().st_size, 0, 0
+            with found.path.open("rb") as file, suppress(InputError):
+                for record in read(file, name=name):
+                    if record.type != DAMAGED:
+                        records, whole = records + 1, whole + record.length
+            yield Remains(name=name, records=records, whole=whole, torn=size - whole)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Whole:
+    """The whole records of an open file that no published file holds. Offsets are counted anew, from `size` on."""
+
+    size: int
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    """Of the open file, from and to."""
+    counts: Counter[str] = field(default_factory=Counter)
+    lines: Lines = field(default_factory=Lines)
+    survivors: list[Survivor] = field(default_factory=list)
+
+
+def _recovered(store: Store, crawl: str, writer: str, file_name: str, left: Left) -> Recovered | None:
+    """Seal what is whole of an open file and in no published file; None where there is nothing."""
+    while True:
+        published = _published(store, crawl, file_name)
+        held = set[str]().union(*(_ids(store, name) for name in published))
+        name, opening = file_name, b""
+        whole = _whole(left.path, f"{WARC}/{crawl}/{name}", opening, held)
+        if not whole.counts.keys() - {"warcinfo"}:
+            return None
+        if published:
+            first = whole.spans[0][0]
+            name = tail_of(file_name, left.at(first))
+            opening = _opening(crawl, name, left.path, first)
+            whole = _whole(left.path, f"{WARC}/{crawl}/{name}", opening, held)
+        try:
+            manifest = _publish(store, crawl, name, left.path, opening, whole)
+        except Conflict as error:  # another was quicker: what that did not have is left
+            if f"{WARC}/{crawl}/{name}" in published:
+                raise _other(name) from error
+            continue
+        return Recovered(manifest=manifest, writer=writer, records=tuple(whole.survivors))
+
+
+def _published(store: Store, crawl: str, file_name: str) -> list[str]:
+    """The archive files that are an open file's, each sealed."""
+    found = [
+        name
+        for name in store.list(f"{WARC}/{crawl}/{stem(file_name)}")
+        if compression_of(name) and is_of(file_name, name.rpartition("/")[2])
+    ]
+    for name in found:
+        if not store.exists(manifest_name(STEP_NAME, stem(name).removeprefix(f"{WARC}/"))):
+            try:
+                reseal(store, name, anew=False)
+            except InputError as error:
+                raise _other(name) from error
+    return found
+
+
+def _ids(store: Store, name: str) -> Iterator[str]:
+    """The ids of the whole records of an archive file. Raise `CorruptData` where that is none."""
+    try:
+        with store.open(name) as file:
+            yield from (record.record_id for record in read(file, name=name) if record.type != DAMAGED)
+    except InputError as error:
+        raise _other(name) from error
+
+
+def _other(name: str) -> CorruptData:
+    return CorruptData(f"{name} is published with other bytes than its writer had; compare and remove one")
+
+
+def _whole(path: Path, name: str, opening: bytes, held: set[str]) -> _Whole:
+    """The whole records of a file that are not held; `name` and `opening` are those of the archive file that they come into."""
+    found = _Whole(size=len(opening))
+    # InputError is raised where not even the first record is there.
+    with path.open("rb") as file, suppress(InputError):
+        for record in read(file, name=name):
+            if record.type == DAMAGED or record.record_id in held:
+                continue
+            row = cdxj.row_of(record, replace(record.ref, offset=found.size))
+            if row is not None:
+                found.lines.append(cdxj.line(row))
+            if record.type in ANSWERS:
+                survivor = Survivor(record.record_id, record.url, record.status or 0, found.size)
+                found.survivors.append(survivor)
+            found.counts[record.type] += 1
+            _extend(found.spans, record.offset, record.length)
+            found.size += record.length
+    return found
+
+
+def _publish(store: Store, crawl: str, name: str, path: Path, opening: bytes, whole: _Whole) -> Manifest:
+    counts = whole.counts + Counter({"warcinfo": 1} if opening else {})
+    seal = partial(publish, store, crawl, name, lines=whole.lines, counts=counts)
+    if not opening and whole.spans == [(0, whole.size)]:
+        os.truncate(path, whole.size)
+        sync(path)
+        return seal(path, sha256=digest(path))
+    # A tail; or damage between whole records: the machine lost power, or the disk is failing.
+    with store.stage(f"{WARC}/{crawl}/{name}") as staged:
+        _copy(path, opening, whole.spans, staged.path)
+        return seal(staged.path, sha256=digest(staged.path))
+
+
+def _opening(crawl: str, name: str, path: Path, first: int) -> bytes:
+    """The warcinfo record of a tail, as a member: as old as the record with which the tail begins."""
+    with path.open("rb") as file:
+        date_ms = next(read(file, first, first + 1, name=name)).date_ms
+    fields = {
+        "software": "thresher",
+        "format": "WARC File Format 1.1",
+        "conformsTo": CONFORMS_TO,
+        "isPartOf": crawl,
+        "robots": "obey",
+    }
+    info = warcinfo(name, date_ms=date_ms, fields=fields)
+    return member(info) if compression_of(name) == "gzip" else compressor("zstd")(info)
+
+
+def _extend(spans: list[tuple[int, int]], begin: int, length: int) -> None:
+    if spans and spans[-1][1] == begin:
+        spans[-1] = (spans[-1][0], begin + length)
+    else:
+        spans.append((begin, begin + length))
+
+
+def _copy(source: Path, opening: bytes, spans: list[tuple[int, int]], target: Path) -> None:
+    with source.open("rb") as old, target.open("wb") as new:
+        new.write(opening)
+        for begin, end in spans:
+            old.seek(begin)
+            while data := old.read(min(PIECE, end - old.tell())):
+                new.write(data)

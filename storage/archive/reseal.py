@@ -1,0 +1,140 @@
+"""Resealing: an archive file that is published, but has no Manifest that can be read, is sealed anew from its bytes.
+
+A WARC needs no Manifest to be read, so nothing is lost with one: records are counted and indexed again.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+from typing import BinaryIO, NamedTuple
+
+from storage.warc import cdxj
+from storage.warc.compression import stem
+from storage.warc.index_lines import Lines
+from storage.manifest import (
+    JSON,
+    Manifest,
+    Output,
+    fingerprint,
+    manifest_name,
+    put_output,
+    seal,
+    stored_digest,
+)
+from storage.archive.provenance import recipe_said
+from storage.warc.records import read
+from storage.store import Store
+from storage.archive.unfinished import INDEX_SUFFIX, RECIPE, STEP, STEP_NAME
+
+GRACE_MS = 60_000
+"""A file is sealed seconds after it was published; one that is older and has no seal has lost it."""
+
+
+class Contents(NamedTuple):
+    """What an archive file holds."""
+
+    counts: Counter[str]
+    """Records by type."""
+    lines: Lines
+    """Of its index."""
+    problems: Counter[str]
+    """Records by what is wrong with them."""
+
+
+def contents(file: BinaryIO, name: str) -> Contents:
+    """Read it from end to end. Raises `InputError` for a file that is no WARC."""
+    found = Contents(counts=Counter(), lines=Lines(), problems=Counter())
+    for record in read(file, name=name):
+        found.counts[record.type] += 1
+        if record.problem is not None:
+            found.problems[record.problem] += 1
+        row = cdxj.row_of(record, record.ref)
+        if row is not None:
+            found.lines.append(cdxj.line(row))
+    return found
+
+
+def seal_contents(
+    store: Store,
+    part: str,
+    warc: Output,
+    found: Contents,
+    recipe: Mapping[str, JSON],
+    passed_over: Mapping[str, int] = MappingProxyType({}),
+) -> Manifest:
+    """Put the index of an archive file that is published, then its Manifest. `passed_over` are counts of what was left out of it."""
+    index = _put_index(store, part, found.lines)
+    manifest = Manifest(
+        step=STEP,
+        part=part,
+        fingerprint=fingerprint(STEP, recipe, ()),
+        recipe=recipe,
+        inputs=(),
+        outputs=(replace(warc, rows=found.counts.total()), index),
+        counts={**found.counts, **passed_over},
+    )
+    seal(store, manifest)
+    return manifest
+
+
+def unsealed(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
+    """Archive files that no Manifest names."""
+    sealed = {
+        name.removeprefix(f"manifests/{STEP_NAME}/").removesuffix(".json")
+        for name in store.list(f"manifests/{STEP_NAME}/")
+    }
+    for name in store.list("warc/"):
+        part = _part(name)
+        if part and part not in sealed and store.age_ms(name) >= grace_ms:
+            yield name
+
+
+def reindex(store: Store, manifest: Manifest) -> Manifest:
+    """Make the index of a sealed archive file again, which is as it was sealed. Where the index comes out with other bytes than
+    before, the file is sealed anew with it.
+    """
+    (warc,) = (output for output in manifest.outputs if not output.name.endswith(INDEX_SUFFIX))
+    with store.open(warc.name) as file:
+        lines = contents(file, warc.name).lines
+    remade = replace(manifest, outputs=(warc, _put_index(store, manifest.part, lines)))
+    if remade.outputs != manifest.outputs:
+        store.delete(manifest_name(STEP_NAME, manifest.part))
+        seal(store, remade)
+    return remade
+
+
+def reseal(
+    store: Store,
+    name: str,
+    recipe: Mapping[str, JSON] | None = None,
+    passed_over: Mapping[str, int] = MappingProxyType({}),
+    *,
+    anew: bool = True,
+) -> Manifest:
+    """Seal the archive file of that name as it is now. `recipe` is that of its last seal, where that can be read, and
+    `passed_over` its counts of what was left out of the file. Raises `InputError` where it is no WARC. Not `anew`, a seal that it
+    has stays.
+    """
+    part = _part(name)
+    source, _, own = part.partition("/")
+    with store.open(name) as file:
+        found = contents(file, name)
+        recipe = recipe or recipe_said(file, source)
+    warc = Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=0)
+    if recipe is None:
+        recipe = RECIPE if own.startswith(f"{source}-") else {"ingested": name.rpartition("/")[2]}
+    if anew:
+        store.delete(manifest_name(STEP_NAME, part))
+    return seal_contents(store, part, warc, found, recipe, passed_over)
+
+
+def _put_index(store: Store, part: str, lines: Lines) -> Output:
+    return put_output(store, f"warc/{part}{INDEX_SUFFIX}", len(lines), partial(cdxj.write, lines=lines))
+
+
+def _part(name: str) -> str:
+    """`source/stem` of an archive file; empty for an index."""
+    part = stem(name)
+    return part.removeprefix("warc/") if part != name else ""

@@ -1,0 +1,160 @@
+"""Open files where the store cannot append: each `sync` puts what was written since the last as one object.
+
+Segments lie under `open/<folder>/<file name>/<offset>`; put one after another they are the file, so any machine can
+recover it when the writer's has burnt. The writer keeps a local copy, which is published in one piece at the end.
+
+1. A segment is put whole before the next is begun, and holds whole records or lines: what is there can be read, wherever it begins.
+2. Whether a writer lives is not known here. One that was given up while it lived finds its file published by
+   another, and stops (`Conflict`): its name was taken from it before (`Frontier.take_over`).
+3. Recovery removes the segments that it has read, and no others: what a writer puts behind them stays, and is recovered as a file
+   of its own (`storage.archive.recovery`).
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from core import Conflict, CorruptData
+from storage.files import writing
+from storage.store import Store
+
+OPEN = "open"
+DIGITS = 15
+"""Of an offset in a name: byte order is the order of the file."""
+
+
+class Segments:
+    """A file being written."""
+
+    __slots__ = ("_fresh", "_life", "_put", "_store", "_stuck", "_under", "path")
+
+    def __init__(self, store: Store, folder: str, name: str) -> None:
+        self._store, self._under = store, f"{OPEN}/{folder}/{name}"
+        self._life = ExitStack()
+        self.path: Path = self._life.enter_context(store.stage(f"{folder}/{name}")).path
+        self._put = 0
+        self._fresh = bytearray()
+        self._stuck = b""
+
+    def write(self, data: bytes, at: int) -> None:
+        """Keep it for the next segment, and in the local copy."""
+        with writing(self.path.parent), self.path.open("r+b") as copy:
+            copy.seek(at)
+            copy.write(data)
+        self._fresh += data
+
+    def sync(self) -> None:
+        """Put a segment of everything written since the last."""
+        # One that failed may have arrived: it is put again as it was, and what was written since goes behind it.
+        while self._stuck or self._fresh:
+            if not self._stuck:
+                self._stuck, self._fresh = bytes(self._fresh), bytearray()
+            name = f"{self._under}/{self._put:0{DIGITS}d}"
+            if not self._store.put(name, self._stuck) and self._store.read(name) != self._stuck:
+                raise Conflict(f"{name} was put by another writer; two workers must never have one name")
+            self._put += len(self._stuck)
+            self._stuck = b""
+
+    def close(self) -> None:
+        """Remove the local copy; the segments stay."""
+        self._life.close()
+
+    def end(self) -> None:
+        """Remove the segments and the local copy."""
+        _remove(self._store, list(self._store.list(f"{self._under}/")))
+        self._life.close()
+
+    def __repr__(self) -> str:
+        return f"<segments {self._under}: {self._put} bytes put>"
+
+
+class LeftSegments:
+    """Segments of a writer that was given up, put together in a local file."""
+
+    __slots__ = ("_begins", "_names", "_store", "path")
+
+    def __init__(self, store: Store, names: Sequence[str], begins: Sequence[int], path: Path) -> None:
+        """`begins` says where each of the segments begins in the local file."""
+        self._store, self._names, self._begins, self.path = store, names, begins, path
+
+    def at(self, place: int) -> int:
+        """Return where a byte of the local file lies in the open file."""
+        segment = bisect_right(self._begins, place) - 1
+        return _offset(self._names[segment]) + place - self._begins[segment]
+
+    def end(self) -> None:
+        """Remove the segments that are in the local file."""
+        _remove(self._store, self._names)
+
+
+def folders(store: Store, above: str) -> list[str]:
+    """Names of the folders of `above` that have open files."""
+    return sorted({name.split("/")[2] for name in store.list(f"{OPEN}/{above}/")})
+
+
+def left(store: Store, folder: str) -> list[str]:
+    """Names of all open files of a folder."""
+    return sorted({name.rsplit("/", 2)[1] for name in store.list(f"{OPEN}/{folder}/")})
+
+
+@contextmanager
+def look(store: Store, folder: str, name: str) -> Iterator[Path | None]:
+    """The segments put together; None where there are none any more."""
+    with take(store, folder, name) as found:
+        yield None if found is None else found.path
+
+
+def read_on(store: Store, folder: str, name: str, at: int) -> bytes | None:
+    """The bytes of the segments from one that begins at a place on; None where there are none any more."""
+    names = list(store.list(f"{OPEN}/{folder}/{name}/"))
+    if not names:
+        return None
+    found = bytearray()
+    for segment in names:
+        if _offset(segment) != at + len(found):
+            continue
+        try:
+            found += store.read(segment)
+        except CorruptData:
+            if store.exists(segment):
+                raise
+            return None
+    return bytes(found)
+
+
+@contextmanager
+def take(store: Store, folder: str, name: str) -> Iterator[LeftSegments | None]:
+    """The segments put together; None where there are none any more. Whether their writer lives is not known here."""
+    names = list(store.list(f"{OPEN}/{folder}/{name}/"))
+    if not names:
+        yield None
+        return
+    with store.stage(f"{folder}/{name}") as staged:
+        begins = _together(store, names, staged.path)
+        yield None if begins is None else LeftSegments(store, names, begins, staged.path)
+
+
+def _together(store: Store, names: Sequence[str], path: Path) -> list[int] | None:
+    """Put segments together; return where each begins. None where one of them is gone: another has published the file."""
+    begins = []
+    with path.open("wb") as whole:
+        for segment in names:
+            begins.append(whole.tell())
+            try:
+                whole.write(store.read(segment))
+            except CorruptData:
+                if store.exists(segment):
+                    raise
+                return None
+    return begins
+
+
+def _offset(segment: str) -> int:
+    return int(segment.rpartition("/")[2])
+
+
+def _remove(store: Store, names: Sequence[str]) -> None:
+    # From the end: what is left of a removal that was killed is still a beginning without a gap.
+    for name in reversed(names):
+        store.delete(name)

@@ -1,0 +1,190 @@
+"""Unfinished files: where the bytes of an open one lie, and how an archive file is published.
+
+An open file has its final name, `<crawl>-<writer>-<serial>` and a suffix, from the beginning, so that a `RecordRef` into it
+never changes. Where the store is a directory it lies there, in `.open/` of its folder (`storage.archive.open_file`); elsewhere it is
+put piece by piece (`storage.archive.segments`). Either way what was written before `sync` outlives its writer. The folder of an
+archive file is `warc/<crawl>`, that of a file of the crawl's log `log/<crawl>` (`storage.crawllog.log_line`).
+
+An archive file is published as three objects, each put once, in this order: the WARC, its CDXJ, its Manifest. Whoever finds
+this half done does it again, with the same bytes.
+"""
+
+import re
+from collections import Counter
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from core import Conflict
+from storage.warc import cdxj
+from storage.archive import open_file
+from storage.archive import segments
+from storage.warc.compression import compression_of, stem
+from storage.files import Files
+from storage.warc.index_lines import Lines
+from storage.manifest import (
+    JSON,
+    Manifest,
+    Output,
+    fingerprint,
+    load,
+    manifest_name,
+    put_output,
+    seal,
+    stored_digest,
+)
+from storage.store import Store
+
+WARC = "warc"
+"""Folder of the archive files of all crawls."""
+STEP_NAME = "archive"
+STEP = f"{STEP_NAME}@1"
+RECIPE: dict[str, JSON] = {"format": "WARC/1.1"}
+INDEX_SUFFIX = ".cdxj.gz"
+WRITER_AND_SERIAL = re.compile(r"(.+)-(\d{5,})")
+OFFSET_DIGITS = segments.DIGITS
+OFFSET = re.compile(rf"\d{{{OFFSET_DIGITS}}}")
+"""In the name of a tail, behind the serial."""
+
+
+class Unfinished(Protocol):
+    """The bytes of an open file, in the hands of its writer."""
+
+    @property
+    def path(self) -> Path:
+        """All of them in a local file."""
+        ...
+
+    def write(self, data: bytes, at: int) -> None:
+        """Put bytes at their place, behind everything written before. Where it raises, it may be called again."""
+        ...
+
+    def sync(self) -> None:
+        """Make everything written durable. Where it raises, it may be called again."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it; what was synced stays for recovery."""
+        ...
+
+    def end(self) -> None:
+        """It is published: remove it."""
+        ...
+
+
+class Left(Protocol):
+    """What a dead writer left of an open file."""
+
+    @property
+    def path(self) -> Path:
+        """A local file of its bytes, which may be cut."""
+        ...
+
+    def at(self, place: int) -> int:
+        """Return where a byte of the local file lies in the open file."""
+        ...
+
+    def end(self) -> None:
+        """What is in the local file is published, or not worth it: remove it, and nothing that was added since."""
+        ...
+
+
+def begin(store: Store, folder: str, name: str) -> Unfinished:
+    """A new open file."""
+    if isinstance(store, Files):
+        return open_file.OpenFile(store, folder, name)
+    return segments.Segments(store, folder, name)
+
+
+def crawls(store: Store) -> list[str]:
+    """Names of the crawls that have open archive files, in order."""
+    return open_file.folders(store, WARC) if isinstance(store, Files) else segments.folders(store, WARC)
+
+
+def open_files(store: Store, folder: str) -> list[str]:
+    """Names of all open files of a folder, their writers dead or alive, in order."""
+    return open_file.left(store, folder) if isinstance(store, Files) else segments.left(store, folder)
+
+
+def left(store: Store, crawl: str) -> list[str]:
+    """Names of the open archive files of a crawl, their writers dead or alive, in order."""
+    found = open_files(store, f"{WARC}/{crawl}")
+    return [name for name in found if name.startswith(f"{crawl}-") and compression_of(name)]
+
+
+def look(store: Store, folder: str, name: str) -> AbstractContextManager[Path | None]:
+    """A local file of what an open file has so far, not to be changed; None where it is no longer there."""
+    if isinstance(store, Files):
+        return open_file.look(store, folder, name)
+    return segments.look(store, folder, name)
+
+
+def read_on(store: Store, folder: str, name: str, at: int) -> bytes | None:
+    """What was synced to an open file behind byte `at`, where an earlier call has ended; None where the file is no longer there."""
+    if isinstance(store, Files):
+        return open_file.read_on(store, folder, name, at)
+    return segments.read_on(store, folder, name, at)
+
+
+def take(store: Store, folder: str, name: str) -> AbstractContextManager[Left | None]:
+    """What is left of an open file whose writer is dead; None where it lives after all, or another was first."""
+    if isinstance(store, Files):
+        return open_file.take(store, folder, name)
+    return segments.take(store, folder, name)
+
+
+def writer_and_serial(crawl: str, name: str) -> tuple[str, int]:
+    """What the name of an archive file, or its stem, says; no writer where it is none of ours."""
+    found = WRITER_AND_SERIAL.fullmatch(stem(name).removeprefix(f"{crawl}-"))
+    return (found[1], int(found[2])) if found else ("", 0)
+
+
+def tail_of(file: str, offset: int) -> str:
+    """Return the name, or its stem, of what lies in an open file from that byte on, and was put when the file was sealed already.
+
+    It has the same writer, and comes between the file and its next in byte order.
+    """
+    name = stem(file)
+    return f"{name}{offset:0{OFFSET_DIGITS}d}{file.removeprefix(name)}"
+
+
+def is_of(file: str, name: str) -> bool:
+    """Return whether a published file is an open file's, or a tail of it; both names or both stems."""
+    more = stem(name).removeprefix(stem(file))
+    return stem(name).startswith(stem(file)) and (not more or bool(OFFSET.fullmatch(more)))
+
+
+def publish(
+    store: Store,
+    crawl: str,
+    file_name: str,
+    whole: Path,
+    *,
+    lines: Lines,
+    counts: Counter[str],
+    sha256: str,
+) -> Manifest:
+    """Publish the bytes of `whole` as the archive file of that name, with its index and its Manifest.
+
+    Where it raises, it may be called again. Raises `Conflict` where other bytes are published already: another has recovered the
+    file, and its writer was given up.
+    """
+    part = f"{crawl}/{stem(file_name)}"
+    sealed = manifest_name(STEP_NAME, part)
+    if not whole.exists() and store.exists(sealed):
+        return load(store, sealed)
+    name, index = f"warc/{crawl}/{file_name}", f"warc/{part}{INDEX_SUFFIX}"
+    if not store.adopt(whole, name) and stored_digest(store, name) != sha256:
+        raise Conflict(f"{name} was published by another, with other bytes")
+    warc = Output(name=name, bytes=whole.stat().st_size, sha256=sha256, rows=counts.total())
+    manifest = Manifest(
+        step=STEP,
+        part=part,
+        fingerprint=fingerprint(STEP, RECIPE, ()),
+        recipe=RECIPE,
+        inputs=(),
+        outputs=(warc, put_output(store, index, len(lines), lambda path: cdxj.write(path, lines))),
+        counts=counts,
+    )
+    seal(store, manifest)
+    return manifest

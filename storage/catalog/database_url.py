@@ -1,0 +1,48 @@
+"""What `project.catalog` may say: `sqlite:catalog.db` or `postgresql://user:password@host/database`."""
+
+from pathlib import Path
+
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
+
+from core import InputError
+from core.printable_address import shown
+from storage.catalog.database import Database
+from storage.catalog.postgres import Postgres
+from storage.catalog.sqlite import SQLite
+
+POSTGRES = ("postgresql", "postgresql+psycopg")
+
+
+def locate(url: str, project: Path) -> Database:
+    """The database that is named; a relative file begins at the project. Touches neither disk nor server.
+
+    Raises `InputError` for every other kind of address, without its password.
+    """
+    scheme, _, rest = url.partition(":")
+    if scheme in POSTGRES:
+        return _postgres(url)
+    if scheme != "sqlite" or not rest.strip("/"):
+        raise InputError(
+            f'project.catalog = "{shown(url)}" is no address of a catalog: use "sqlite:catalog.db" or '
+            '"postgresql://user:password@host/database"'
+        )
+    # SQLAlchemy's way to write it has three slashes before a relative path and four before an absolute one.
+    path = project / (rest.removeprefix("///") if rest.startswith("///") else rest)
+    if not path.parent.is_dir() or path.is_dir():
+        raise InputError(
+            f'project.catalog = "{url}": {path} cannot be a file; name one in a directory that exists'
+        )
+    return SQLite(path)
+
+
+def _postgres(url: str) -> Postgres:
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        parsed = None
+    if parsed is None or not parsed.database:
+        raise InputError(
+            f'project.catalog = "{shown(url)}" names no database: use "postgresql://user:password@host/database"'
+        )
+    return Postgres(parsed.set(drivername="postgresql+psycopg"))

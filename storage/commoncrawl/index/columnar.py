@@ -1,0 +1,187 @@
+"""The columnar index of a crawl: Parquet files, of which only footers and the row groups that can hold a span are read.
+
+1. A row group is read where the statistics of `url_surtkey` do not rule it out; one without statistics is read.
+2. Of such a group the keys are read first. The other columns are read only where a key is in a span, and streamed.
+3. Schemas differ from crawl to crawl: columns came, integers grew, texts became dictionaries. Each wanted column is cast to what we
+   take it for; one that a crawl does not have is empty where it may be missing, and an error where it may not.
+"""
+
+import io
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from core import CorruptData
+from storage.commoncrawl.transport.source_client import Client
+from storage.commoncrawl.file_names import table_list
+from storage.commoncrawl.paths import read_list
+from storage.commoncrawl.transport.remote_file import Remote
+from storage.commoncrawl.index.row import BUCKET_OF_OLD, Row, checked
+from storage.commoncrawl.transport.source import Head
+from storage.commoncrawl.index.span import Span, holds
+
+TAIL = 64 << 10
+"""Bytes of the end of a file that are read for its footer; more where that is longer."""
+MAGIC = b"PAR1"
+BLOCK = 1 << 20
+BLOCKS = 32
+"""Blocks kept of one file; there are 14 columns that we read."""
+BATCH = 4096
+KEY = "url_surtkey"
+NEEDED: dict[str, Any] = {
+    KEY: pa.string(),
+    "url": pa.string(),
+    "fetch_time": pa.timestamp("ms"),
+    "fetch_status": pa.int32(),
+    "warc_filename": pa.string(),
+    "warc_record_offset": pa.int64(),
+    "warc_record_length": pa.int64(),
+}
+"""Columns that every crawl has."""
+OPTIONAL: dict[str, Any] = {
+    "content_digest": pa.string(),
+    "content_mime_type": pa.string(),
+    "content_mime_detected": pa.string(),
+    "content_charset": pa.string(),
+    "content_languages": pa.string(),
+    "content_truncated": pa.string(),
+    "fetch_redirect": pa.string(),
+}
+"""Columns that came later: charset and languages with CC-MAIN-2018-39, redirects and truncation with CC-MAIN-2019-47
+(cc-index-schema-flat.json of Common Crawl's cc-index-table).
+"""
+SUBSET = re.compile(r"/subset=([a-z]+)/")
+
+
+def rows(client: Client, crawl: str, spans: Iterable[Span], subsets: frozenset[str]) -> Iterator[Row]:
+    """The rows in the spans, file by file. Raises `InputError` where the crawl has no such index, `CorruptData` where it cannot be
+    read or lacks a column.
+    """
+    wanted = tuple(spans)
+    keys = (key for key in read_list(client, table_list(crawl)) if _is_of(key, subsets))
+    for key, data, told in client.tails(keys, TAIL):
+        yield from _of_file(client, key, footer(client, key, data, told), told, wanted)
+
+
+def footer(client: Client, key: str, data: bytes, told: Head) -> Any:
+    """Metadata of a Parquet file whose last bytes are at hand. Raises `CorruptData` where it is none."""
+    length = int.from_bytes(data[-8:-4], "little") + 8
+    if data[-4:] != MAGIC or length > told.size:
+        raise CorruptData(f"{client.uri}{key} is no Parquet file; see to its source")
+    if length > len(data):
+        data = client.read(key, told.size - length, length, told.etag)
+    try:
+        return pq.read_metadata(pa.BufferReader(data))
+    except (pa.ArrowException, OSError) as error:
+        raise CorruptData(f"{client.uri}{key}: its footer cannot be read ({_first_line(error)})") from error
+
+
+def groups(metadata: Any, spans: Iterable[Span]) -> Iterator[int]:
+    """Row groups that may hold keys of the spans."""
+    column = metadata.schema.names.index(KEY)
+    wanted = tuple(spans)
+    for group in range(metadata.num_row_groups):
+        said = metadata.row_group(group).column(column).statistics
+        if said is None or not said.has_min_max:
+            yield group
+            continue
+        least, most = _bytes(said.min), _bytes(said.max)
+        if any(span.first <= most and least < span.end for span in wanted):
+            yield group
+
+
+def _is_of(key: str, subsets: frozenset[str]) -> bool:
+    found = SUBSET.search(key)
+    return found is None or found[1] in subsets
+
+
+def _of_file(client: Client, key: str, metadata: Any, told: Head, spans: tuple[Span, ...]) -> Iterator[Row]:
+    names = set(metadata.schema.names)
+    missing = [name for name in NEEDED if name not in names]
+    if missing:
+        raise CorruptData(f"{client.uri}{key} has no column {missing[0]}: it is no index of Common Crawl's")
+    columns = [*NEEDED, *(name for name in OPTIONAL if name in names)]
+    chosen = list(groups(metadata, spans))
+    if not chosen:
+        return
+    remote = io.BufferedReader(Remote(client, key, told, block=BLOCK, keep=BLOCKS), TAIL)
+    file = pq.ParquetFile(remote, metadata=metadata, pre_buffer=False, buffer_size=TAIL)
+    try:
+        for group in chosen:
+            hit = _hits(file, group, spans)
+            if hit is not None:
+                yield from _of_group(file, group, columns, hit, spans)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise CorruptData(f"{client.uri}{key} cannot be read ({_first_line(error)})") from error
+
+
+def _hits(file: Any, group: int, spans: tuple[Span, ...]) -> range | None:
+    """The rows of a group between the first and the last whose key is in a span; None where there is none."""
+    first = last = None
+    at = 0
+    for batch in file.iter_batches(batch_size=BATCH, row_groups=[group], columns=[KEY]):
+        for number, key in enumerate(batch.column(0).to_pylist(), start=at):
+            if holds(spans, _bytes(key)):
+                first = number if first is None else first
+                last = number
+        at += batch.num_rows
+    return None if first is None or last is None else range(first, last + 1)
+
+
+def _of_group(
+    file: Any, group: int, columns: list[str], hit: range, spans: tuple[Span, ...]
+) -> Iterator[Row]:
+    at = 0
+    for batch in file.iter_batches(batch_size=BATCH, row_groups=[group], columns=columns):
+        if at >= hit.stop:
+            return
+        if at + batch.num_rows > hit.start:
+            table = _typed(batch)
+            yield from (_row(each) for each in table.to_pylist() if holds(spans, _bytes(each[KEY])))
+        at += batch.num_rows
+
+
+def _typed(batch: Any) -> Any:
+    """The batch with the columns that we know, as we know them."""
+    arrays = {}
+    for name, type_ in {**NEEDED, **OPTIONAL}.items():
+        if name not in batch.schema.names:
+            arrays[name] = pa.nulls(batch.num_rows, type_)
+            continue
+        array = batch.column(name)
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        arrays[name] = array.cast(type_, safe=not pa.types.is_timestamp(array.type))
+    return pa.table(arrays)
+
+
+def _row(found: dict[str, Any]) -> Row:
+    return checked(
+        Row(
+            surt=found[KEY],
+            timestamp=f"{found['fetch_time']:%Y%m%d%H%M%S}",
+            url=found["url"],
+            filename=found["warc_filename"].removeprefix(BUCKET_OF_OLD),
+            offset=found["warc_record_offset"],
+            length=found["warc_record_length"],
+            status=max(0, found["fetch_status"] or 0),
+            mime=found["content_mime_type"] or "",
+            mime_detected=found["content_mime_detected"] or "",
+            digest=(found["content_digest"] or "").removeprefix("sha1:"),
+            charset=found["content_charset"] or "",
+            languages=found["content_languages"] or "",
+            truncated=found["content_truncated"] or "",
+            redirect=found["fetch_redirect"] or "",
+        )
+    )
+
+
+def _bytes(key: Any) -> bytes:
+    return key if isinstance(key, bytes) else str(key or "").encode()
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)

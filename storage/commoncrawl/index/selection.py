@@ -1,0 +1,116 @@
+"""`Selection`: which records of a crawl are wanted. Pure.
+
+The index is asked for spans of it, and every row is held against the whole of it, so that both indexes give the same records.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from core import InputError
+from storage.commoncrawl.file_names import subset
+from storage.commoncrawl.index.row import Row
+from storage.commoncrawl.index.span import Span, joined, of_domain, of_prefix
+from storage.manifest import JSON
+
+SCHEME = re.compile(r"^https?://", re.IGNORECASE)
+DOTS = re.compile(r"/\.\.?(?:/|$)")
+LANGUAGE = re.compile(r"[a-z]{3}")
+MIME = re.compile(r"[a-z0-9.+-]+/[a-z0-9.+-]+")
+FETCHED = frozenset({200})
+"""Statuses where none is named: pages."""
+PAGES, DIAGNOSTICS = frozenset({"warc"}), frozenset({"crawldiagnostics"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What is wanted of one crawl. Raises `InputError` for what can be in no index."""
+
+    crawl: str
+    domains: frozenset[str] = frozenset()
+    """Host names, each with all names below it; lower case, ASCII."""
+    prefixes: tuple[str, ...] = ()
+    """Beginnings of URLs; `http` and `https` are the same."""
+    mimes: frozenset[str] = frozenset()
+    """Types, as detected where the crawl has that, else as declared; all where empty."""
+    statuses: frozenset[int] = FETCHED
+    languages: frozenset[str] = frozenset()
+    """ISO 639-3 of the language with the most text; all, and pages of none, where empty."""
+    limit: int | None = None
+    """Rows at most, in the order of the index."""
+
+    def __post_init__(self) -> None:
+        if not (self.domains or self.prefixes):
+            raise InputError(
+                "an index is asked for domains or prefixes of URLs: say --domain or --url-prefix; without a look-up whole files come in"
+            )
+        for prefix in self.prefixes:
+            if DOTS.search(prefix.partition("?")[0]):
+                raise InputError(
+                    f"--url-prefix {prefix}: an index has no . or .. in paths; write where they lead to"
+                )
+        for language in self.languages:
+            if not LANGUAGE.fullmatch(language):
+                raise InputError(
+                    f"--language {language}: Common Crawl's indexes have three letters (ISO 639-3), such as eng or deu"
+                )
+        for mime in self.mimes:
+            if not MIME.fullmatch(mime):
+                raise InputError(f"--mime {mime}: write a media type such as text/html")
+        for status in self.statuses:
+            if not 100 <= status <= 999:
+                raise InputError(f"--status {status}: write a status such as 200")
+
+    def spans(self) -> tuple[Span, ...]:
+        """Where in the order of the index it may be."""
+        of_domains = (span for domain in self.domains for span in of_domain(domain))
+        return joined([*of_domains, *(of_prefix(prefix) for prefix in self.prefixes)])
+
+    def admits(self, row: Row) -> bool:
+        """Whether the row is wanted."""
+        return (
+            row.status in self.statuses
+            and (not self.mimes or (row.mime_detected or row.mime) in self.mimes)
+            and (not self.languages or row.languages.partition(",")[0] in self.languages)
+            and subset(row.filename) in self.subsets
+            and (_bare(row.url).startswith(_beginnings(self.prefixes)) or self._is_within(row.url))
+        )
+
+    def recipe(self) -> dict[str, JSON]:
+        """All of it, in an order of its own."""
+        return {
+            name: sorted(value) if isinstance(value, frozenset | tuple) else value
+            for name, value in asdict(self).items()
+        }
+
+    @property
+    def subsets(self) -> frozenset[str]:
+        """The directories of a segment in which such records lie: redirects and errors have one of their own."""
+        return PAGES if all(status // 100 == 2 for status in self.statuses) else PAGES | DIAGNOSTICS
+
+    def _is_within(self, url: str) -> bool:
+        return bool(self.domains) and any(name in self.domains for name in _names(url))
+
+
+@lru_cache(maxsize=16)
+def _beginnings(prefixes: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(_bare, prefixes))
+
+
+def _bare(url: str) -> str:
+    """Without its scheme, the host in lower case and ended by its slash."""
+    host, _, rest = SCHEME.sub("", url).partition("/")
+    return f"{host.lower()}/{rest}"
+
+
+def _names(url: str) -> Iterator[str]:
+    """The host of a URL, and the names above it."""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return
+    while host:
+        yield host
+        _, _, host = host.partition(".")

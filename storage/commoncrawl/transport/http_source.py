@@ -1,0 +1,71 @@
+"""`Web`: the files of Common Crawl over HTTP, `https://data.commoncrawl.org/` or a mirror of it."""
+
+import re
+from urllib.parse import urljoin
+
+import aiohttp
+
+from storage.commoncrawl.transport.response_kind import Answered, Damaged
+from storage.commoncrawl.transport.source import Head, head_of
+from storage.s3.s3_errors import retry_after_ms
+
+CONNECT_S = 15
+SILENT_S = 60
+"""Seconds without a byte."""
+PIECE = 256 << 10
+CODE = re.compile(rb"<Code>([A-Za-z0-9]{1,64})</Code>")
+
+
+class Web:
+    """A `Source`. It belongs to the event loop in which it is first asked."""
+
+    def __init__(self, base: str, user_agent: str) -> None:
+        self._base = base if base.endswith("/") else f"{base}/"
+        # Files are taken as they lie there; what a proxy compresses anew would have other offsets.
+        self._headers = {"User-Agent": user_agent, "Accept-Encoding": "identity"}
+        self._session: aiohttp.ClientSession | None = None
+
+    @property
+    def uri(self) -> str:
+        """The base."""
+        return self._base
+
+    async def get(self, key: str, span: range, into: bytearray, etag: str = "") -> Head:
+        """Bytes `span` of the file."""
+        return await self._ask(key, f"bytes={span.start}-{span.stop - 1}", into, etag, span)
+
+    async def tail(self, key: str, length: int, into: bytearray) -> Head:
+        """The last bytes of the file."""
+        return await self._ask(key, f"bytes=-{length}", into, "", None)
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def _ask(self, key: str, span: str, into: bytearray, etag: str, asked: range | None) -> Head:
+        if self._session is None:
+            timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=SILENT_S)
+            self._session = aiohttp.ClientSession(
+                headers=self._headers,
+                timeout=timeout,
+                auto_decompress=False,
+                connector=aiohttp.TCPConnector(limit=0),
+            )
+        headers = {"Range": span, **({"If-Match": etag} if etag else {})}
+        async with self._session.get(urljoin(self._base, key), headers=headers, max_redirects=3) as reply:
+            if reply.status >= 300 or reply.status < 200:
+                said = {name.lower(): value for name, value in reply.headers.items()}
+                found = CODE.search(await reply.content.read(4096))
+                raise Answered(reply.status, found[1].decode() if found else "", retry_after_ms(said))
+            told = head_of(
+                reply.status, reply.headers.get("Content-Range", ""), reply.headers.get("ETag", ""), asked
+            )
+            wanted = reply.content_length
+            came = 0
+            async for piece in reply.content.iter_chunked(PIECE):
+                came += len(piece)
+                into += piece
+            if wanted is not None and came != wanted:
+                raise Damaged(f"{came} bytes instead of {wanted}")
+            return told

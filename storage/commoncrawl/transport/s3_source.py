@@ -1,0 +1,91 @@
+"""`Bucket`: the files of Common Crawl in S3, or in a server that speaks as it does.
+
+Keys, region and endpoint are those of the AWS_* variables and profiles; where there are no keys, requests go unsigned (Common Crawl's
+own bucket refuses those, mirrors may not).
+"""
+
+from contextlib import AsyncExitStack
+from typing import Any
+
+import aioboto3
+from botocore import UNSIGNED
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from core import InputError
+from core.printable_address import without_secrets
+from storage.commoncrawl.transport.response_kind import Answered, Damaged
+from storage.commoncrawl.transport.source import Head, head_of
+from storage.s3.connection import client_config, configured_endpoint
+from storage.s3.s3_errors import code, headers, retry_after_ms, status
+
+PIECE = 256 << 10
+
+
+class Bucket:
+    """A `Source`. It belongs to the event loop in which it is first asked."""
+
+    def __init__(self, bucket: str, prefix: str, user_agent: str) -> None:
+        self._bucket, self._prefix = bucket, f"{prefix.strip('/')}/" if prefix.strip("/") else ""
+        self._user_agent = user_agent
+        self._stack = AsyncExitStack()
+        self._client: Any = None
+
+    @property
+    def uri(self) -> str:
+        """The address."""
+        return f"s3://{self._bucket}/{self._prefix}"
+
+    async def get(self, key: str, span: range, into: bytearray, etag: str = "") -> Head:
+        """Bytes `span` of the file."""
+        return await self._ask(key, f"bytes={span.start}-{span.stop - 1}", into, etag, span)
+
+    async def tail(self, key: str, length: int, into: bytearray) -> Head:
+        """The last bytes of the file."""
+        return await self._ask(key, f"bytes=-{length}", into, "", None)
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._stack.aclose()
+
+    async def _ask(self, key: str, span: str, into: bytearray, etag: str, asked: range | None) -> Head:
+        client = await self._opened()
+        try:
+            reply = await client.get_object(
+                Bucket=self._bucket,
+                Key=f"{self._prefix}{key}",
+                Range=span,
+                **({"IfMatch": etag} if etag else {}),
+            )
+        except ClientError as error:
+            raise Answered(status(error), code(error), retry_after_ms(headers(error))) from error
+        async with reply["Body"] as body:
+            told = head_of(
+                reply["ResponseMetadata"]["HTTPStatusCode"],
+                reply.get("ContentRange", ""),
+                reply["ETag"],
+                asked,
+            )
+            came = 0
+            async for piece in body.content.iter_chunked(PIECE):
+                came += len(piece)
+                into += piece
+            if came != int(reply["ContentLength"]):
+                raise Damaged(f"{came} bytes instead of {reply['ContentLength']}")
+            return told
+
+    async def _opened(self) -> Any:
+        if self._client is None:
+            session = aioboto3.Session()
+            endpoint = configured_endpoint(session)
+            config = client_config(session, endpoint).merge(Config(user_agent_extra=self._user_agent))
+            if await session.get_credentials() is None:
+                config = config.merge(Config(signature_version=UNSIGNED))
+            try:
+                made = session.client("s3", endpoint_url=endpoint, config=config)
+                self._client = await self._stack.enter_async_context(made)
+            except ValueError as error:  # what botocore says of an endpoint that is no URL
+                raise InputError(
+                    f"{self.uri}: {without_secrets(str(error))}; correct AWS_ENDPOINT_URL_S3"
+                ) from error
+        return self._client

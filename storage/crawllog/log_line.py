@@ -1,0 +1,188 @@
+"""The crawl log: one line for everything that a crawl settled, whether it was fetched or not.
+
+A file is JSON lines, `log/<crawl>/<crawl>-<writer>-<serial>.jsonl.zst`, sealed with a Manifest whose counts are pages by
+`outcome` or `outcome:reason`. A line has these keys, in this order; those marked * only where there is something to say:
+
+    time        when the outcome was known, UTC, with milliseconds
+    url         as it was asked for, or was to be
+    kind        `page`, or `robots` for a robots.txt
+    outcome     `fetched`, `unchanged`, `redirected`, `gone`, `refused`, `failed`; `retry` where it is tried again later
+    reason      why; empty where the outcome says it all
+    status*     of the HTTP response
+    referrer    address that led here; empty for a seed
+    bytes*      of the response as it came over the wire
+    ms*         from the connection to the last byte
+    attempt*    times that it was tried before
+    token*      of the lease, if the answer was a redirect: by it a page that redirects back to itself is asked for once more
+    record*, file*, offset*   WARC-Record-ID of what is archived of it, and where
+    error*      traceback of the exception that its reading raised
+    request     what it can be asked again by
+
+Lines of one writer are in the order in which they happened. A line is durable before what it says is believed, so a worker
+that is killed may leave a line twice, or one whose lease another has ended as well: of two lines of one URL the later counts.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import zstandard
+
+from core import CorruptData
+from storage.store import Store
+from storage.archive.unfinished import look, open_files
+
+FOLDER = "log"
+SUFFIX = ".jsonl"
+SEALED = ".jsonl.zst"
+RETRY = "retry"
+PIECE = 1 << 18
+"""Bytes unpacked at a time."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MS = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line. What is not known is empty, 0 or None."""
+
+    time_ms: int
+    """Since 1970."""
+    url: str
+    kind: str
+    outcome: str
+    reason: str = ""
+    status: int | None = None
+    referrer: str = ""
+    bytes: int | None = None
+    ms: int | None = None
+    attempt: int = 0
+    token: int = 0
+    record: str = ""
+    file: str = ""
+    offset: int = 0
+    error: str = ""
+    request: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it ends the matter of a page."""
+        return self.kind == "page" and self.outcome != RETRY
+
+
+def encode(line: Line) -> bytes:
+    """Return the text of a line, with its line break. It holds only ASCII."""
+    moment = _EPOCH + line.time_ms * _MS
+    body: dict[str, Any] = {
+        "time": f"{moment.isoformat(timespec='milliseconds')[:23]}Z",
+        "url": line.url,
+        "kind": line.kind,
+        "outcome": line.outcome,
+        "reason": line.reason,
+    }
+    if line.status is not None:
+        body["status"] = line.status
+    body["referrer"] = line.referrer
+    if line.bytes is not None:
+        body["bytes"] = line.bytes
+    if line.ms is not None:
+        body["ms"] = line.ms
+    if line.attempt:
+        body["attempt"] = line.attempt
+    if line.token:
+        body["token"] = line.token
+    if line.record:
+        body |= {"record": line.record, "file": line.file, "offset": line.offset}
+    if line.error:
+        body["error"] = line.error
+    body["request"] = line.request
+    return f"{json.dumps(body, separators=(',', ':'))}\n".encode()
+
+
+def decode(text: bytes) -> Line:
+    """Return the line of a text. Raise `ValueError`, `KeyError` or `TypeError` for what is none."""
+    body = json.loads(text)
+    moment = datetime.fromisoformat(body.pop("time"))
+    return Line(time_ms=(moment - _EPOCH) // _MS, **body)
+
+
+def files(store: Store, crawl: str) -> Iterator[str]:
+    """Yield the names of the sealed files of a crawl's log."""
+    yield from (name for name in store.list(f"{FOLDER}/{crawl}/") if name.endswith(SEALED))
+
+
+def read(store: Store, name: str) -> Iterator[Line]:
+    """Yield the lines of a sealed file. Raise `CorruptData` naming the file and the first line that is none."""
+    number = 0
+    try:
+        with store.open(name) as file:
+            for text in _split(_unpacked(file)):
+                yield decode(text)
+                number += 1
+    except (ValueError, KeyError, TypeError, zstandard.ZstdError) as error:
+        detail = " ".join(str(error).split())
+        raise CorruptData(
+            f"{name} is no crawl log behind its line {number} ({detail}); copy it back, or give it up with"
+            " `thresher verify --accept-loss`"
+        ) from error
+
+
+def lines(store: Store, crawl: str) -> Iterator[Line]:
+    """Yield every line of a crawl's log, those of open files included: of one writer in order, of several in none.
+
+    A file that is sealed meanwhile may be read twice, and none is passed over.
+    """
+    folder = f"{FOLDER}/{crawl}"
+    for name in open_files(store, folder):
+        if name.endswith(SUFFIX):
+            with look(store, folder, name) as path:
+                if path is not None:
+                    yield from whole_lines(path)
+    for name in files(store, crawl):
+        yield from read(store, name)
+
+
+def whole_lines(path: Path) -> Iterator[Line]:
+    """Yield what is whole of an open file; what a crash has left between its lines is passed over."""
+    return (line for _, line in placed_lines(path))
+
+
+def placed_lines(path: Path) -> Iterator[tuple[int, Line]]:
+    """`whole_lines`, each with the byte at which it begins."""
+    place = 0
+    with path.open("rb") as file:
+        for text in file:
+            begins, place = place, place + len(text)
+            try:
+                line = decode(text)
+            except (ValueError, KeyError, TypeError):
+                continue
+            yield begins, line
+
+
+def pieces(path: Path) -> Iterator[bytes]:
+    """Yield the bytes of a local file, so many at a time."""
+    with path.open("rb") as file:
+        while piece := file.read(PIECE):
+            yield piece
+
+
+def _unpacked(file: BinaryIO) -> Iterator[bytes]:
+    """The bytes of one Zstandard frame, piece by piece. Raises `ValueError` where it is cut."""
+    frame = zstandard.ZstdDecompressor().decompressobj()
+    while piece := file.read(PIECE):
+        yield frame.decompress(piece)
+    if not frame.eof:
+        raise ValueError("it is cut")
+
+
+def _split(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from whole
+    if rest:
+        raise ValueError("it ends within a line")

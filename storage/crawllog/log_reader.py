@@ -1,0 +1,124 @@
+"""Reading the log of a crawl in the order of time, and following it while it grows.
+
+Each file is in the order of its writer. `ordered` merges them: it has no more files open than writers worked at one time.
+"""
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count, islice
+
+from storage.crawllog.log_line import FOLDER, SEALED, SUFFIX, Line, decode, files, read, whole_lines
+from storage.store import Store
+from storage.archive.unfinished import look, open_files, read_on
+
+
+def is_there(store: Store, crawl: str) -> bool:
+    """Whether a crawl has a log."""
+    return any(True for _ in files(store, crawl)) or bool(_open_names(store, crawl))
+
+
+def ordered(store: Store, crawl: str) -> Iterator[Line]:
+    """Yield every line of a crawl's log in the order of time, those of open files included.
+
+    Raise `CorruptData` for a file that is damaged.
+    """
+    # Listed in this order: what is sealed meanwhile is in both lists, and is read once.
+    names = {_stem(name): name for name in (*_open_names(store, crawl), *files(store, crawl))}.values()
+    firsts = sorted((line.time_ms, name) for name in names if (line := next(_of(store, crawl, name), None)))
+    serial = count()  # no two lines are compared
+    heap: list[tuple[int, int, Line, Iterator[Line]]] = []
+
+    def push(lines: Iterator[Line]) -> None:
+        if (line := next(lines, None)) is not None:
+            heapq.heappush(heap, (line.time_ms, next(serial), line, lines))
+
+    waiting = iter(firsts)
+    coming = next(waiting, None)
+    while heap or coming:
+        while coming and (not heap or coming[0] <= heap[0][0]):
+            push(_of(store, crawl, coming[1]))
+            coming = next(waiting, None)
+        if heap:
+            _, _, line, lines = heapq.heappop(heap)
+            yield line
+            push(lines)
+
+
+@dataclass(slots=True)
+class _Read:
+    """How far an open file was read."""
+
+    offset: int = 0
+    lines: int = 0
+    rest: bytes = b""
+    """The beginning of a line whose end was not there yet."""
+
+
+class Follower:
+    """The lines that a log gets from now on. What was there before is passed over."""
+
+    def __init__(self, store: Store, crawl: str) -> None:
+        self._store, self._crawl = store, crawl
+        self._open: dict[str, _Read] = {}
+        self._sealed = set(files(store, crawl))
+        self._before = [line for name in _open_names(store, crawl) for line in self._more(name)]
+
+    def before(self, n: int) -> list[Line]:
+        """The newest `n` lines of the files that were open at the start."""
+        newest = sorted(self._before, key=lambda line: line.time_ms)
+        self._before = []
+        return newest[max(len(newest) - n, 0) :]
+
+    def poll(self) -> list[Line]:
+        """The lines that are new since the last call, in the order of time."""
+        found = [line for name in _open_names(self._store, self._crawl) for line in self._more(name)]
+        for name in files(self._store, self._crawl):
+            if name not in self._sealed:
+                self._sealed.add(name)
+                seen = self._open.pop(_stem(name), _Read()).lines
+                found += islice(read(self._store, name), seen, None)
+        return sorted(found, key=lambda line: line.time_ms)
+
+    def _more(self, name: str) -> Iterator[Line]:
+        stem = _stem(name)
+        if f"{FOLDER}/{self._crawl}/{stem}{SEALED}" in self._sealed:
+            return
+        so_far = self._open.setdefault(stem, _Read())
+        data = read_on(self._store, f"{FOLDER}/{self._crawl}", name, so_far.offset)
+        if data is None:  # it was sealed just now
+            return
+        so_far.offset += len(data)
+        *whole, so_far.rest = (so_far.rest + data).split(b"\n")
+        for text in whole:
+            try:
+                line = decode(text)
+            except (ValueError, KeyError, TypeError):  # what a crash has left
+                continue
+            so_far.lines += 1
+            yield line
+
+    def __repr__(self) -> str:
+        return f"<follows the log of {self._crawl}: {len(self._open)} open files>"
+
+
+def _open_names(store: Store, crawl: str) -> list[str]:
+    return [name for name in open_files(store, f"{FOLDER}/{crawl}") if name.endswith(SUFFIX)]
+
+
+def _of(store: Store, crawl: str, name: str) -> Iterator[Line]:
+    """The lines of a file that was open or sealed when it was listed."""
+    if name.endswith(SEALED):
+        yield from read(store, name)
+        return
+    with look(store, f"{FOLDER}/{crawl}", name) as path:
+        if path is not None:
+            yield from whole_lines(path)
+            return
+    sealed = f"{FOLDER}/{crawl}/{_stem(name)}{SEALED}"
+    if store.exists(sealed):
+        yield from read(store, sealed)
+
+
+def _stem(name: str) -> str:
+    return name.rpartition("/")[2].removesuffix(SEALED).removesuffix(SUFFIX)

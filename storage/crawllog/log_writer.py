@@ -1,0 +1,274 @@
+"""`CrawlLog`: the log of a crawl as one writer makes it, from its first line to the seal of its last file.
+
+1. What was appended before `commit` is durable, whatever happens to the writer or the machine.
+2. An open file is plain text, `log/<crawl>/.open/<crawl>-<writer>-<serial>.jsonl` where the store is a directory: it can be
+   followed while it grows. Sealed, it is compressed.
+3. What a dead writer left is sealed by `recover`; a file that is being written is locked. What a writer put when its file was sealed
+   already is sealed as a file of its own, as that of an archive is (`storage.archive.recovery`).
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from itertools import chain
+from pathlib import Path
+
+import zstandard
+
+from core import Conflict, InputError
+from storage.archive.archive_writer import NAME
+from storage.crawllog.log_line import FOLDER, SEALED, SUFFIX, Line, encode, files, pieces, placed_lines, read
+from storage.manifest import (
+    JSON,
+    Manifest,
+    Output,
+    digest,
+    fingerprint,
+    manifest_name,
+    seal,
+    stored_digest,
+)
+from storage.store import Store
+from storage.archive.unfinished import Left, Unfinished, begin, is_of, open_files, tail_of, take, writer_and_serial
+
+STEP_NAME = "log"
+STEP = f"{STEP_NAME}@1"
+LOST = "lost"
+"""The step of files of the log that were given up: only their counts are left."""
+ARCHIVES, VISITS = "archives", "visits"
+"""Fields of the recipe: the archive files that lines refer to, and whether a page is to be visited again."""
+LEVEL = 3
+"""Zstandard's own default."""
+MAX_BYTES = 64 << 20
+"""Of an open file, at which it is sealed: some 150,000 lines, compressed within a second."""
+MAX_AGE_S = 3600.0
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a Manifest says of the lines of a file."""
+
+    rows: int = 0
+    pages: Counter[str] = field(default_factory=Counter)
+    """Pages that have come to an end, by `outcome` or `outcome:reason`."""
+    archives: set[str] = field(default_factory=set)
+    visits: bool = False
+
+    def counted(self, line: Line) -> Line:
+        """Count a line; returns it."""
+        self.rows += 1
+        if line.is_final:
+            self.pages[f"{line.outcome}:{line.reason}" if line.reason else line.outcome] += 1
+        if line.file:
+            self.archives.add(line.file)
+        self.visits |= "interval_s" in line.request
+        return line
+
+
+class CrawlLog:
+    """The log of one crawl. `writer` names one life of one process, and is never used again."""
+
+    def __init__(
+        self,
+        store: Store,
+        crawl: str,
+        *,
+        writer: str,
+        max_bytes: int = MAX_BYTES,
+        max_age_s: float = MAX_AGE_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        for what, name in (("crawl", crawl), ("writer", writer)):
+            if not NAME.fullmatch(name):
+                raise InputError(f"{name!r} cannot name a {what}: use letters, digits, dot, dash, underscore")
+        self._store, self._crawl, self._writer = store, crawl, writer
+        self._max_bytes, self._max_age_s, self._clock = max_bytes, max_age_s, clock
+        self._fresh = bytearray()
+        self._tally = Tally()
+        self._open: Unfinished | None = None
+        self._written = self._serial = 0
+        self._begun = 0.0
+        self._is_synced = True
+
+    def append(self, line: Line) -> None:
+        """Add a line. Not durable before `commit`."""
+        self._fresh += encode(self._tally.counted(line))
+
+    def commit(self) -> None:
+        """Bring everything appended to disk. Where it raises, it may be called again."""
+        if self._fresh:
+            if self._open is None:
+                self._open = begin(self._store, f"{FOLDER}/{self._crawl}", self._name(SUFFIX))
+                self._written, self._begun = 0, self._clock()
+            data = bytes(self._fresh)
+            self._open.write(data, self._written)
+            self._written += len(data)
+            self._fresh.clear()
+            self._is_synced = False
+        if self._open is not None and not self._is_synced:
+            self._open.sync()
+            self._is_synced = True
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the open file is large or old enough to be sealed."""
+        return self._open is not None and (
+            self._written >= self._max_bytes or self._clock() - self._begun >= self._max_age_s
+        )
+
+    def seal(self) -> Manifest | None:
+        """Close and publish the open file; None where there is none. Where it raises, it may be called again. Raises `Conflict` where
+        another has sealed it: the writer was given up.
+        """
+        self.commit()
+        if self._open is None:
+            return None
+        texts = pieces(self._open.path)
+        manifest = _publish(self._store, self._crawl, self._name(""), texts, self._tally)
+        self._open.end()
+        self._open, self._tally = None, Tally()
+        self._serial += 1
+        return manifest
+
+    def _name(self, suffix: str) -> str:
+        return f"{self._crawl}-{self._writer}-{self._serial:05d}{suffix}"
+
+    def __repr__(self) -> str:
+        return f"<log of {self._crawl} by {self._writer}: {self._written} bytes in its open file>"
+
+
+def put(store: Store, crawl: str, stem: str, lines: Iterable[Line]) -> Manifest | None:
+    """Publish and seal a file of the log that has these lines; None where there are none. Raise `Conflict` where one of that name has
+    others.
+    """
+    rest = iter(lines)
+    first = next(rest, None)
+    if first is None:
+        return None
+    tally = Tally()
+    texts = (encode(tally.counted(line)) for line in chain((first,), rest))
+    return _publish(store, crawl, stem, texts, tally)
+
+
+def _publish(store: Store, crawl: str, stem: str, texts: Iterable[bytes], tally: Tally) -> Manifest:
+    """Publish and seal a file of the log; `tally` is what has been counted when the texts are at their end."""
+
+    def write(path: Path) -> None:
+        packer = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+        with path.open("wb") as file, packer.stream_writer(file) as packed:
+            for text in texts:
+                packed.write(text)
+
+    part = f"{crawl}/{stem}"
+    name = f"{FOLDER}/{part}{SEALED}"
+    with store.stage(name) as staged:
+        write(staged.path)
+        output = Output(name=name, bytes=staged.path.stat().st_size, sha256=digest(staged.path), rows=0)
+        if not staged.publish() and stored_digest(store, name) != output.sha256:
+            raise Conflict(f"{name} was published by another, with other lines")
+    return _seal(store, part, output, tally)
+
+
+def seal_lost(store: Store, crawl: str) -> int:
+    """Seal the files of a crawl's log that have lost their Manifest, as they are; returns how many. Raise `CorruptData` for a
+    file that cannot be read.
+    """
+    lost = 0
+    for name in files(store, crawl):
+        lost += _seal_lost(store, name)
+    return lost
+
+
+def _seal_lost(store: Store, name: str) -> bool:
+    part = name.removeprefix(f"{FOLDER}/").removesuffix(SEALED)
+    if store.exists(manifest_name(STEP_NAME, part)):
+        return False
+    tally = Tally()
+    for line in read(store, name):
+        tally.counted(line)
+    output = Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=0)
+    _seal(store, part, output, tally)
+    return True
+
+
+def seal_as_lost(store: Store, manifest: Manifest) -> None:
+    """Keep what a Manifest says that a file of the log held, for who counts pages: the file is given up."""
+    step = f"{LOST}@1"
+    nothing = replace(manifest, step=step, recipe={}, fingerprint=fingerprint(step, {}, ()), outputs=())
+    seal(store, nothing)
+
+
+def _seal(store: Store, part: str, output: Output, tally: Tally) -> Manifest:
+    recipe: dict[str, JSON] = {
+        "format": "JSON lines",
+        ARCHIVES: sorted(tally.archives),
+        VISITS: tally.visits,
+    }
+    manifest = Manifest(
+        step=STEP,
+        part=part,
+        fingerprint=fingerprint(STEP, recipe, ()),
+        recipe=recipe,
+        inputs=(),
+        outputs=(replace(output, rows=tally.rows),),
+        counts=tally.pages,
+    )
+    seal(store, manifest)
+    return manifest
+
+
+def writers(store: Store, crawl: str) -> set[str]:
+    """Who has an open file of a crawl's log."""
+    names = open_files(store, f"{FOLDER}/{crawl}")
+    return {writer_and_serial(crawl, name.removesuffix(SUFFIX))[0] for name in names} - {""}
+
+
+def recover(store: Store, crawl: str, writer_is_dead: Callable[[str], bool]) -> int:
+    """Seal what dead writers left of a crawl's log; returns how many files. May be killed, and run again."""
+    folder, sealed = f"{FOLDER}/{crawl}", 0
+    for name in open_files(store, folder):
+        stem = name.removesuffix(SUFFIX)
+        writer, _ = writer_and_serial(crawl, stem)
+        if stem == name or not writer or not writer_is_dead(writer):
+            continue
+        with take(store, folder, name) as left:
+            if left is None:
+                continue
+            sealed += _recovered(store, crawl, stem, left)
+            left.end()
+    return sealed
+
+
+def _recovered(store: Store, crawl: str, stem: str, left: Left) -> bool:
+    """Seal the lines of an open file that no published file has; False where there are none."""
+    while True:
+        listed = store.list(f"{FOLDER}/{crawl}/{stem}")
+        published = [name for name in listed if name.endswith(SEALED) and is_of(stem, _stem(name))]
+        held: set[bytes] = set()
+        for name in published:
+            _seal_lost(store, name)
+            held.update(_print(line) for line in read(store, name))
+        rest = ((at, line) for at, line in placed_lines(left.path) if not held or _print(line) not in held)
+        first = next(rest, None)
+        if first is None:
+            return False
+        lines = chain((first[1],), (line for _, line in rest))
+        name = tail_of(stem, left.at(first[0])) if published else stem
+        try:
+            put(store, crawl, name, lines)
+        except Conflict:  # another was quicker: what that did not have is left
+            if f"{FOLDER}/{crawl}/{name}{SEALED}" in published:
+                raise
+            continue
+        return True
+
+
+def _print(line: Line) -> bytes:
+    """What two lines have in common only if they are the same."""
+    return blake2b(encode(line), digest_size=16).digest()
+
+
+def _stem(name: str) -> str:
+    return name.rpartition("/")[2].removesuffix(SEALED)

@@ -1,0 +1,149 @@
+"""`Newest`: of all that a crawl archived and settled, the newest capture of each page that is asked for, and when the page was
+asked for last.
+
+It is fed from the indexes beside the sealed WARC files (`storage.warc.cdxj`) and from the crawl's log (`storage.crawllog.log_line`), and
+keeps what it finds in a temporary database on disk: memory does not grow with the crawl, nor does the number of open files.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from storage.warc import cdxj
+from storage.crawllog import log_line
+from storage.warc.cdxj import Row
+from storage.store import Store
+
+INDEX = ".cdxj.gz"
+_BATCH = 10_000
+_TABLE = """
+CREATE TABLE newest (
+    page TEXT PRIMARY KEY, turn REAL, captured INTEGER, line TEXT, asked INTEGER NOT NULL, ended INTEGER NOT NULL
+) WITHOUT ROWID
+"""
+_PUT = """
+INSERT INTO newest VALUES (:page, :turn, iif(:line IS NULL, NULL, :at), :line, :at, :ended) ON CONFLICT (page) DO UPDATE SET
+turn = iif(:line IS NULL OR captured > :at, turn, :turn),
+line = iif(:line IS NULL OR captured > :at, line, :line),
+captured = iif(:line IS NULL OR captured > :at, captured, :at),
+ended = iif(asked = :at, min(ended, :ended), iif(asked > :at, ended, :ended)),
+asked = max(asked, :at)
+"""  # A page that redirects to itself, with a cookie or in another spelling, may have two captures in one moment
+_SETTLE = """
+UPDATE newest SET ended = iif(asked > :at, ended, :ended), asked = max(asked, :at) WHERE page = :page
+"""
+_TAKE = """
+SELECT page, line, asked FROM newest WHERE line IS NOT NULL AND NOT ended ORDER BY turn, asked, page
+"""
+
+_LINES = "CREATE TABLE lines (page TEXT PRIMARY KEY, at INTEGER, line BLOB) WITHOUT ROWID"
+_PUT_LINE = """
+INSERT INTO lines VALUES (?, ?, ?) ON CONFLICT (page) DO UPDATE SET at = excluded.at, line = excluded.line WHERE excluded.at > at
+"""
+_DROP_LINE = "DELETE FROM lines WHERE page = ? AND at < ?"
+
+
+class Wanted(NamedTuple):
+    """That a row is asked for."""
+
+    page: str
+    """What the captures of one page have in common."""
+    turn: float = 0
+    """Pages come in the order of their turns; of those with the same, the one that was asked for longest ago first."""
+    whole: bool = True
+    """Whether it is a capture of the page, and no complaint of its server."""
+    ended: bool = False
+    """Whether there is no such page any more, as of then."""
+
+
+class Settled(NamedTuple):
+    """What a line of the log says of a page."""
+
+    page: str
+    ended: bool = False
+    """Whether there is no such page any more, as of then."""
+
+
+class Newest(NamedTuple):
+    """One page."""
+
+    row: Row
+    """Of its newest capture."""
+    asked_ms: int
+    """When it was asked for last, whatever came."""
+
+
+@contextmanager
+def newest(
+    store: Store,
+    crawl: str,
+    want: Callable[[Row], Wanted | None],
+    settled: Callable[[log_line.Line], Settled | None],
+) -> Iterator[Iterator[Newest]]:
+    """Each page that is wanted, has a capture and is not ended, in the order of their turns.
+
+    `settled` says which lines of the log tell of a page. Raises `CorruptData` naming an index or a log that is none.
+    """
+    with TemporaryDirectory(prefix="thresher-newest-") as directory:
+        database = sqlite3.connect(f"{directory}/newest.db", check_same_thread=False)
+        try:
+            database.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {_TABLE}")
+            _feed(database, _PUT, _captures(store, crawl, want))
+            _feed(database, _SETTLE, _settlements(store, crawl, settled))
+            yield (Newest(cdxj.parse(line), asked) for _, line, asked in database.execute(_TAKE))
+        finally:
+            database.close()
+
+
+@contextmanager
+def last_lines(
+    found: Iterable[tuple[str, log_line.Line]], others: Iterable[tuple[str, int]] = ()
+) -> Iterator[Iterator[log_line.Line]]:
+    """Of each page the last of the lines that are `found` of it, in no order; but none of a page that `others`, which are
+    read afterwards, have a later time of.
+    """
+    with TemporaryDirectory(prefix="thresher-lines-") as directory:
+        database = sqlite3.connect(f"{directory}/lines.db", check_same_thread=False)
+        try:
+            database.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {_LINES}")
+            database.executemany(
+                _PUT_LINE, ((page, line.time_ms, log_line.encode(line)) for page, line in found)
+            )
+            database.executemany(_DROP_LINE, others)
+            yield (log_line.decode(text) for (text,) in database.execute("SELECT line FROM lines"))
+        finally:
+            database.close()
+
+
+def _feed(database: sqlite3.Connection, statement: str, values: Iterator[dict[str, object]]) -> None:
+    while batch := list(islice(values, _BATCH)):
+        database.executemany(statement, batch)
+
+
+def _captures(store: Store, crawl: str, want: Callable[[Row], Wanted | None]) -> Iterator[dict[str, object]]:
+    for name in store.list(f"warc/{crawl}/"):
+        if not name.endswith(INDEX):
+            continue
+        with store.open(name) as file:
+            for row in cdxj.read(file, name=name):
+                wanted = want(row)
+                if wanted is not None:
+                    line = cdxj.line(row) if wanted.whole else None
+                    yield {
+                        "page": wanted.page,
+                        "turn": wanted.turn,
+                        "line": line,
+                        "at": row.date_ms,
+                        "ended": wanted.ended,
+                    }
+
+
+def _settlements(
+    store: Store, crawl: str, settled: Callable[[log_line.Line], Settled | None]
+) -> Iterator[dict[str, object]]:
+    for line in log_line.lines(store, crawl):
+        if line.is_final and (said := settled(line)) is not None:
+            yield {"page": said.page, "at": line.time_ms, "ended": said.ended}

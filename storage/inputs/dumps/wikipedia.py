@@ -1,0 +1,225 @@
+"""Wikipedia, as it is published: the pages of a MediaWiki XML dump (`pages-articles.xml`; export-0.10, export-0.11).
+
+1. Every `<page>` is one record. Pages of other namespaces, redirects, deleted texts and what is no wikitext are `Unusable`,
+   each with its reason.
+2. The dump is read from its beginning, whatever `first` is; the pages in front of it are not parsed.
+3. Of a page with many revisions the last in the file is taken, which is the newest.
+4. The language is what the dump declares (`xml:lang`), of a wiki that has one.
+"""
+
+import re
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from typing import BinaryIO
+from urllib.parse import quote, urlsplit
+
+from core import InputError
+from storage.inputs.dumps.elements import BROKEN_XML, TOO_LONG, Element, elements, parse, parse_head
+from storage.inputs.entry import LONGEST, Entry, Unusable, guarded
+from storage.warc.exchange_records import Fact
+
+MIME = "text/x-wiki; charset=utf-8"
+ARTICLES = frozenset({0})
+"""The main namespace."""
+LICENSE = "https://creativecommons.org/licenses/by-sa/4.0"
+"""Of texts of the Wikimedia projects (Terms of Use of 2023, section 7b)."""
+SHARE_ALIKE = re.compile(
+    r"(?:.+\.)?(?:wikipedia|wiktionary|wikibooks|wikiquote|wikisource|wikiversity|wikivoyage|wikimedia|mediawiki)\.org"
+)
+"""Hosts that have that licence: Wikinews and Wikidata have others."""
+MANY_LANGUAGES = re.compile(
+    r"(?:commons|meta|species|incubator|outreach|wikimania|foundation)\.wikimedia\.org"
+    r"|www\.(?:wikidata|wikifunctions|mediawiki)\.org|beta\.wikiversity\.org|(?:www\.|mul\.)?wikisource\.org"
+)
+"""Hosts whose pages are in other languages than the one that their dumps declare."""
+LONGEST_TITLE = 512
+"""Bytes: twice what MediaWiki takes, which counts them without the namespace."""
+LONGEST_PREFIX = 1000
+"""Characters of a URL in front of the title."""
+UNESCAPED = ";@$!*(),/~:"
+"""What MediaWiki's wfUrlencode leaves as it is in a title, beside letters, digits and `-_.`."""
+WIKITEXT = "wikitext"
+
+_ROOT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?<mediawiki[\s>]")
+_NUMBER = re.compile(r"\d{1,18}", re.ASCII)
+_LANGUAGE = re.compile(r"[A-Za-z0-9-]{1,35}")  # RFC 5646, section 4.4.1
+_REVISION = ("page", "revision")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wiki:
+    """What the head of a dump says."""
+
+    prefix: str
+    """What a title is put behind: `https://en.wikipedia.org/wiki/`."""
+    facts: Mapping[Fact, str]
+
+
+@dataclass(slots=True)
+class _Page:
+    """What is gathered of a page while it is parsed; the fields of a revision begin anew with each."""
+
+    title: str = ""
+    id: str = ""
+    namespace: str = ""
+    is_redirect: bool = False
+    timestamp: str = ""
+    model: str = ""
+    is_deleted: bool = False
+    text: list[str] = field(default_factory=list)
+
+    def start(self, path: tuple[str, ...], attributes: Mapping[str, str]) -> None:
+        if path == ("page", "redirect"):
+            self.is_redirect = True
+        elif path == _REVISION:
+            self.timestamp, self.model, self.is_deleted = "", "", False
+            self.text.clear()
+        elif path == (*_REVISION, "text"):
+            self.is_deleted = "deleted" in attributes
+
+    def hear(self, path: tuple[str, ...], characters: str) -> None:
+        match path:
+            case ("page", "revision", "text"):
+                self.text.append(characters)
+            case ("page", "revision", "timestamp"):
+                self.timestamp += characters
+            case ("page", "revision", "model"):
+                self.model += characters
+            case ("page", "title"):
+                self.title += characters
+            case ("page", "id"):
+                self.id += characters
+            case ("page", "ns"):
+                self.namespace += characters
+
+
+def is_dump(head: bytes) -> bool:
+    """Whether a file that begins so, unpacked, is a dump of a wiki."""
+    return _ROOT.match(head) is not None
+
+
+def read(
+    file: BinaryIO,
+    name: str,
+    first: int = 0,
+    *,
+    namespaces: Container[int] = ARTICLES,
+    limit: int = LONGEST,
+) -> Iterator[Entry | Unusable]:
+    """The pages of a dump, from number `first` on.
+
+    `limit` is of a page as it stands in the dump. Raises `InputError` where it is no dump, or does not say of which wiki.
+    """
+    head, pages = elements(file, name, root="mediawiki", begin=b"<page>", limit=limit)
+    wiki = _wiki(head, name)
+    for page in pages:
+        if isinstance(page, Unusable):
+            if page.place >= first:
+                yield page
+        elif page.number >= first:
+            yield guarded(page.number, f"page {page.number + 1}", partial(_record, page, wiki, namespaces))
+
+
+def _record(page: Element, wiki: _Wiki, namespaces: Container[int]) -> Entry | Unusable:
+    where = f"page {page.number + 1}, at byte {page.offset} unpacked"
+    if not page.xml:
+        return Unusable(place=page.number, reason=TOO_LONG, detail=where)
+    found = _Page()
+    if wrong := parse(page.xml.rstrip(), found.start, found.hear):
+        return Unusable(place=page.number, reason=BROKEN_XML, detail=f"{where}: {wrong}")
+    text, date_ms = "".join(found.text), _milliseconds(found.timestamp)
+    if reason := _unusable(found, text, namespaces):
+        return Unusable(place=page.number, reason=reason, detail=f"{where}: {found.title}")
+    return Entry(
+        place=page.number,
+        uri=wiki.prefix + quote(found.title.replace(" ", "_"), safe=UNESCAPED),
+        mime=MIME,
+        payload=text.encode(),
+        date_ms=date_ms,
+        facts=_said(
+            {
+                "id": found.id if _NUMBER.fullmatch(found.id) else "",
+                "title": found.title,
+                "date": found.timestamp[:10] if date_ms else "",
+                **wiki.facts,
+            }
+        ),
+    )
+
+
+def _said(facts: Mapping[Fact, str]) -> dict[Fact, str]:
+    return {fact: said for fact, said in facts.items() if said}
+
+
+def _unusable(page: _Page, text: str, namespaces: Container[int]) -> str | None:
+    if not 0 < len(page.title.encode()) <= LONGEST_TITLE:
+        return "no_title"
+    if not _NUMBER.fullmatch(page.namespace) or int(page.namespace) not in namespaces:
+        return "other_namespace"
+    if page.is_redirect:
+        return "redirect"
+    if page.model not in (WIKITEXT, ""):  # not written before export-0.8
+        return "not_wikitext"
+    if page.is_deleted:
+        return "deleted"
+    return None if text.strip() else "no_text"
+
+
+def _wiki(head: bytes, name: str) -> _Wiki:
+    if not is_dump(head):
+        raise InputError(
+            f"{name} is no dump of a wiki: it does not begin with <mediawiki>; give pages-articles.xml"
+        )
+    base, language = [], []
+
+    def start(path: tuple[str, ...], attributes: Mapping[str, str]) -> None:
+        if path == ("mediawiki",):
+            language.append(attributes.get("xml:lang", ""))
+
+    def hear(path: tuple[str, ...], characters: str) -> None:
+        if path == ("mediawiki", "siteinfo", "base"):
+            base.append(characters)
+
+    parse_head(head, name, start, hear)
+    main_page = "".join(base).strip()
+    host = _host(main_page)
+    if not host or len(main_page) > LONGEST_PREFIX:
+        raise InputError(f"{name} does not say of which wiki it is: no <base> with a URL in its <siteinfo>")
+    return _Wiki(
+        prefix=_prefix(main_page),
+        facts={
+            "language": ""
+            if MANY_LANGUAGES.fullmatch(host)
+            else next(filter(_LANGUAGE.fullmatch, language), ""),
+            "license": LICENSE if SHARE_ALIKE.fullmatch(host) else "",
+            "from": name,
+        },
+    )
+
+
+def _host(url: str) -> str:
+    """Of an HTTP URL; empty where it is none."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return (parts.hostname or "") if parts.scheme in ("http", "https") else ""
+
+
+def _prefix(main_page: str) -> str:
+    """What stands in front of the title in the URL of a wiki's main page, whose own title may hold slashes."""
+    for mark in ("/wiki/", "?title=", "/index.php/"):
+        before, found, _ = main_page.partition(mark)
+        if found:
+            return before + found
+    return main_page[: main_page.rindex("/") + 1]
+
+
+def _milliseconds(timestamp: str) -> int:
+    try:
+        when = datetime.strptime(timestamp, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        return 0
+    return max(0, int(when.timestamp()) * 1000)

@@ -1,0 +1,91 @@
+"""Arrow IPC: streams and files, Feather's version 2 among them, a record batch at a time.
+
+A file is its stream between two marks (Arrow columnar format, IPC file format). It is read as the stream that it is:
+forward only, and up to where it breaks off.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from io import IOBase
+from typing import Any, BinaryIO, cast
+
+import pyarrow as pa
+
+from core import Failure, InputError, reading
+from storage.inputs.tables.columns import USUAL, Columns, Spot, check, entry, useful
+from storage.inputs.entry import Entry, Unusable, guarded
+from storage.warc.members import CUT_OFF
+
+FILE_MARK = b"ARROW1\0\0"
+ROWS = 64
+"""Turned into Python's own values at a time."""
+
+
+def read(
+    file: BinaryIO, name: str, first: int = 0, *, columns: Columns = USUAL, marked: bool = False
+) -> Iterator[Entry | Unusable]:
+    """A record for each row of a stream, or of a file, which is `marked`. Raises `InputError` where the schema cannot be read, or lacks the columns asked for."""
+    begin = 0
+    try:
+        file.read(len(FILE_MARK) if marked else 0)
+        batches = pa.ipc.open_stream(pa.PythonFile(cast("IOBase", file), "r"))
+        names = batches.schema.names
+    except (pa.ArrowException, OSError, EOFError, ValueError) as error:
+        raise InputError(
+            f"{name}: no Arrow schema can be read ({one_line(error)}); get the file again"
+        ) from None
+    check(names, columns, name)
+    while True:
+        try:
+            batch = batches.read_next_batch()
+            batch.validate(full=True)
+        except StopIteration:
+            return
+        except (pa.ArrowException, OSError, EOFError, ValueError) as error:
+            detail = f"behind row {begin}: {one_line(error)}"
+            if begin >= first:
+                yield Unusable(place=begin, reason=CUT_OFF, detail=detail)
+            return
+        yield from rows(batch, name, begin, first, columns)
+        begin += batch.num_rows
+
+
+def rows(
+    batch: pa.RecordBatch, name: str, begin: int, first: int, columns: Columns
+) -> Iterator[Entry | Unusable]:
+    """A record for each row of a batch, whose first is number `begin` of the input, from number `first` on."""
+    batch = batch.select(useful(batch.schema.names, columns))
+    # A dictionary or a run may be as long as a text may be, in each row.
+    step = ROWS if all(map(_is_flat, batch.schema.types)) else 1
+    for start in range(max(0, first - begin), batch.num_rows, step):
+        for number, row in enumerate(_values(batch.slice(start, step)), begin + start):
+            spot = Spot(name=name, place=number, fragment=f"row={number + 1}")
+            if isinstance(row, str):
+                yield Unusable(place=number, reason=row, detail=f"{spot.fragment}: {row}")
+            else:
+                yield guarded(number, spot.fragment, partial(entry, row, columns, spot))
+
+
+def _is_flat(kind: pa.DataType) -> bool:
+    """Whether the values of a column lie in it one by one."""
+    return not (pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind) or pa.types.is_nested(kind))
+
+
+def _values(batch: pa.RecordBatch) -> Iterator[dict[str, Any] | str]:
+    """The rows of a batch; for one that cannot be read, the reason."""
+    try:
+        with reading("row"):
+            found = batch.to_pylist()
+    except Failure as failure:
+        if batch.num_rows == 1:
+            yield "not_utf8" if isinstance(failure.__cause__, UnicodeDecodeError) else failure.reason
+        else:  # it is the fault of one of them
+            for number in range(batch.num_rows):
+                yield from _values(batch.slice(number, 1))
+    else:
+        yield from found
+
+
+def one_line(error: Exception) -> str:
+    """What a library says, for a message."""
+    return " ".join(str(error).split()) or type(error).__name__

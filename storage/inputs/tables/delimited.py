@@ -1,0 +1,86 @@
+"""CSV with a header line: quoted as RFC 4180 has it, in UTF-8; what stands between the columns is told by the header."""
+
+import csv
+from collections.abc import Iterator
+from functools import partial
+from typing import BinaryIO
+
+from core import InputError
+from storage.inputs.tables.columns import USUAL, Columns, Spot, check, entry
+from storage.inputs.entry import LONGEST, Entry, Unusable, guarded
+from storage.inputs.bounded_lines import lines
+
+DELIMITERS = ",;\t"
+
+
+def read(
+    file: BinaryIO, name: str, first: int = 0, *, columns: Columns = USUAL
+) -> Iterator[Entry | Unusable]:
+    """A record for each row behind the header. Raises `InputError` where that lacks the columns that are asked for."""
+    csv.field_size_limit(LONGEST)  # of the whole process: there is no other
+    open_quotes = [0]
+    texts = _counted((_text(line) for _, line in lines(file)), open_quotes)
+    header = next(texts, "")
+    delimiter = max(DELIMITERS, key=header.count)
+    names = _names(header, delimiter, name)
+    check(names, columns, f"{name}, line 1")
+    if len(set(names)) < len(names):
+        raise InputError(f"{name}, line 1 names a column twice; rename one of them")
+    rows = csv.reader(texts, delimiter=delimiter)
+    place = -1
+    while True:
+        line = rows.line_num + 2
+        open_quotes[0] = 0
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            row, broken = [], str(error)
+        else:
+            if not row:
+                continue
+            unclosed = open_quotes[0] % 2 and rows.line_num + 1 > line
+            broken = _broken(row, names) if not unclosed else "a quote that is not closed on its line"
+        place += 1
+        if place < first:
+            continue
+        if broken:
+            yield Unusable(place=place, reason="broken_row", detail=f"line {line}: {broken}")
+        elif not _is_utf8(row):
+            yield Unusable(place=place, reason="not_utf8", detail=f"line {line}: not UTF-8")
+        else:
+            spot = Spot(name=name, place=place, fragment=f"line={line}")
+            cells = dict(zip(names, row, strict=True))
+            yield guarded(place, spot.fragment, partial(entry, cells, columns, spot))
+
+
+def _broken(row: list[str], names: list[str]) -> str:
+    return "" if len(row) == len(names) else f"{len(row)} columns, the header has {len(names)}"
+
+
+def _counted(texts: Iterator[str], quotes: list[int]) -> Iterator[str]:
+    """The lines; `quotes` counts the quotation marks in them."""
+    for text in texts:
+        quotes[0] += text.count('"')
+        yield text
+
+
+def _names(header: str, delimiter: str, name: str) -> list[str]:
+    try:
+        return [column.strip() for column in next(csv.reader([header], delimiter=delimiter), ())]
+    except csv.Error as error:
+        raise InputError(f"{name}, line 1 is no header of a CSV: {error}") from None
+
+
+def _text(line: bytes | None) -> str:
+    # One that is too long is longer than a field may be as well, and is refused as such.
+    return "x" * (LONGEST + 1) if line is None else line.decode(errors="surrogateescape")
+
+
+def _is_utf8(row: list[str]) -> bool:
+    try:
+        "".join(row).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,56 @@
+"""Parquet: row group by row group, some rows at a time. What cannot be read of a row group is passed over with the rest of it."""
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from core import InputError
+from storage.inputs.tables.arrow import ROWS, one_line, rows
+from storage.inputs.tables.columns import USUAL, Columns, check, useful
+from storage.inputs.entry import Entry, Unusable
+
+READ_AHEAD = 1 << 20
+"""Bytes of each column that are read at a time."""
+
+
+def read(
+    file: BinaryIO, name: str, first: int = 0, *, columns: Columns = USUAL
+) -> Iterator[Entry | Unusable]:
+    """A record for each row of a seekable file.
+
+    Raises `InputError` where its end, which says what is in it, cannot be read, or it lacks the columns asked for.
+    """
+    try:
+        table = pq.ParquetFile(
+            file, buffer_size=READ_AHEAD, pre_buffer=False, page_checksum_verification=True
+        )
+        groups = [table.metadata.row_group(number).num_rows for number in range(table.num_row_groups)]
+        names = table.schema_arrow.names
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InputError(
+            f"{name}: no Parquet that can be read ({one_line(error)}); get the file again"
+        ) from None
+    check(names, columns, name)
+    begin = 0
+    for number, size in enumerate(groups):
+        if begin + size > first:
+            yield from _group(table, number, name, begin, first, columns)
+        begin += size
+
+
+def _group(
+    table: pq.ParquetFile, number: int, name: str, begin: int, first: int, columns: Columns
+) -> Iterator[Entry | Unusable]:
+    end, trouble = begin + table.metadata.row_group(number).num_rows, "rows are missing"
+    names = useful(table.schema_arrow.names, columns)
+    try:
+        for batch in table.iter_batches(ROWS, row_groups=[number], columns=names, use_threads=False):
+            yield from rows(batch, name, begin, first, columns)
+            begin += batch.num_rows
+    except (pa.ArrowException, OSError, ValueError) as error:
+        trouble = one_line(error)
+    if first <= begin < end:
+        detail = f"row group {number + 1}, behind row {begin}: {trouble}"
+        yield Unusable(place=begin, reason="broken_row_group", detail=detail)

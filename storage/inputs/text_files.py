@@ -1,0 +1,63 @@
+"""Files that are one document each, and texts with a document a line."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import BinaryIO
+from urllib.parse import quote
+
+from storage.inputs.tables.columns import PLAIN, Spot
+from storage.inputs.entry import LONGEST, Entry, Unusable, guarded
+from storage.inputs.bounded_lines import BOM, lines
+
+PLAIN_BYTES = "text/plain"
+"""Of a text whose encoding nobody has said."""
+
+
+def whole(file: BinaryIO, name: str, first: int = 0, *, mime: str) -> Iterator[Entry | Unusable]:
+    """The file as one record of that type."""
+    if first:
+        return
+    payload = file.read(LONGEST + 1)
+    if not payload.strip():
+        yield Unusable(place=0, reason="no_text", detail="nothing in it")
+    elif len(payload) > LONGEST:
+        yield Unusable(
+            place=0, reason="too_long", detail=f"more than {LONGEST:,} bytes; give a document a line"
+        )
+    else:
+        yield document(payload, mime, place=0, uri=f"file:{quote(name)}", name=name)
+
+
+def document(payload: bytes, mime: str, *, place: int, uri: str, name: str) -> Entry:
+    """A document of its own, whose text may be in any encoding."""
+    if mime == PLAIN_BYTES:
+        mime, payload = typed(payload)
+    return Entry(place=place, uri=uri, mime=mime, payload=payload, facts={"from": name})
+
+
+def typed(payload: bytes) -> tuple[str, bytes]:
+    """A text with its type, which says UTF-8 where it is."""
+    try:
+        payload.decode()
+    except UnicodeDecodeError:
+        return PLAIN_BYTES, payload
+    return PLAIN, payload.removeprefix(BOM)
+
+
+def by_line(file: BinaryIO, name: str, first: int = 0) -> Iterator[Entry | Unusable]:
+    """A record for each line that is not blank."""
+    place = -1
+    for number, line in lines(file, LONGEST):
+        if line is not None and not line.strip():
+            continue
+        place += 1
+        if place < first:
+            continue
+        spot = Spot(name=name, place=place, fragment=f"line={number}")
+        if line is None:
+            yield Unusable(
+                place=place, reason="too_long", detail=f"line {number}: more than {LONGEST:,} bytes"
+            )
+            continue
+        made = partial(document, line.rstrip(b"\r\n"), PLAIN_BYTES, place=place, uri=spot.uri, name=name)
+        yield guarded(place, spot.fragment, made)

@@ -1,0 +1,35 @@
+"""The storage that an address names."""
+
+from pathlib import Path
+
+from core import InputError
+from core.printable_address import shown
+from storage.cache.cache import Cache
+from storage.files import Files
+from storage.store import Store
+
+SCHEMES = ("file", "s3")
+
+
+def store(uri: str, base: Path, *, key: str = "project.storage", cache: Cache | None = None) -> Store:
+    """The store at `file:DIRECTORY`, relative to `base` unless absolute, or at `s3://BUCKET/PREFIX`.
+
+    What is read from a bucket goes through `cache`, if there is one. Raises `InputError` for every other kind of
+    address, naming `key` as where it stood.
+    """
+    scheme, colon, rest = uri.partition(":")
+    if colon and scheme == "s3":
+        from storage.s3.bucket import Bucket  # noqa: PLC0415 - the client takes most of a second to import
+
+        return Bucket.at(uri, key=key, cache=cache)
+    if not colon or scheme != "file":
+        raise InputError(
+            f'{key} = "{shown(uri)}" is no address: use "file:DIRECTORY" or "s3://BUCKET/PREFIX"'
+        )
+    if rest.startswith("//") and not rest.startswith("///"):
+        raise InputError(
+            f'{key} = "{shown(uri)}" names a host: write "file:DIRECTORY" or "file:///DIRECTORY"'
+        )
+    if not rest.strip("/"):
+        raise InputError(f'{key} = "{shown(uri)}" names no directory: write "file:data"')
+    return Files(base / (rest.removeprefix("//") if rest.startswith("///") else rest))

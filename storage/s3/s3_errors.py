@@ -1,0 +1,206 @@
+"""What an S3 client's exceptions mean: ask again, an answer to act on, or one line for the user.
+
+1. Asked again: no connection, no or a broken reply, 5xx, 429, and the codes by which servers ask for time or
+   say that the body was damaged on the way.
+2. Wrong keys, addresses and settings are `InputError`: who typed them must act. What the server's owner must
+   mend (rights, room, clocks) is `Unavailable`.
+3. No line repeats what the server wrote beyond its error code: its text may quote what was signed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+from aiohttp import ClientError as TransportError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    CredentialRetrievalError,
+    HTTPClientError,
+    IncompleteReadError,
+    MetadataRetrievalError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    ReadTimeoutError,
+    SSLError,
+)
+from botocore.exceptions import ConnectionError as NoConnectionError
+from botocore.parsers import ResponseParserError
+
+from core import InputError, ThresherError, Unavailable
+from core.printable_address import without_secrets
+
+AGAIN = frozenset(
+    {
+        "SlowDown",
+        "Throttling",
+        "ThrottlingException",
+        "RequestLimitExceeded",
+        "RequestTimeout",
+        "OperationAborted",
+        "ConditionalRequestConflict",
+        "InternalError",
+        "ServiceUnavailable",
+        # The body arrived otherwise than it was sent; it is sent again.
+        "BadDigest",
+        "IncompleteBody",
+        "XAmzContentChecksumMismatch",
+        "XAmzContentSHA256Mismatch",
+    }
+)
+"""Codes after which the same request may succeed, whatever their status: the S3 API's list of error codes."""
+WRONG_KEYS = frozenset(
+    {"InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken", "TokenRefreshRequired"}
+)
+WRONG_REGION = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraint"})
+NO_ACCESS = frozenset({"AccessDenied", "AllAccessDisabled", "AccountProblem", "401", "403"})
+
+
+class Damaged(Exception):
+    """A reply that cannot be what the server sent: too short, or of another range."""
+
+
+REASONS: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
+    ((ConnectTimeoutError, ReadTimeoutError, TimeoutError), "no answer in time"),
+    ((NoConnectionError,), "no connection"),
+    ((HTTPClientError, TransportError, OSError, EOFError), "connection lost"),
+    ((Damaged, IncompleteReadError, ResponseParserError), "a damaged reply"),
+    ((CredentialRetrievalError, MetadataRetrievalError), "credentials cannot be had"),
+)
+"""What passes beside the codes, in the order in which it is looked for, and what the user is told of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """A request to be sent again."""
+
+    reason: str
+    wait_ms: int = 0
+    """What the server asked for (Retry-After)."""
+    replied: bool = False
+    """Whether the server sent a reply."""
+
+
+def trouble(error: Exception) -> Trouble | None:
+    """Why the request may be sent again, and how soon; None where that would change nothing."""
+    if isinstance(error, ClientError):
+        passes = code(error) in AGAIN or status(error) in (408, 429) or _is_servers_fault(error)
+        reason = f"{code(error)}, status {status(error)}"
+        wait_ms = retry_after_ms(headers(error))
+        return Trouble(reason=reason, wait_ms=wait_ms, replied=True) if passes else None
+    if isinstance(error, SSLError) and "CERTIFICATE_VERIFY_FAILED" in str(error):
+        return None
+    for kinds, reason in REASONS:
+        if isinstance(error, kinds):
+            return Trouble(reason=reason)
+    return None
+
+
+def refusal(error: Exception, subject: str) -> ThresherError:
+    """The one line for what cannot be helped by asking again."""
+    match error:
+        case NoCredentialsError() | PartialCredentialsError():
+            return InputError(
+                f"no credentials for {subject}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+            )
+        case SSLError():
+            return InputError(
+                f"{subject}: the server's certificate is not trusted; set AWS_CA_BUNDLE to the one that signed it"
+            )
+        case ClientError():
+            return _refused(code(error), status(error), subject)
+        case BotoCoreError():
+            return InputError(f"{subject}: {_line(error)}; see the AWS_* variables")
+    return Unavailable(f"{subject}: {type(error).__name__}; see to it and run the command again")
+
+
+def code(error: ClientError) -> str:
+    """The S3 error code; where the reply has no body (HEAD), the status."""
+    return str(error.response.get("Error", {}).get("Code", "")) or str(status(error))
+
+
+def status(error: ClientError) -> int:
+    """The HTTP status."""
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def headers(error: ClientError) -> Mapping[str, str]:
+    """Of the reply; names in lower case."""
+    found: Mapping[str, str] = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    return found
+
+
+def is_missing(error: ClientError) -> bool:
+    """Whether there is no such object."""
+    return code(error) in ("404", "NoSuchKey")
+
+
+def is_empty(error: ClientError) -> bool:
+    """Whether the object has no bytes of the range asked for."""
+    return status(error) == 416
+
+
+def is_lost(error: ClientError) -> bool:
+    """Whether there is no such multipart upload: completed, or aborted."""
+    return code(error) == "NoSuchUpload"
+
+
+def is_misread(error: ClientError) -> bool:
+    """Whether the list of an upload's parts is not what the server has; no checksum goes with that list."""
+    return code(error) in ("InvalidPart", "InvalidPartOrder", "MalformedXML")
+
+
+def is_taken(error: ClientError) -> bool:
+    """Whether a precondition did not hold: the name is taken, or the object is another now."""
+    return status(error) == 412
+
+
+def is_unknown_condition(error: ClientError) -> bool:
+    """Whether the server refuses the header of a conditional put as such."""
+    return status(error) == 501 or code(error) in ("NotImplemented", "InvalidArgument", "InvalidRequest")
+
+
+def _refused(code: str, status: int, subject: str) -> ThresherError:
+    if code == "NoSuchBucket":
+        return InputError(f"{subject}: there is no such bucket; create it, or correct the address")
+    if code in WRONG_KEYS:
+        return InputError(
+            f"{subject}: the server does not accept the credentials ({code}); correct AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+        )
+    if code in WRONG_REGION or status == 301:
+        return InputError(f"{subject}: the bucket is in another region ({code}); correct AWS_REGION")
+    if code == "RequestTimeTooSkewed":
+        return Unavailable(
+            f"{subject}: this machine's clock and the server's differ too much; set them right"
+        )
+    if code in NO_ACCESS or status in (401, 403):
+        return Unavailable(
+            f"{subject}: access refused ({code}); let the key read, write, list and delete there"
+        )
+    return Unavailable(
+        f"{subject}: request refused ({code}, status {status}); see to it and run the command again"
+    )
+
+
+def _is_servers_fault(error: ClientError) -> bool:
+    return status(error) >= 500 and status(error) not in (501, 505)
+
+
+def retry_after_ms(headers: Mapping[str, str]) -> int:
+    """RFC 9110, section 10.2.3: seconds or a date, which is taken by the server's own clock; 0 where neither is said.
+    Names of headers are in lower case.
+    """
+    after = headers.get("retry-after", "")
+    if after.isascii() and after.isdigit():
+        return int(after[:9]) * 1000
+    try:
+        wait = parsedate_to_datetime(after) - parsedate_to_datetime(headers.get("date", ""))
+    except (TypeError, ValueError):
+        return 0
+    return max(0, int(wait.total_seconds() * 1000))
+
+
+def _line(error: Exception) -> str:
+    return without_secrets(" ".join(str(error).split())).rstrip(".") or type(error).__name__

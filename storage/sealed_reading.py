@@ -1,0 +1,115 @@
+"""Integrity: sealed objects are read only as they were sealed.
+
+1. An object that is read whole is hashed as it is read, and held against the SHA-256 of its seal.
+2. A range of an archive file is read without the rest of the file. The checksums inside the file guard it: each gzip member
+   bears a CRC-32, a Zstandard frame may bear an XXH64. A file without such checksums (plain WARC, LZ4) is hashed once by
+   each process that reads it.
+3. A record that cannot be read is damage only if the file has changed since it was sealed. What came in damaged was sealed so,
+   and stays a record of type `damaged`.
+"""
+
+import hashlib
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import BinaryIO, Protocol
+
+from core import CorruptData, InputError
+from storage.manifest import Input, stored_digest
+from storage.warc.members import GZIP, ZSTD
+from storage.warc.records import DAMAGED, ArchivedRecord
+from storage.warc.records import read as read_records
+from storage.store import Readable
+
+ZSTD_CHECKSUM = 1 << 2
+"""Bit of a frame header that says that a checksum ends the frame (RFC 8878, section 3.1.1.1.1)."""
+FILES_KNOWN = 64
+"""Files that a process remembers to have hashed."""
+
+
+class SealedObject(Protocol):
+    """An object as its seal names it: `storage.manifest.Input` and `Output` are such."""
+
+    @property
+    def name(self) -> str:
+        """Where it lies."""
+        ...
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of its bytes, in hexadecimal digits."""
+        ...
+
+
+def read(store: Readable, sealed: SealedObject) -> bytes:
+    """Return all bytes of a sealed object. Raises `CorruptData` where they are not those that were sealed."""
+    data = store.read(sealed.name)
+    if hashlib.sha256(data).hexdigest() != sealed.sha256:
+        raise changed(sealed.name)
+    return data
+
+
+def check(store: Readable, sealed: SealedObject) -> None:
+    """Raise `CorruptData` where the bytes of an object are not those that were sealed. A process hashes an object once."""
+    if not _is_whole(store, sealed):
+        raise changed(sealed.name)
+
+
+def records(store: Readable, span: Input) -> Iterator[ArchivedRecord]:
+    """Yield the records of a sealed archive file that begin in the range. Raises `CorruptData`, naming the place, where the
+    file has changed since it was sealed, as far as that touches the range.
+    """
+    with store.open(span.name) as file:
+        size = file.seek(0, io.SEEK_END)
+        if span.end is not None and size < span.end:
+            raise changed(
+                span.name, f"it ends at byte {size:,}, and records were sealed up to byte {span.end:,}"
+            )
+        if not _bears_checksums(file):
+            check(store, span)
+        try:
+            for record in read_records(file, span.first, span.end, name=span.name):
+                if record.type == DAMAGED and not _is_whole(store, span):
+                    raise changed(span.name, f"at byte {record.offset:,}: {record.problem}")
+                yield record
+        except InputError as error:  # the first bytes of the file are those of no WARC any more
+            raise changed(span.name, "no record begins at its byte 0") from error
+
+
+def changed(name: str, where: str = "") -> CorruptData:
+    """Return the error that names an object which is not as it was sealed, where it is damaged, and what to do."""
+    is_archive = name.startswith("warc/") and not name.endswith(".cdxj.gz")
+    remedy = (
+        "copy it back from a backup, or give up its damaged records with `thresher verify --accept-loss`"
+        if is_archive
+        else "run `thresher verify --repair`, then the step that makes it"
+    )
+    return CorruptData(f"{name} is not as it was sealed{f' ({where})' if where else ''}; {remedy}")
+
+
+def _is_whole(store: Readable, sealed: SealedObject) -> bool:
+    found = _Object(name=sealed.name, stamp=store.stamp(sealed.name), store=store)
+    return _digest(found) == sealed.sha256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Object:
+    """An object that does not change: whoever puts other bytes under the name gives it another stamp, and one of that name in
+    another store has another.
+    """
+
+    name: str
+    stamp: str
+    store: Readable = field(compare=False)
+
+
+@lru_cache(FILES_KNOWN)
+def _digest(found: _Object) -> str:
+    return stored_digest(found.store, found.name)
+
+
+def _bears_checksums(file: BinaryIO) -> bool:
+    file.seek(0)
+    head = file.read(5)
+    return head.startswith(GZIP) or (head.startswith(ZSTD) and bool(head[4:] and head[4] & ZSTD_CHECKSUM))

@@ -1,0 +1,249 @@
+"""CDXJ: the index beside a WARC file, one line a response, revisit, resource or text, in the order of SURT and time.
+
+A line is `surt timestamp {json}`, as pywb and the Common Crawl write it: the timestamp of 14 digits is UTC,
+the values of the JSON are all texts. `filename` is the name of the WARC file in the storage. A revisit has the type
+`warc/revisit`. Ours are `etag` and `last-modified`, what a server is to be told to answer only what has changed; `sha256`, which alone says that two payloads are the same; `ms`,
+the milliseconds behind the timestamp; `id`, the WARC-Record-ID; `content-encoding`, without which a digest does not say what a
+payload is; and, of a revisit, `original-url`, `original-ms` and `original-id`, what it refers to.
+"""
+
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from json.encoder import encode_basestring_ascii as quoted
+from pathlib import Path
+from typing import BinaryIO
+
+from core import CorruptData, RecordRef
+from core.surt import surt
+from storage.warc.index_lines import Lines
+from storage.warc.records import ArchivedRecord
+from storage.warc.revisit import REVISIT, REVISIT_MIME, Revisit
+from storage.warc.exchange_records import EPOCH, target_uri
+
+LEVEL = 6
+"""zlib's own default: an index is small beside its WARC file."""
+_GZIP = 31
+"""How zlib is told to write gzip, with the widest window."""
+LONGEST_VALIDATOR = 256
+"""Characters of an ETag or a Last-Modified; a longer one is left out, for cut it is none."""
+NO_ENCODING = "\n"
+"""Stands for a Content-Encoding that is longer: no header is so."""
+_FIELD_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*+")
+_BARE = str.maketrans("", "", "-T:")
+INDEXED = frozenset({"response", REVISIT, "resource"})
+"""Types of records that can be looked up."""
+TEXT = ("conversion", "text/plain")
+"""So can a WET file's texts; what was made of a page that lies in the same archive, such as its DOM, is found with that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One record that can be looked up."""
+
+    surt: str
+    timestamp: str
+    """`YYYYMMDDhhmmss`, UTC."""
+    url: str
+    mime: str
+    status: int
+    """0 where the record has none."""
+    digest: str
+    length: int
+    offset: int
+    filename: str
+    sha256: str = ""
+    """Of the payload, `sha256:HEX`; empty where an index does not say."""
+    etag: str = ""
+    last_modified: str = ""
+    ms: int = 0
+    """Milliseconds behind the timestamp."""
+    record_id: str = ""
+    """WARC-Record-ID, `urn:uuid:...`; empty where an index does not say."""
+    content_encoding: str = ""
+    """Of a response; empty where there is none."""
+    original_url: str = ""
+    """WARC-Refers-To-Target-URI of a revisit."""
+    original_date_ms: int = 0
+    """WARC-Refers-To-Date of a revisit."""
+    original_id: str = ""
+    """WARC-Refers-To of a revisit."""
+
+    @property
+    def date_ms(self) -> int:
+        """WARC-Date, milliseconds since the epoch, UTC. Raises `ValueError` where the timestamp is no time."""
+        digits = f"{self.timestamp}{'00000101000000'[len(self.timestamp) :]}"  # others write fewer
+        month, day, hour, minute, second = (int(digits[at : at + 2]) for at in range(4, 14, 2))
+        moment = datetime(int(digits[:4]), month, day, hour, minute, second, tzinfo=UTC)
+        return (moment - EPOCH) // timedelta(milliseconds=1) + self.ms
+
+
+def row(
+    *,
+    ref: RecordRef,
+    url: str,
+    date_ms: int,
+    mime: str,
+    status: int | None,
+    sha256: str = "",
+    etag: str | None = None,
+    last_modified: str | None = None,
+    record_id: str = "",
+    content_encoding: str | None = None,
+    revisit: Revisit | None = None,
+) -> Row:
+    """The row of a record. Validators that are too long, or no values of a header, are left out."""
+    encoding = "" if revisit else encoding_of(content_encoding)
+    return Row(
+        surt=key(url),
+        timestamp=timestamp(date_ms),
+        url=url,
+        mime=mime,
+        status=status or 0,
+        digest=ref.digest,
+        sha256=sha256,
+        length=ref.length,
+        offset=ref.offset,
+        filename=ref.file,
+        etag=_validator(etag),
+        last_modified=_validator(last_modified),
+        ms=date_ms % 1000,
+        record_id=record_id,
+        content_encoding=encoding if len(encoding) <= LONGEST_VALIDATOR else NO_ENCODING,
+        original_url=revisit.uri if revisit else "",
+        original_date_ms=revisit.date_ms if revisit else 0,
+        original_id=revisit.refers_to if revisit else "",
+    )
+
+
+def row_of(record: ArchivedRecord, ref: RecordRef) -> Row | None:
+    """The row of a record that was read back and lies at `ref`; None for one that nobody looks up."""
+    if record.type not in INDEXED and (record.type, record.mime) != TEXT:
+        return None
+    return row(
+        ref=ref,
+        url=record.url,
+        date_ms=record.date_ms,
+        mime=REVISIT_MIME if record.type == REVISIT else record.mime,
+        status=record.status,
+        sha256=record.sha256,
+        etag=record.header("etag"),
+        last_modified=record.header("last-modified"),
+        record_id=record.record_id,
+        content_encoding=record.header("content-encoding"),
+        revisit=record.revisit,
+    )
+
+
+def encoding_of(header: str | None) -> str:
+    """The value of a Content-Encoding header in lower case, without white space around it."""
+    return (header or "").strip().lower()
+
+
+def line(row: Row) -> str:
+    """The row as its line, without line break. Holds only ASCII."""
+    more = f', "sha256": {quoted(row.sha256)}' if row.sha256 else ""
+    if row.etag:
+        more += f', "etag": {quoted(row.etag)}'
+    if row.last_modified:
+        more += f', "last-modified": {quoted(row.last_modified)}'
+    if row.ms:
+        more += f', "ms": "{row.ms}"'
+    if row.record_id:
+        more += f', "id": {quoted(row.record_id)}'
+    if row.content_encoding:
+        more += f', "content-encoding": {quoted(row.content_encoding)}'
+    if row.original_id:
+        more += f', "original-id": {quoted(row.original_id)}'
+    if row.original_url:
+        more += f', "original-url": {quoted(row.original_url)}, "original-ms": "{row.original_date_ms}"'
+    return (
+        f'{row.surt} {row.timestamp} {{"url": {quoted(row.url)}, "mime": {quoted(row.mime)}, '
+        f'"status": "{row.status}", "digest": {quoted(row.digest)}, "length": "{row.length}", '
+        f'"offset": "{row.offset}", "filename": {quoted(row.filename)}{more}}}'
+    )
+
+
+def write(path: Path, lines: Lines) -> None:
+    """Write the lines, in the order of their bytes, as gzip. The same lines give the same bytes."""
+    packer = zlib.compressobj(LEVEL, wbits=_GZIP)
+    with path.open("wb") as file:
+        for line in lines:
+            file.write(packer.compress(f"{line}\n".encode()))
+        file.write(packer.flush())
+
+
+def read(file: BinaryIO, *, name: str, host: str = "") -> Iterator[Row]:
+    """The rows in the order of the file; with `host` those alone whose line names it, which is much sooner done.
+
+    Raises `CorruptData` naming the file and the first line that is none.
+    """
+    number = 0
+    try:
+        with gzip.open(file, "rt", encoding="ascii", newline="\n") as lines:
+            for text in lines:
+                if host in text.lower() if host else True:
+                    yield parse(text)
+                number += 1
+    except (ValueError, KeyError, TypeError, EOFError, OSError, zlib.error) as error:
+        raise CorruptData(
+            f"{name} is no CDXJ behind its line {number} ({error}); its WARC file can be ingested again"
+        ) from error
+
+
+def key(url: str) -> str:
+    """The index key of any URL; the URL itself where it has none, as cdxj-indexer has it."""
+    url = target_uri(url)
+    try:
+        return surt(url)
+    except ValueError:
+        return url
+
+
+def timestamp(date_ms: int) -> str:
+    """`YYYYMMDDhhmmss` of milliseconds since the epoch."""
+    moment = EPOCH + timedelta(milliseconds=date_ms)
+    return moment.isoformat(timespec="seconds")[:19].translate(_BARE)
+
+
+def parse(text: str) -> Row:
+    """The row of a line. Raises `ValueError`, `KeyError` or `TypeError` for what is none."""
+    surt, moment, fields = text.split(" ", 2)
+    found = json.loads(fields)
+    return Row(
+        surt=surt,
+        timestamp=moment,
+        url=found["url"],
+        mime=found.get("mime", ""),
+        status=int(found.get("status") or 0),
+        digest=found.get("digest", ""),
+        sha256=found.get("sha256", ""),
+        length=int(found["length"]),
+        offset=int(found["offset"]),
+        filename=found["filename"],
+        etag=found.get("etag", ""),
+        last_modified=found.get("last-modified", ""),
+        ms=int(found.get("ms", 0)),
+        original_url=found.get("original-url", ""),
+        original_date_ms=int(found.get("original-ms", 0)),
+        record_id=found.get("id", ""),
+        content_encoding=found.get("content-encoding", ""),
+        original_id=found.get("original-id", ""),
+    )
+
+
+def field_value(value: str | None) -> str:
+    """Return what a header said, without white space around it; empty where it cannot be sent back: other characters than RFC
+    9110, section 5.5, has in a field value would end the header, or are refused by whoever takes it.
+    """
+    text = (value or "").strip(" \t")
+    return text if _FIELD_VALUE.fullmatch(text) else ""
+
+
+def _validator(value: str | None) -> str:
+    text = field_value(value)
+    return text if len(text) <= LONGEST_VALIDATOR else ""

@@ -1,0 +1,341 @@
+"""WARC/1.1 records of an exchange, byte for byte as it came over the wire.
+
+1. The block of a response or request record is what was sent, chunk framing included; of a revisit record, the head
+   of the response. Digests are SHA-1 in base32, as the rest of the world writes them: of the block, and of the
+   entity after transfer decoding.
+2. Ids of all other records derive from the response's id and the file's name: the same capture gives the same bytes.
+3. What was spoken stands in `WARC-Protocol` (`http/1.1`, `h2`, `tls/1.3`) and `WARC-Cipher-Suite`, on request and response.
+4. Nothing that a server or a page chose can add a line to a record's head: the URL is percent-encoded, the
+   peer is parsed as an address.
+
+They are checked by `storage.warc.validator`, compressed by `storage.warc.compression`, and read back by `storage.warc.records`.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import Literal, get_args
+from urllib.parse import quote
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from core import Capture, InputError
+from core.capture import Truncation
+from storage.warc.dropped import WARC_FIELDS, Dropped
+from storage.warc.dropped import encode as encode_dropped
+from storage.warc.capture_metadata import Notes
+from storage.warc.capture_metadata import encode as encode_notes
+from storage.warc.revisit import PROFILES, Revisit
+
+Head = list[tuple[str, str]]
+Attachment = Literal["resource", "conversion", "metadata"]
+Fact = Literal["id", "title", "author", "date", "language", "license", "from"]
+"""What an input may say of a record beside its text: its own id; what a page would say of itself; `from`: name of the
+input's file, as a person finds it again."""
+
+KEPT_IN_URI = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "<>")
+PAYLOAD_SHA256 = "WARC-Payload-Digest-SHA256"
+"""A field of ours: the standard has one WARC-Payload-Digest, and its readers expect SHA-1 there (docs/decisions/0036)."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_PAIRS = tuple(one + other for one in _DIGITS for other in _DIGITS)
+_SHIFTS = range(150, -1, -10)
+TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}")
+MIME = re.compile(r"[\w.+-]+/[\w.+-]+(?:; ?[\w-]+=[\w.+-]+)?", re.ASCII)
+
+
+def capture_records(
+    capture: Capture,
+    *,
+    record_id: UUID,
+    revisit: Revisit | None = None,
+    digest: str | None = None,
+    sha256: str | None = None,
+    resource_type: str = "",
+) -> tuple[bytes, bytes]:
+    """The request record and the response record, uncompressed; a revisit record in place of that where one is given.
+    `record_id` becomes its id; `digest` and `sha256` spare making `payload_digest` and `payload_sha256` again. `resource_type` is what a page
+    wanted it for, where it is a part of one; browsertrix-crawler writes it in the same field.
+
+    Raises `InputError` where the peer is no IP address, the truncation no word of the standard, or what was spoken
+    no token.
+    """
+    response_id, request_id = record_id.urn, uuid5(record_id, "request").urn
+    about: Head = [
+        ("WARC-Target-URI", target_uri(capture.url.wire)),
+        ("WARC-Date", warc_date(capture.started_ms)),
+        *_address(capture.peer),
+        *_spoken(capture),
+        *([("WARC-Resource-Type", resource_type)] if resource_type else []),
+    ]
+    request = _record(
+        [
+            ("WARC-Type", "request"),
+            ("WARC-Record-ID", f"<{request_id}>"),
+            ("WARC-Concurrent-To", f"<{response_id}>"),
+            *about,
+            ("WARC-Block-Digest", sha1(capture.request)),
+            ("Content-Type", "application/http; msgtype=request"),
+        ],
+        capture.request,
+    )
+    block = capture.response if revisit is None else capture.response[: capture.head_length]
+    answered = payload_digest(capture) if digest is None else digest
+    certain = payload_sha256(capture) if sha256 is None else sha256
+    response = _record(
+        [
+            ("WARC-Type", "response" if revisit is None else "revisit"),
+            ("WARC-Record-ID", f"<{response_id}>"),
+            ("WARC-Concurrent-To", f"<{request_id}>"),
+            *about,
+            *(
+                _whole(capture, answered, certain)
+                if revisit is None
+                else _revisited(revisit, capture, answered, certain)
+            ),
+            ("WARC-Block-Digest", sha1(block)),
+            ("Content-Type", "application/http; msgtype=response"),
+        ],
+        block,
+    )
+    return request, response
+
+
+def notes_id(response: UUID) -> UUID:
+    """Id of the metadata record beside the response of that id."""
+    return uuid5(response, "metadata")
+
+
+def notes_record(capture: Capture, notes: Notes, *, record_id: UUID) -> bytes:
+    """The metadata record beside the response of that id, uncompressed."""
+    block = encode_notes(notes, capture)
+    head = [
+        ("WARC-Type", "metadata"),
+        ("WARC-Record-ID", f"<{notes_id(record_id).urn}>"),
+        ("WARC-Concurrent-To", f"<{record_id.urn}>"),
+        ("WARC-Target-URI", target_uri(capture.url.wire)),
+        ("WARC-Date", warc_date(capture.started_ms)),
+        ("WARC-Block-Digest", sha1(block)),
+        ("Content-Type", WARC_FIELDS),
+    ]
+    return _record(head, block)
+
+
+def attached_record(
+    kind: Attachment,
+    block: bytes,
+    *,
+    uri: str,
+    mime: str,
+    date_ms: int,
+    record_id: UUID,
+    response_id: UUID,
+    truncated: Truncation | None = None,
+) -> bytes:
+    """What was made of a response, uncompressed: a `conversion` or `metadata` refers to it, a `resource` came with it.
+
+    Raises `InputError` where the type is no media type.
+    """
+    if not MIME.fullmatch(mime):
+        raise InputError(f"{mime!r} is no media type: give one such as text/html")
+    digest = sha1(block)
+    head = [
+        ("WARC-Type", kind),
+        ("WARC-Record-ID", f"<{record_id.urn}>"),
+        ("WARC-Concurrent-To" if kind == "resource" else "WARC-Refers-To", f"<{response_id.urn}>"),
+        ("WARC-Target-URI", target_uri(uri)),
+        ("WARC-Date", warc_date(date_ms)),
+        *_truncation(truncated),
+        ("WARC-Payload-Digest", digest),
+        ("WARC-Block-Digest", digest),
+        ("Content-Type", mime),
+    ]
+    return _record(head, block)
+
+
+def brought_record(
+    kind: Literal["resource", "response"],
+    block: bytes,
+    *,
+    uri: str,
+    mime: str,
+    date_ms: int,
+    record_id: UUID,
+    peer: str = "",
+    facts: Mapping[Fact, str],
+) -> bytes:
+    """What an input made elsewhere held, uncompressed: a document, or an HTTP response as it was sent.
+
+    `facts` stand in `WARC-JSON-Metadata`, as browsertrix-crawler and others have it. The time of what has none is the
+    epoch: no clock goes in. Raises `InputError` where the type is no media type.
+    """
+    if not MIME.fullmatch(mime):
+        raise InputError(f"{mime!r} is no media type: give one such as text/html")
+    digest = _entity_digest(block) if kind == "response" else sha1(block)
+    head = [
+        ("WARC-Type", kind),
+        ("WARC-Record-ID", f"<{record_id.urn}>"),
+        ("WARC-Target-URI", target_uri(uri)),
+        ("WARC-Date", warc_date(date_ms)),
+        *_address(peer),
+        *([("WARC-Payload-Digest", digest)] if digest else []),
+        ("WARC-Block-Digest", sha1(block)),
+        *([("WARC-JSON-Metadata", json.dumps(facts))] if facts else []),
+        ("Content-Type", mime),
+    ]
+    return _record(head, block)
+
+
+def dropped_record(capture: Capture, dropped: Dropped, *, record_id: UUID) -> bytes:
+    """The metadata record that stands for an exchange which is not archived, uncompressed."""
+    block = encode_dropped(dropped)
+    head = [
+        ("WARC-Type", "metadata"),
+        ("WARC-Record-ID", f"<{record_id.urn}>"),
+        ("WARC-Target-URI", target_uri(capture.url.wire)),
+        ("WARC-Date", warc_date(capture.started_ms)),
+        *_address(capture.peer),
+        ("WARC-Block-Digest", sha1(block)),
+        ("Content-Type", WARC_FIELDS),
+    ]
+    return _record(head, block)
+
+
+def warcinfo(filename: str, *, date_ms: int, fields: Mapping[str, str]) -> bytes:
+    """The record that opens a file and says who made it; line breaks in `fields` become spaces."""
+    lines = [f"{_one_line(name)}: {_one_line(value)}\r\n" for name, value in fields.items()]
+    body = "".join(lines).encode()
+    head = [
+        ("WARC-Type", "warcinfo"),
+        ("WARC-Record-ID", f"<{uuid5(NAMESPACE_URL, filename).urn}>"),
+        ("WARC-Filename", _one_line(filename)),
+        ("WARC-Date", warc_date(date_ms)),
+        ("WARC-Block-Digest", sha1(body)),
+        ("Content-Type", WARC_FIELDS),
+    ]
+    return _record(head, body)
+
+
+def inputs_record(filename: str, block: bytes) -> bytes:
+    """Return the metadata record that lists the inputs of the file of that name (JSON lines), uncompressed.
+
+    It refers to the file's warcinfo record, and its date is the epoch: no clock goes in.
+    """
+    info = uuid5(NAMESPACE_URL, filename)
+    head = [
+        ("WARC-Type", "metadata"),
+        ("WARC-Record-ID", f"<{uuid5(info, 'inputs').urn}>"),
+        ("WARC-Refers-To", f"<{info.urn}>"),
+        ("WARC-Target-URI", target_uri(f"urn:inputs:{filename}")),
+        ("WARC-Date", warc_date(0)),
+        ("WARC-Block-Digest", sha1(block)),
+        ("Content-Type", "application/x-ndjson"),
+    ]
+    return _record(head, block)
+
+
+def payload_digest(capture: Capture) -> str:
+    """`sha1:BASE32` of the entity after transfer decoding, still content-encoded."""
+    return sha1(capture.payload)
+
+
+def payload_sha256(capture: Capture) -> str:
+    """`sha256:HEX` of the same bytes: two payloads of one SHA-1 can be made, of one SHA-256 they cannot."""
+    return f"sha256:{hashlib.sha256(capture.payload).hexdigest()}"
+
+
+def target_uri(url: str) -> str:
+    """The URL as it may stand in a head: whatever is not visible ASCII is percent-encoded as UTF-8.
+
+    So are angle brackets: no URI has them (RFC 3986, section 2), and readers take them for WARC/1.0's.
+    """
+    return quote(url, safe=KEPT_IN_URI, errors="surrogatepass")
+
+
+def warc_date(milliseconds: int) -> str:
+    """UTC time since the epoch as `2026-01-02T03:04:05.678Z` (W3C-DTF with a fraction, WARC/1.1 section 5.4)."""
+    moment = EPOCH + timedelta(milliseconds=milliseconds)
+    return f"{moment.isoformat(timespec='milliseconds').removesuffix('+00:00')}Z"
+
+
+def _whole(capture: Capture, digest: str, sha256: str) -> Head:
+    return [*_truncation(capture.truncated), ("WARC-Payload-Digest", digest), (PAYLOAD_SHA256, sha256)]
+
+
+def _revisited(revisit: Revisit, capture: Capture, digest: str, sha256: str) -> Head:
+    same = revisit.profile == "identical-payload-digest"
+    if same and capture.truncated:
+        raise InputError(f"{capture.url.wire}: a payload that was cut is not known to be the same as another")
+    known, certain = (digest, sha256) if same else (revisit.digest, revisit.sha256)
+    return [
+        ("WARC-Profile", f"{PROFILES}{revisit.profile}"),
+        *([("WARC-Refers-To", f"<{revisit.refers_to}>")] if revisit.refers_to else []),
+        ("WARC-Refers-To-Target-URI", target_uri(revisit.uri)),
+        ("WARC-Refers-To-Date", warc_date(revisit.date_ms)),
+        # The standard asks for it where a payload is left out (section 6.7.2).
+        *_truncation("length" if same else capture.truncated),
+        *([("WARC-Payload-Digest", known)] if known else []),
+        *([(PAYLOAD_SHA256, certain)] if certain else []),
+    ]
+
+
+def _entity_digest(block: bytes) -> str:
+    """Of what follows the head; none where that is framed, and the entity is another."""
+    head, _, entity = block.partition(b"\r\n\r\n")
+    return "" if b"\ntransfer-encoding" in head.lower() else sha1(entity)
+
+
+def _spoken(capture: Capture) -> Head:
+    """By the convention that is proposed for WARC (iipc/warc-specifications, issues 42 and 106)."""
+    lines: Head = [("WARC-Protocol", capture.protocol)]
+    if capture.tls is not None:
+        lines += [("WARC-Protocol", f"tls/{capture.tls.version}"), ("WARC-Cipher-Suite", capture.tls.cipher)]
+    for name, value in lines:
+        if not TOKEN.fullmatch(value):
+            raise InputError(f"a capture's {name} is {value!r}: give a token such as http/1.1 or tls/1.3")
+    return lines
+
+
+def _record(head: Head, block: bytes) -> bytes:
+    lines = "".join([f"{name}: {value}\r\n" for name, value in head])
+    return b"WARC/1.1\r\n%bContent-Length: %d\r\n\r\n%b\r\n\r\n" % (lines.encode(), len(block), block)
+
+
+def sha1(data: bytes) -> str:
+    """`sha1:BASE32`, as WARC files and their indexes have it."""
+    return f"sha1:{base32(hashlib.sha1(data, usedforsecurity=False).digest())}"
+
+
+def base32(digest: bytes) -> str:
+    """The 20 bytes of a SHA-1 in base32 (RFC 4648, section 6); `base64` takes four times as long, and each page has seven."""
+    number = int.from_bytes(digest, "big")
+    return "".join([_PAIRS[number >> shift & 1023] for shift in _SHIFTS])
+
+
+@lru_cache(maxsize=1024)
+def _address(peer: str) -> Head:
+    """None for a peer that is not known. A scope id belongs to this machine and is left out."""
+    if not peer:
+        return []
+    try:
+        address = ip_address(peer.partition("%")[0])
+    except ValueError as error:
+        raise InputError(f"a capture's peer is {peer!r}: give an IP address, or none") from error
+    return [("WARC-IP-Address", str(address))]
+
+
+def _truncation(truncated: Truncation | None) -> Head:
+    if truncated is None:
+        return []
+    if truncated not in get_args(Truncation):
+        raise InputError(
+            f"a capture's truncation is {truncated!r}: give one of {', '.join(get_args(Truncation))}"
+        )
+    return [("WARC-Truncated", truncated)]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
