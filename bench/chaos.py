@@ -33,8 +33,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import psutil
 
 from pipeline.terminal.output import INCOMPLETE
-from storage.manifest import load
 from storage.location import store as open_store
+from storage.manifest import load
 from storage.store import Store
 from tests.pipeline.raycluster import Nodes, cluster
 

@@ -19,10 +19,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pipeline.inputs import commoncrawl_input
 from pipeline.configuration import parse
-from pipeline.terminal.progress import LineProgress
+from pipeline.inputs import commoncrawl_input
 from pipeline.inputs.commoncrawl_selection import Wanted
+from pipeline.terminal.progress import LineProgress
 from storage.files import Files
 from tests.commoncrawl import CRAWL, Page, article, make, serving
 

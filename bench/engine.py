@@ -29,12 +29,12 @@ import psutil
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from pipeline.engine import run_step
-from pipeline.steps import process  # noqa: E402 - a script finds the packages only now
 from pipeline.configuration import FiltersConfig  # noqa: E402
+from pipeline.engine import run_step  # noqa: E402
 from pipeline.engine.local.worker_pool import local_crew  # noqa: E402
-from pipeline.inputs.locate import given  # noqa: E402
 from pipeline.inputs.ingest import ingest  # noqa: E402
+from pipeline.inputs.locate import given  # noqa: E402
+from pipeline.steps import process  # noqa: E402 - a script finds the packages only now
 from pipeline.terminal.progress import LineProgress  # noqa: E402
 from storage.files import Files  # noqa: E402
 from storage.warc.records import read  # noqa: E402

@@ -48,10 +48,10 @@ from frontier import (  # noqa: E402
     Settings,
     Settlement,
 )
-from frontier.urls.canonical import known  # noqa: E402
 from frontier.link.connect import connect  # noqa: E402
-from frontier.link.link import Call, Link  # noqa: E402
 from frontier.link.embedded import embedded  # noqa: E402
+from frontier.link.link import Call, Link  # noqa: E402
+from frontier.urls.canonical import known  # noqa: E402
 from storage.files import Files  # noqa: E402
 
 BATCH = 1000

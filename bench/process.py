@@ -28,14 +28,14 @@ from resiliparse.extract.html2text import extract_plain_text
 
 from extract.record_document import document
 from isolation.mark import Mark
-from pipeline.steps import process
 from pipeline.configuration import FiltersConfig
-from pipeline.inputs.locate import given
-from pipeline.inputs.ingest import ingest
 from pipeline.engine.local.part_server import PartServer
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import NOWHERE, Made, Task, Watch
+from pipeline.inputs.ingest import ingest
+from pipeline.inputs.locate import given
+from pipeline.steps import process
 from storage.files import Files
 from storage.manifest import Input
 from storage.warc.records import read

@@ -13,26 +13,26 @@ from uuid import UUID
 
 from core import Capture
 from core.capture import Truncation
-from crawler.reading.response import Answer, seen
 from crawler.reading.conditional import revisit
 from crawler.reading.listed import is_sitemap
-from crawler.reading.request_state import decode
-from crawler.reading.page_options import USUAL, PageOptions
 from crawler.reading.outcome import REDIRECTS
+from crawler.reading.page_options import USUAL, PageOptions
 from crawler.reading.page_reading import Reading, read, rights_of
 from crawler.reading.rendered import Rendered
+from crawler.reading.request_state import decode
+from crawler.reading.response import Answer, seen
 from crawler.reading.seedlist import answer_of, is_list
 from crawler.settlement import Finished
 from crawler.wire import Headers, field
 from extract.rights import Rights
 from extract.soft_error import SUSPICIONS
 from frontier import Lease, Settlement
-from storage.warc.dropped import Dropped
 from storage.warc.capture_metadata import LINK, REDIRECT, Notes
+from storage.warc.dropped import Dropped
+from storage.warc.exchange_records import payload_digest
 from storage.warc.payload import content_decoded
 from storage.warc.records import PAYLOAD_LIMIT, mime_of
 from storage.warc.revisit import Revisit
-from storage.warc.exchange_records import payload_digest
 
 MOST_OUTLINKS = 32 << 20
 """Bytes of a page's links: one that has more is archived whole. So the record stays within what a reader takes."""

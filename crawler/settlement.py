@@ -25,20 +25,20 @@ from uuid import UUID
 from core import Capture, Conflict, CorruptData, Failure, RecordRef, reading
 from crawler.backpressure import Gate
 from crawler.log_entry import of_exchange
+from crawler.machine.heartbeat import Pulse
 from crawler.reading.outcome import UNFIT
 from crawler.reading.page_reading import settled
-from crawler.machine.heartbeat import Pulse
+from crawler.reading.rendered import Rendered
 from crawler.recent import Recent
 from crawler.render.archive_parts import keep
-from crawler.reading.rendered import Rendered
 from crawler.robots.robots_txt import AskAgain, Ruling, as_before
 from crawler.rotation import Rotation
 from crawler.wire import utc_ms
 from frontier import Frontier, GivenUp, Lease, Settlement
 from storage.archive.archive_writer import Archive
-from storage.warc.dropped import Dropped
 from storage.crawllog.log_writer import CrawlLog
 from storage.warc.capture_metadata import Notes
+from storage.warc.dropped import Dropped
 from storage.warc.revisit import Revisit
 
 T = TypeVar("T")

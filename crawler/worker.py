@@ -18,33 +18,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from crawler.machine.activity import Activity
-from crawler.decoded import DecodedBytes
-from crawler.uplink.address_limiter import Entrance
+from crawler.archive_filter import Screen
 from crawler.backpressure import Gate
-from crawler.spiders import Guest
-from crawler.spiders.blocking import LONGEST_S
-from crawler.spiders.feeds import Feeds
-from crawler.user_agent import user_agent
-from crawler.scheduling.scheduler import Loop
-from crawler.reading.page_options import USUAL, PageOptions
+from crawler.decoded import DecodedBytes
+from crawler.lease_handler import Steward
+from crawler.machine.activity import Activity
 from crawler.machine.heartbeat import Pulse
+from crawler.machine.system import REAL, System
+from crawler.reading.page_options import USUAL, PageOptions
 from crawler.render.chromium.program import TABS, program
 from crawler.robots.robots_txt import PATIENCE_MS
 from crawler.rotation import Rotation
-from crawler.archive_filter import Screen
+from crawler.scheduling.scheduler import Loop
 from crawler.settlement import Settler
-from crawler.lease_handler import Steward
-from crawler.machine.system import REAL, System
+from crawler.spiders import Guest
+from crawler.spiders.blocking import LONGEST_S
+from crawler.spiders.feeds import Feeds
+from crawler.uplink.address_limiter import Entrance
 from crawler.uplink.uplink import Uplink
+from crawler.user_agent import user_agent
 from crawler.wire import Client, networks
 from crawler.wire.limits import TOTAL
 from frontier import Frontier, GivenUp
 from frontier.link.connect import connect
 from storage.archive.archive_writer import Archive
-from storage.warc.compression import Compression
 from storage.crawllog.log_writer import CrawlLog
 from storage.store import Store
+from storage.warc.compression import Compression
 
 if TYPE_CHECKING:
     from crawler.render.renderer import Renderer

@@ -10,8 +10,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from pipeline import configuration
+from pipeline.commands.app import app
 from pipeline.terminal import reasons
-from pipeline.cli import app
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -31,7 +31,7 @@ def commands() -> str:
 def _help(*command: str) -> str:
     environment = {**os.environ, "COLUMNS": "100", "PYTHONPATH": str(REFERENCE.parents[1])}
     # The program is named by its function, or the page would depend on how it was called.
-    code = "import sys; sys.argv[0] = 'thresher'; from pipeline.cli import app; app(prog_name='thresher')"
+    code = "import sys; sys.argv[0] = 'thresher'; from pipeline.commands.app import app; app(prog_name='thresher')"
     said = subprocess.run(
         [sys.executable, "-c", code, *command, "--help"],
         env=environment,

@@ -10,9 +10,7 @@ from lxml import etree
 from extract import page_facts
 from extract.bounds import LONGEST, beyond
 from extract.extracted import Extracted
-from extract.page import content
-from extract.page import layout
-from extract.page import page_reader
+from extract.page import content, layout, page_reader
 from extract.page.boxes import MOST_ELEMENTS
 from extract.rights import METAS
 from extract.skip import Skip

@@ -42,14 +42,12 @@ that is `complete`, nothing is leased.
 
 Everything lives in Redis or Valkey, one server or a cluster (`frontier.link.link`): a crawl is spread over partitions
 (`frontier.link.partition`), and the functions in `lua/` are the only writers, each atomic and of one partition. Time is the
-server's (`lua/clock.lua`). `server.embedded` runs such a server for one machine; `memory` is the same frontier for one
+server's (`lua/state/clock.lua`). `server.embedded` runs such a server for one machine; `memory` is the same frontier for one
 process, without a server: what is promised, in plain Python.
 """
 
-from frontier.urls.canonical import NotAUrl, canonical
 from frontier.flow import Flow
 from frontier.frontier import Frontier
-from frontier.verbs.inspection import HostState, Place, Rest
 from frontier.lease import (
     Added,
     Budget,
@@ -70,9 +68,11 @@ from frontier.lease import (
 from frontier.outage import Outage
 from frontier.policy import Policy, Switch
 from frontier.robots_record import RobotsRecord
-from frontier.urls.scope import Scope
 from frontier.settings import Settings, StorageId
 from frontier.takeover import GivenUp
+from frontier.urls.canonical import NotAUrl, canonical
+from frontier.urls.scope import Scope
+from frontier.verbs.inspection import HostState, Place, Rest
 
 __all__ = [
     "Added",

@@ -14,7 +14,8 @@ from itertools import chain
 from typing import Any, TypeVar, cast
 
 from core import InputError, Url
-from frontier.urls.canonical import host_of
+from frontier.codec.arguments import additions, questions, released, restorations, settled
+from frontier.codec.replies import added, conclusion, lease, soonest_ms, stats
 from frontier.lease import (
     Added,
     Discovery,
@@ -30,9 +31,8 @@ from frontier.lease import (
 )
 from frontier.link.link import Arg, Call, Link
 from frontier.link.lost import lost_frontier
-from frontier.codec.replies import added, conclusion, lease, soonest_ms, stats
-from frontier.codec.arguments import additions, questions, released, restorations, settled
 from frontier.robots_record import RobotsRecord, Rule, packed
+from frontier.urls.canonical import host_of
 from frontier.verbs.operator import Steering
 from frontier.verbs.tail import HOT, Shelf, Tail
 

@@ -17,7 +17,7 @@ LEVELS = 1_000_000_000
 LONGEST_NOTE = 4096
 """Bytes of a note."""
 ATTEMPTS = 3
-"""Times that a page is asked for under one discovery (Nutch: db.fetch.retry.max); `lua/settle.lua` counts them."""
+"""Times that a page is asked for under one discovery (Nutch: db.fetch.retry.max); `lua/verbs/settle.lua` counts them."""
 
 
 class Kind(StrEnum):

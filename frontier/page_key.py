@@ -20,7 +20,7 @@ from core import Url
 from frontier.lease import Discovery
 from frontier.policy import OFF, Switch
 
-_HASH = 7  # bytes: 2 choose a bucket, 5 are the fingerprint (lua/seen.lua)
+_HASH = 7  # bytes: 2 choose a bucket, 5 are the fingerprint (lua/verbs/seen.lua)
 
 
 def page_key(text: str, host: str = "", query_order: Switch = OFF) -> str:

@@ -7,7 +7,7 @@ ever: the functions in `lua/` refuse its leases, heartbeats and settlements, wha
 from core import Unavailable
 
 REFUSAL = "TAKENOVER "
-"""How the reply of a server begins that refuses such a name (lua/takeover.lua); the name follows."""
+"""How the reply of a server begins that refuses such a name (lua/state/takeover.lua); the name follows."""
 
 
 class GivenUp(Unavailable):

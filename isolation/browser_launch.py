@@ -12,9 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from isolation import filesystem
-from isolation import syscalls
-from isolation import user
+from isolation import filesystem, syscalls, user
 from isolation.environment import scrubbed
 from isolation.limit import limit
 

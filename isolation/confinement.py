@@ -15,9 +15,7 @@ import os
 import resource
 from dataclasses import dataclass
 
-from isolation import filesystem
-from isolation import syscalls
-from isolation import user
+from isolation import filesystem, syscalls, user
 from isolation.limit import limit
 
 DESCRIPTORS = 64

@@ -13,7 +13,7 @@ def main() -> None:
     """Run the command that was typed."""
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, lambda *_: os._exit(INTERRUPTED))
-    from pipeline.cli import main as command  # noqa: PLC0415 - only now
+    from pipeline.commands.app import main as command  # noqa: PLC0415 - only now
 
     command()
 

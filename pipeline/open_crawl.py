@@ -13,10 +13,10 @@ from frontier import Frontier, StorageId
 from frontier.link.link import Link
 from frontier.settings import check_storage
 from pipeline.project import Project
+from storage.archive.unfinished import WARC, left
 from storage.crawllog.log_line import FOLDER as LOG
 from storage.storage_id import identify, identity
 from storage.store import Store
-from storage.archive.unfinished import WARC, left
 
 
 async def open_crawl(

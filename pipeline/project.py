@@ -13,13 +13,13 @@ from frontier import Budget, Settings
 from frontier.link.embedded import embedded
 from isolation import Confinement, probe
 from pipeline import configuration
-from pipeline.engine.local.crawl_worker import LocalBerth, Place
 from pipeline.configuration import Config
+from pipeline.engine.local.crawl_worker import LocalBerth, Place
 from pipeline.engine.local.worker_pool import Crew, local_crew
-from pipeline.url_policy import policy
 from pipeline.engine.ray.ray_crawl_worker import ray_berths
 from pipeline.engine.ray.ray_pool import ray_crew
 from pipeline.terminal.output import warn
+from pipeline.url_policy import policy
 from storage.cache.cache import Cache, default_directory
 from storage.cache.tally import CacheStats
 from storage.catalog import Catalog

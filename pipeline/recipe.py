@@ -9,21 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core import Interrupted
-from pipeline.steps import blocklist
-from pipeline.steps import dedup
-from pipeline.engine import run_step
-from pipeline.steps import export
-from pipeline.steps import process
-from pipeline.reports import report
-from pipeline.fleet.crawl_command import Limits, crawl
-from pipeline.engine.local.worker_pool import Crew
-from pipeline.funnel import Funnel, Tokens
-from pipeline.terminal.progress import Progress
-from pipeline.project import Project
-from pipeline.runs import recorded
 from pipeline.crawls.seed import Plan, Seeded, seed
 from pipeline.crawls.seed_files import Refused
+from pipeline.engine import run_step
+from pipeline.engine.local.worker_pool import Crew
+from pipeline.fleet.crawl_command import Limits, crawl
 from pipeline.fleet.crawl_summary import Crawled
+from pipeline.funnel import Funnel, Tokens
+from pipeline.project import Project
+from pipeline.reports import report
+from pipeline.runs import recorded
+from pipeline.steps import blocklist, dedup, export, process
+from pipeline.terminal.progress import Progress
 from shards import Dataset
 from shards.tokenizer import TokenizerFile, load
 from storage.manifest import Manifest

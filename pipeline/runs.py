@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from core import ThresherError
 from pipeline.engine.run_step import Ran
-from pipeline.project import Project
 from pipeline.engine.step import Step
 from pipeline.engine.task import cpu_seconds
+from pipeline.project import Project
 from storage.run import Outcome, Run, put
 
 

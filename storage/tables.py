@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 
 from core import CorruptData, Document, Verdict
 from storage import sealed_reading
-from storage.sealed_reading import SealedObject
 from storage.manifest import Output
+from storage.sealed_reading import SealedObject
 from storage.store import Readable, Store
 
 ZSTD_LEVEL = 3

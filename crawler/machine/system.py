@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import uuid4
 
-from crawler.page_process import Aside
 from crawler.machine.boot_clock import boot_s
+from crawler.page_process import Aside
 from crawler.wire import Client, utc_ms
 
 

@@ -8,9 +8,9 @@ from core import Capture
 from core.capture import Truncation
 from crawler.reading.rendered import CONTENT_TYPE, Note
 from crawler.wire import Headers, field
+from storage.warc.exchange_records import payload_digest, payload_sha256
 from storage.warc.payload import content_decoded
 from storage.warc.records import PAYLOAD_LIMIT, mime_of
-from storage.warc.exchange_records import payload_digest, payload_sha256
 
 DENIED = 403
 HTML = frozenset({"text/html", "application/xhtml+xml"})

@@ -13,8 +13,8 @@ from functools import lru_cache
 
 from core import Url
 from frontier import NotAUrl, Switch, canonical
-from frontier.urls.canonical import MAX_LENGTH
 from frontier.policy import ON
+from frontier.urls.canonical import MAX_LENGTH
 from frontier.urls.trap import pitfall
 
 _SHORT = 256

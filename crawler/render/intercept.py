@@ -17,8 +17,8 @@ from playwright.async_api import CDPSession, Error
 
 from core import Capture
 from crawler.reading.outcome import REDIRECTS
-from crawler.render.chromium import dom
 from crawler.render import part_headers
+from crawler.render.chromium import dom
 from crawler.render.parts import Parts, Wanted
 
 MOST_WENT = 100

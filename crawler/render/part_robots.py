@@ -16,8 +16,8 @@ from typing import Protocol
 
 from core import Url
 from core.product import PRODUCT
-from crawler.robots.robots_txt import BLOCKED, KEPT_MS, Event, Ruling, delay_ms, unstamped
 from crawler.robots.robots_rules import Rules, parse, target
+from crawler.robots.robots_txt import BLOCKED, KEPT_MS, Event, Ruling, delay_ms, unstamped
 from frontier import RobotsRecord, canonical
 
 AGAIN_MS = 600_000

@@ -21,11 +21,11 @@ from weakref import WeakValueDictionary
 
 from core import Capture, Url
 from crawler.decoded import DecodedBytes
-from crawler.render import part_headers
-from crawler.render.part_cache import SAME_FOR_ALL, Kept
-from crawler.render.page_lease import PageLease
-from crawler.render.same_site import lets_read, site
 from crawler.reading.rendered import Part
+from crawler.render import part_headers
+from crawler.render.page_lease import PageLease
+from crawler.render.part_cache import SAME_FOR_ALL, Kept
+from crawler.render.same_site import lets_read, site
 from crawler.robots.robots_txt import Event, Ruling
 from crawler.wire import Client, Enter, Failure, Wait, at_once, is_public
 from crawler.wire.http.request import HeaderList

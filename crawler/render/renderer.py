@@ -15,17 +15,17 @@ from typing import Literal
 
 from core import Capture
 from crawler.decoded import DecodedBytes
-from crawler.uplink.address_limiter import Entrance
+from crawler.reading.rendered import Note, Rendered
 from crawler.render.chromium.browser import Browser, start
-from crawler.render.part_cache import Kept
+from crawler.render.chromium.program import TABS, program
 from crawler.render.need import need
 from crawler.render.page_lease import PageLease
+from crawler.render.part_cache import Kept
 from crawler.render.part_robots import PartRules
 from crawler.render.parts import Hosts, Parts
-from crawler.render.chromium.program import TABS, program
 from crawler.render.tab import BrowserGoneError, render
-from crawler.reading.rendered import Note, Rendered
 from crawler.robots.robots_txt import Rulebook
+from crawler.uplink.address_limiter import Entrance
 from crawler.wire import Client, utc_ms
 from frontier import Lease, RobotsRecord
 from storage.warc.payload import content_decoded

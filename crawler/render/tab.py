@@ -30,14 +30,14 @@ from playwright.async_api import (
 )
 
 from core import Capture
+from crawler.reading.rendered import Note, Problem, Rendered
 from crawler.render.chromium import dom
 from crawler.render.chromium.browser import Browser
 from crawler.render.chromium.init_script import INIT_SCRIPT, has_noticed
-from crawler.render.intercept import Interceptor
-from crawler.render.parts import Parts
 from crawler.render.chromium.world import call
 from crawler.render.chromium.world import world as make_world
-from crawler.reading.rendered import Note, Problem, Rendered
+from crawler.render.intercept import Interceptor
+from crawler.render.parts import Parts
 
 ROUND_MS = 5_000
 """Of the page's own clock."""

@@ -14,25 +14,25 @@ from functools import partial
 from uuid import UUID
 
 from core import CorruptData, Failure, Url, reading
+from crawler.log_entry import discovery, lease
 from crawler.page_process import Aside
 from crawler.reading.listed import leads_on
-from crawler.log_entry import discovery, lease
-from crawler.reading.request_state import decode as decode_note
-from crawler.reading.page_options import PageOptions
 from crawler.reading.outcome import READING
+from crawler.reading.page_options import PageOptions
 from crawler.reading.page_reading import settlement, settlement_of_dropped
+from crawler.reading.request_state import decode as decode_note
+from crawler.reading.targets import target
 from crawler.render.archive_parts import RENDERED
 from crawler.replay.replay import archived_answer
-from crawler.reading.targets import target
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
 from storage.crawllog.log_line import Line
+from storage.store import Store
+from storage.warc.capture_metadata import decode as decode_notes
 from storage.warc.dropped import DROPPED
 from storage.warc.dropped import decode as decode_dropped
-from storage.warc.capture_metadata import decode as decode_notes
+from storage.warc.exchange_records import notes_id
 from storage.warc.records import ArchivedRecord, read
 from storage.warc.revisit import REVISIT
-from storage.store import Store
-from storage.warc.exchange_records import notes_id
 
 LOGGER = logging.getLogger(__name__)
 LEADS_ON = frozenset({Outcome.FETCHED, Outcome.REDIRECTED})

@@ -28,32 +28,32 @@ from uuid import UUID
 
 from core import Failure, reading
 from core.capture import Truncation
-from crawler.reading.response import Answer, seen
-from crawler.page_process import Aside, crashed
-from crawler.user_agent import record_id
 from crawler.log_entry import of_record
-from crawler.reading.page_options import USUAL, PageOptions
+from crawler.machine.system import REAL, System
+from crawler.page_process import Aside, crashed
 from crawler.reading.outcome import READING, UNREAD, wait_ms
+from crawler.reading.page_options import USUAL, PageOptions
 from crawler.reading.page_reading import settled, settlement, settlement_of_dropped
-from crawler.recent import Recent
-from crawler.render.archive_parts import RENDERED
 from crawler.reading.rendered import decode as read_note
 from crawler.reading.rendered import dom_id, note_id
+from crawler.reading.response import Answer, seen
+from crawler.recent import Recent
+from crawler.render.archive_parts import RENDERED
 from crawler.robots.robots_txt import HOPS, UNREADABLE, redirect, ruling
 from crawler.settlement import BATCH, Finished, end
-from crawler.machine.system import REAL, System
+from crawler.user_agent import record_id
 from frontier import Frontier, Kind, Lease, Settlement
-from storage.crawllog import log_writer
 from storage.archive.archive_writer import recover as seal_unfinished
-from storage.warc.compression import compression_of
-from storage.crawllog.log_line import Line
-from storage.warc.dropped import DROPPED, decode
 from storage.archive.originals import originals
-from storage.warc.records import ArchivedRecord, read
-from storage.warc.revisit import REVISIT
-from storage.store import Store
 from storage.archive.unfinished import left as open_files
 from storage.archive.unfinished import writer_and_serial
+from storage.crawllog import log_writer
+from storage.crawllog.log_line import Line
+from storage.store import Store
+from storage.warc.compression import compression_of
+from storage.warc.dropped import DROPPED, decode
+from storage.warc.records import ArchivedRecord, read
+from storage.warc.revisit import REVISIT
 
 Dead = Callable[[set[str]], Awaitable[set[str]]]
 """Those of some workers that are dead."""

@@ -14,19 +14,19 @@ from itertools import islice
 
 from core import CorruptData, Url
 from crawler.log_entry import discovery
-from crawler.reading.page_options import PageOptions
 from crawler.reading.outcome import of_response
+from crawler.reading.page_options import PageOptions
 from crawler.replay.relink import is_page, links
 from frontier import Discovery, Frontier, NotAUrl, Outcome, Restored, Scope, canonical
 from frontier.urls.revisit_interval import next_interval_s
 from frontier.urls.scope import ScopeKind
-from storage.warc import cdxj
 from storage.crawllog import log_line
 from storage.crawllog.log_line import RETRY, Line
 from storage.crawllog.newest import last_lines
+from storage.store import Store
+from storage.warc import cdxj
 from storage.warc.records import read
 from storage.warc.revisit import REVISIT_MIME
-from storage.store import Store
 
 BATCH = 1000
 UNLOGGED = "no_log"

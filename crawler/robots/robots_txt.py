@@ -23,9 +23,18 @@ from typing import Literal
 from core import Capture, Url, reading
 from core import Failure as ReadingFailure
 from core.product import PRODUCT
-from crawler.uplink.address_limiter import Entrance
-from crawler.reading.outcome import FAULTS, READING, REDIRECTS, SHORTEST_WAIT_MS, Judgement, as_browsers_read, fault_of, wait_ms
+from crawler.reading.outcome import (
+    FAULTS,
+    READING,
+    REDIRECTS,
+    SHORTEST_WAIT_MS,
+    Judgement,
+    as_browsers_read,
+    fault_of,
+    wait_ms,
+)
 from crawler.robots.robots_rules import LONGEST, Rules, parse, target, whole_lines
+from crawler.uplink.address_limiter import Entrance
 from crawler.uplink.uplink import Getter
 from crawler.wire import Failure, Wait, field
 from frontier import Fault, Lease, NotAUrl, Outcome, RobotsRecord, canonical

@@ -30,13 +30,13 @@ from math import ceil
 
 from core import Failure, reading
 from crawler.backpressure import ASK_S, Gate
+from crawler.machine.heartbeat import Pulse
 from crawler.reading.listed import is_sitemap, leads_on, named
 from crawler.reading.outcome import READING, UNREAD, Judgement
-from crawler.scheduling.poll import Poll
-from crawler.machine.heartbeat import Pulse
 from crawler.robots.robots_txt import Rulebook
-from crawler.settlement import Settler
+from crawler.scheduling.poll import Poll
 from crawler.scheduling.slot_share import Shares
+from crawler.settlement import Settler
 from crawler.uplink.uplink import Uplink
 from frontier import Exchange, Frontier, Kind, Lease, Outcome
 

@@ -12,10 +12,10 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.spidermiddlewares.httperror import HttpError
 
+from crawler.reading.outcome import BLOCKED
+from crawler.reading.page_options import PageOptions
 from crawler.spiders.failures import failure
 from crawler.spiders.visit import MIDDLEWARE, Visit, is_same, misplaced_redirect, wants_redirect
-from crawler.reading.page_options import PageOptions
-from crawler.reading.outcome import BLOCKED
 from frontier import Lease, Outcome, Settlement
 
 _NO_REDIRECTS = frozenset({"no_location", "bad_location"})

@@ -19,13 +19,13 @@ from scrapy.responsetypes import responsetypes
 from core import Capture, InputError, reading
 from core import Failure as ReadingFailure
 from crawler.decoded import Decoded
-from crawler.spiders.spider_request import IMPOSSIBLE
-from crawler.spiders.failures import failure, loss
-from crawler.spiders.visit import Visit
+from crawler.lease_handler import Steward
 from crawler.reading.outcome import READING, UNREAD, of_failure
 from crawler.reading.rendered import CONTENT_TYPE, Rendered
 from crawler.robots.robots_txt import Event
-from crawler.lease_handler import Steward
+from crawler.spiders.failures import failure, loss
+from crawler.spiders.spider_request import IMPOSSIBLE
+from crawler.spiders.visit import Visit
 from crawler.wire import Failure
 from crawler.wire.http.request import is_sendable
 

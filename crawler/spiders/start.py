@@ -12,9 +12,9 @@ from scrapy.utils.log import configure_logging
 from core import InputError, ThresherError
 from crawler.reading import request_state
 from crawler.spiders import spider_settings
-from crawler.spiders.spider_request import errand
 from crawler.spiders.feeds import Feeds, late
 from crawler.spiders.load import Guest, at_home, spider_class
+from crawler.spiders.spider_request import errand
 from frontier import Discovery, NotAUrl, Scope, canonical
 
 logger = logging.getLogger(__name__)

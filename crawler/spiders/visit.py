@@ -27,14 +27,14 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
 from core import Capture, Failure, InputError, Url
-from crawler.reading import request_state
-from crawler.reading.response import answer, seen
-from crawler.spiders.spider_request import errand, read, redirected
-from crawler.reading.page_options import PageOptions
-from crawler.reading.outcome import REDIRECTS, UNREAD, Judgement
-from crawler.reading.page_reading import HOPS, forbids_following, settled
-from crawler.settlement import Finished
 from crawler.lease_handler import Fetched
+from crawler.reading import request_state
+from crawler.reading.outcome import REDIRECTS, UNREAD, Judgement
+from crawler.reading.page_options import PageOptions
+from crawler.reading.page_reading import HOPS, forbids_following, settled
+from crawler.reading.response import answer, seen
+from crawler.settlement import Finished
+from crawler.spiders.spider_request import errand, read, redirected
 from crawler.wire import Wait
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
 from frontier.urls.trap import pitfall
@@ -154,7 +154,9 @@ def ended(
         page,
         lease=lease,
         discoveries=(*followed, *told),
-        note=request_state.encode(replace(request_state.decode(page.note), errand=request_state.decode(lease.note).errand)),
+        note=request_state.encode(
+            replace(request_state.decode(page.note), errand=request_state.decode(lease.note).errand)
+        ),
     )
     return replace(visit.reading, lease=lease, answer=_reasoned(settlement, visit, result, again=again))
 

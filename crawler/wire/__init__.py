@@ -22,10 +22,10 @@ The life of an exchange: `client` resolves, enters and takes a connection from t
 (`http1`, `http2`) speaks, a `Watch` (`heard`) looks at the clock, and what came is read by `reading` and `message`.
 """
 
-from crawler.wire.network.address import Network, blocked, is_public, meant, networks
-from crawler.wire.fetch_failure import Enter, Failure, Reason, Sign, Wait, at_once, utc_ms
 from crawler.wire.client import Client
+from crawler.wire.fetch_failure import Enter, Failure, Reason, Sign, Wait, at_once, utc_ms
 from crawler.wire.http.message import Headers, field
+from crawler.wire.network.address import Network, blocked, is_public, meant, networks
 
 __all__ = [
     "Client",

@@ -11,19 +11,19 @@ from zlib import crc32
 from core import Capture, Url
 from core.capture import Timing, Truncation
 from crawler.recent import Recent
-from crawler.wire.network import proxy as proxies
-from crawler.wire.network.address import Network, blocked, meant
-from crawler.wire.fetch_failure import Enter, Failure, Reason, Sign, Wait, at_once, utc_ms
 from crawler.wire.cookies import Cookies
 from crawler.wire.credentials import credentials, headers_for
+from crawler.wire.fetch_failure import Enter, Failure, Reason, Sign, Wait, at_once, utc_ms
+from crawler.wire.http.exchange import Heard, Trouble
+from crawler.wire.http.pool import Connection, Pool
+from crawler.wire.http.request import HeaderList, Request, Target, common, request, target
+from crawler.wire.limits import Limits
+from crawler.wire.network import proxy as proxies
+from crawler.wire.network.address import Network, blocked, meant
 from crawler.wire.network.dial import BLOCKED, Dial, Dialled
 from crawler.wire.network.dns import HOSTS, Resolver
 from crawler.wire.network.guard import NAME_BLOCKED, PORT_BLOCKED, admits_port, is_private_name
-from crawler.wire.http.exchange import Heard, Trouble
-from crawler.wire.limits import Limits
-from crawler.wire.http.pool import Connection, Pool
 from crawler.wire.network.probes import Probes
-from crawler.wire.http.request import HeaderList, Request, Target, common, request, target
 from crawler.wire.network.tls import Trust
 
 TRIED = 2

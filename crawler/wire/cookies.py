@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-from crawler.wire.network.dns import is_address
 from crawler.wire.http.message import Headers
 from crawler.wire.http.request import Target
+from crawler.wire.network.dns import is_address
 from frontier.urls.scope import registered_domain
 
 COOKIES = 50

@@ -15,8 +15,8 @@ from itertools import pairwise
 
 from extract.pdf.hyphens import Lexicon, is_parted, joint
 from extract.pdf.pdf_lines import is_right_to_left
-from extract.pdf.reading_order import Block
 from extract.pdf.pdf_page import Line
+from extract.pdf.reading_order import Block
 
 LEADING = 1.35
 """Of the usual distance between lines: beyond it is a new paragraph."""

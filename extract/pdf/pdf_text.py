@@ -13,17 +13,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 
-from extract.pdf import furniture
-from extract.pdf import pdf_facts
+from extract.pdf import furniture, pdf_facts
 from extract.pdf.bombs import is_bomb
 from extract.pdf.extracted_pdf import Extracted, Ocr
 from extract.pdf.hyphens import lexicon
-from extract.pdf.pdf_lines import lines
-from extract.pdf.reading_order import ordered
-from extract.pdf.pdf_page import HYPHEN, Kind, Page
 from extract.pdf.paragraphs import continued, paragraphs
+from extract.pdf.pdf_lines import lines
+from extract.pdf.pdf_page import HYPHEN, Kind, Page
 from extract.pdf.pdfium import MOST_STEPS, Book, Sheet, opened
 from extract.pdf.quality import is_garbled, normal
+from extract.pdf.reading_order import ordered
 from extract.skip import Skip
 
 EXTRACTOR = f"pypdfium2@{version('pypdfium2')}"

@@ -62,7 +62,10 @@ _ROWS: tuple[tuple[str, Rule], ...] = (
     ("val", template_text.value),
     ("frac fraction sfrac bruch", template_text.fraction),
     ("as_of", template_text.as_of),
-    ("birth_date birth_date_and_age start_date start_date_and_age end_date film_date bda dts", template_text.date),
+    (
+        "birth_date birth_date_and_age start_date start_date_and_age end_date film_date bda dts",
+        template_text.date,
+    ),
     ("death_date death_date_and_age dda", template_text.date),
     ("date", template_text.joined(" ")),
     ("circa c. ca c", template_text.framed("c. ", "", "1")),
@@ -87,7 +90,10 @@ _ROWS: tuple[tuple[str, Rule], ...] = (
     ("!)", template_text.fixed("|}")),
     ("( ((", template_text.fixed("{")),
     (") ))", template_text.fixed("}")),
-    ("nbsp space spaces space+ thinsp thin_space hair_space hsp nnbsp figure_space", template_text.fixed(" ")),
+    (
+        "nbsp space spaces space+ thinsp thin_space hair_space hsp nnbsp figure_space",
+        template_text.fixed(" "),
+    ),
     ("ndash en_dash endash –", template_text.fixed("–")),
     ("mdash mdashb em_dash emdash —", template_text.fixed("—")),
     ("snd spnd spaced_ndash spaced_en_dash dash -", template_text.fixed(" – ")),

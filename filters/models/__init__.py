@@ -1,1 +1,1 @@
-"""TODO."""
+"""Models that look at a text: its language."""

@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from core import InputError
+from filters.models.language import LanguageRule
 from filters.rules.c4 import C4
 from filters.rules.fineweb import FineWeb
 from filters.rules.gopher import Quality, Repetition
-from filters.models.language import LanguageRule
 from filters.text import Rule
 
 PRESETS: Mapping[str, tuple[Rule, ...]] = {

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from core import Url
 from frontier.codec.entries import encode, number_of
-from frontier.page_key import identity, page_hash
 from frontier.lease import Discovery, Exchange, Outcome, Restored, Settlement
 from frontier.link.link import Arg, Call
 from frontier.link.partition import Partitions
+from frontier.page_key import identity, page_hash
 from frontier.policy import Policy, Switch
 from frontier.urls.revisit_interval import next_interval_s
 from frontier.urls.scope import registered_domain

@@ -27,8 +27,8 @@ from functools import lru_cache
 from struct import pack, unpack_from
 
 from core import CorruptData, InputError, Url
-from frontier.urls.canonical import known
 from frontier.lease import Discovery
+from frontier.urls.canonical import known
 from frontier.urls.novelty import TRICKLE
 from frontier.urls.scope import Scope, registered_domain
 from frontier.urls.template import template

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from core import CorruptData
-from frontier.urls.canonical import canonical
 from frontier.codec.entries import decode, is_orphan
 from frontier.flow import Flow
 from frontier.lease import Added, Conclusion, Discovery, Kind, Lease, Outcome, Stats
+from frontier.urls.canonical import canonical
 from frontier.urls.scope import Scope
 
-_CONCLUSION = 9  # bytes before its texts (lua/outbox.lua)
+_CONCLUSION = 9  # bytes before its texts (lua/state/outbox.lua)
 
 
 def lease(row: Sequence[Any], worker: str) -> Lease:

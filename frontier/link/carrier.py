@@ -23,11 +23,11 @@ from redis.exceptions import (
     TryAgainError,
 )
 
+from frontier.link.call_retry import LOST, PATIENCE_S, Patience, refused
 from frontier.link.link import CRAWLS, LIBRARY, Call
 from frontier.link.lost import GONE, lost_frontier
 from frontier.link.master import Command, Node
 from frontier.link.partition import crawl_of
-from frontier.link.call_retry import LOST, PATIENCE_S, Patience, refused
 
 _NO_FUNCTION = "Function not found"
 _SYNC = "WAITAOF"

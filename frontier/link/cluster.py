@@ -24,10 +24,10 @@ from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 from redis.exceptions import AskError, MovedError, ResponseError, TryAgainError
 from redis.exceptions import ConnectionError as Lost
 
-from frontier.link.carrier import Carrier
-from frontier.link.redis_client import HOST, PORT, client
-from frontier.link.master import Node
 from frontier.link.call_retry import LOST, PATIENCE_S
+from frontier.link.carrier import Carrier
+from frontier.link.master import Node
+from frontier.link.redis_client import HOST, PORT, client
 from frontier.link.replication import grace_s
 
 _LEARN_S = 2.0

@@ -6,10 +6,10 @@ from redis.exceptions import RedisError
 
 from core import InputError, Unavailable
 from core.printable_address import shown
-from frontier.link.redis_client import client, in_time
+from frontier.link.call_retry import one_line
 from frontier.link.cluster import Cluster
 from frontier.link.link import Link
-from frontier.link.call_retry import one_line
+from frontier.link.redis_client import client, in_time
 from frontier.link.single import Single
 
 _BEGINNINGS = ("redis://", "rediss://", "unix://")

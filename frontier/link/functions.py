@@ -1,6 +1,6 @@
 """`code`: the function library that runs in the server, one text made of the files in `lua/`.
 
-The files are one chunk, so what stands in one of `NOUNS` is seen by those after it. What stands in one of `VERBS` is seen there
+The files are one chunk, so each file of `lua/state/` sees those before it in `STATE`. What stands in a file of `lua/verbs/` is seen there
 alone, or in the files that it is named with (`seen+add+regrant+inspect`): a chunk has at most 200 local names. A name is spelt once:
 `verb('lease', ...)` in `grant.lua` is what the client calls `lease`.
 """
@@ -8,7 +8,7 @@ alone, or in the files that it is named with (`seen+add+regrant+inspect`): a chu
 from functools import cache
 from importlib.resources import files
 
-NOUNS = (
+STATE = (
     "head",  # what is kept, under which keys, and the rules
     "clock",
     "batch",
@@ -48,9 +48,10 @@ def code() -> str:
     """Return the library's text, which is also its version."""
     folder = files("frontier").joinpath("lua")
 
-    def read(names: str) -> str:
+    def read(room: str, names: str) -> str:
         return "\n".join(
-            folder.joinpath(f"{name}.lua").read_text(encoding="utf-8") for name in names.split("+")
+            folder.joinpath(room, f"{name}.lua").read_text(encoding="utf-8") for name in names.split("+")
         )
 
-    return "\n".join([*map(read, NOUNS), *(f"do\n{read(names)}\nend" for names in VERBS)])
+    verbs = (f"do\n{read('verbs', names)}\nend" for names in VERBS)
+    return "\n".join([*(read("state", name) for name in STATE), *verbs])

@@ -3,7 +3,7 @@
 from core import CorruptData
 
 GONE = "NOFRONTIER"
-"""How the refusal of a function begins whose partition, or home, nobody has made (`lua/clock.lua`)."""
+"""How the refusal of a function begins whose partition, or home, nobody has made (`lua/state/clock.lua`)."""
 
 
 def lost_frontier(crawl: str) -> CorruptData:

@@ -18,9 +18,9 @@ from redis.exceptions import ConnectionError as Lost
 from redis.exceptions import ResponseError
 
 from core import Unavailable
-from frontier.link.redis_client import Heard, in_time
-from frontier.link.link import LIBRARY, Arg
 from frontier.link.call_retry import Patience
+from frontier.link.link import LIBRARY, Arg
+from frontier.link.redis_client import Heard, in_time
 from frontier.link.replication import Replication
 
 _OLDEST = 7  # Redis Functions came with 7.0

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
 
-from frontier.urls.canonical import host_of
 from frontier.link.link import Arg, Call
+from frontier.urls.canonical import host_of
 from frontier.urls.scope import Scope, registered_domain
 
 ON_A_CLUSTER = 64
 """Partitions of a crawl on a cluster: enough for some ten servers to get even shares."""
 
 MOST = 256
-"""Partitions whose tokens stay exact numbers in Lua (lua/clock.lua)."""
+"""Partitions whose tokens stay exact numbers in Lua (lua/state/clock.lua)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from redis.asyncio import Redis
 from redis.exceptions import AskError, ReadOnlyError
 
-from frontier.link.carrier import Carrier
-from frontier.link.redis_client import HOST, PORT
-from frontier.link.master import Node
 from frontier.link.call_retry import PATIENCE_S, refused
+from frontier.link.carrier import Carrier
+from frontier.link.master import Node
+from frontier.link.redis_client import HOST, PORT
 
 
 class Single(Carrier):

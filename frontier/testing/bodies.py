@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from frontier.urls.canonical import host_of
-from frontier.testing.state import Host, Origin
 from frontier.robots_record import next_look
+from frontier.testing.state import Host, Origin
+from frontier.urls.canonical import host_of
 
 
 def forget_bodies(

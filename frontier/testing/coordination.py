@@ -4,11 +4,11 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Self
 
 from frontier.flow import Flow
+from frontier.outage import Outage
+from frontier.settings import Settings, StorageId, check_settings, check_storage, merged
 from frontier.testing.crawl import Crawl
 from frontier.testing.gate import Gate
 from frontier.testing.liveness import Living
-from frontier.outage import Outage
-from frontier.settings import Settings, StorageId, check_settings, check_storage, merged
 
 
 class MemoryHome:

@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 
 from core import Url
 from frontier.codec.entries import number_of
-from frontier.page_key import identity, name, page_key
 from frontier.lease import Added, Conclusion, Discovery, Fault, Kind, Outcome, Restored
+from frontier.page_key import identity, name, page_key
+from frontier.policy import Policy
+from frontier.settings import Settings
 from frontier.testing.bodies import forget_bodies
 from frontier.testing.circuit import OWN, judge, judge_origin, rest_reason, scaled
 from frontier.testing.state import Domain, Host, Origin, Page, Promise
 from frontier.urls.novelty import starving, trickles
-from frontier.policy import Policy
 from frontier.urls.scope import Scope, registered_domain
-from frontier.settings import Settings
 from frontier.urls.template import template
 
 MAX_EXPIRIES = 5

@@ -3,8 +3,6 @@
 from collections.abc import AsyncIterator, Collection, Sequence
 
 from core import InputError, Url
-from frontier.urls.canonical import canonical
-from frontier.verbs.inspection import HostState, Place
 from frontier.lease import (
     Added,
     Discovery,
@@ -20,17 +18,19 @@ from frontier.lease import (
     Stats,
     Unlogged,
 )
+from frontier.robots_record import LARGE_KEPT_MS, RobotsRecord, Rule
+from frontier.testing.address_line import asked, enter
 from frontier.testing.bodies import forget_bodies
 from frontier.testing.circuit import LONGEST_HOLD_MS, OWN, RETRY_MS, rest, rest_reason
-from frontier.testing.crawl import DROPPED
 from frontier.testing.coordination import MemoryHome
+from frontier.testing.crawl import DROPPED
 from frontier.testing.inspection import find, hosts
-from frontier.testing.address_line import asked, enter
-from frontier.testing.settling import settle
 from frontier.testing.lease_reply import told
+from frontier.testing.settling import settle
 from frontier.testing.turn import end_turn, turn
-from frontier.robots_record import LARGE_KEPT_MS, RobotsRecord, Rule
+from frontier.urls.canonical import canonical
 from frontier.urls.scope import Scope
+from frontier.verbs.inspection import HostState, Place
 
 _LONGEST_NAME = 255  # bytes of a worker's name
 

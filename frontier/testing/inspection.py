@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from core import Url
-from frontier.verbs.inspection import HostState, Place, Rest
 from frontier.testing.crawl import HEAD, Crawl
 from frontier.testing.state import Host
+from frontier.verbs.inspection import HostState, Place, Rest
 
 
 def hosts(crawl: Crawl, now: int) -> Iterator[HostState]:

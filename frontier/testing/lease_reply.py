@@ -1,8 +1,8 @@
 """`told`: what a worker is told of a lease."""
 
-from frontier.urls.canonical import canonical
 from frontier.lease import Discovery, Lease
 from frontier.testing.crawl import Crawl
+from frontier.urls.canonical import canonical
 from frontier.urls.scope import Scope
 
 

@@ -6,8 +6,8 @@ What ends now has ended a millisecond later: none is over before the next one.
 from dataclasses import dataclass, field
 
 from frontier.lease import Discovery, Kind, Rank
-from frontier.urls.novelty import DOMAIN, HOST, TEMPLATE
 from frontier.robots_record import Rule, next_look
+from frontier.urls.novelty import DOMAIN, HOST, TEMPLATE
 
 MAX_OPEN = 16
 """Exchanges at once with a host that has no delay: it is ours, or a test."""

@@ -5,16 +5,16 @@ from collections.abc import Collection, Iterable
 from typing import Any, Self
 
 from core import InputError
-from frontier.verbs.agreement import Agreement, after_gate, agree, copies, is_torn, read_agreement
+from frontier.codec.replies import flow
 from frontier.flow import Flow
-from frontier.verbs.journal import Journal
 from frontier.link.functions import code
 from frontier.link.link import Arg, Link
-from frontier.outage import Outage
 from frontier.link.partition import MOST, ON_A_CLUSTER, Partitions, home
-from frontier.verbs.reconciler import Reconciler
-from frontier.codec.replies import flow
+from frontier.outage import Outage
 from frontier.settings import Settings, StorageId
+from frontier.verbs.agreement import Agreement, after_gate, agree, copies, is_torn, read_agreement
+from frontier.verbs.journal import Journal
+from frontier.verbs.reconciler import Reconciler
 
 HOSTS = 1_000
 """Of one call that goes through all."""

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 from core import Url
 from frontier.codec.entries import decode
-from frontier.verbs.coordination import Home
-from frontier.page_key import page_hash
 from frontier.link.link import Call
+from frontier.page_key import page_hash
 from frontier.policy import Switch
+from frontier.verbs.coordination import Home
 
 _SOME = 1_000  # hosts, or entries, of one call
 

@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from frontier.codec.entries import decode
-from frontier.page_key import identity
 from frontier.lease import Kind
 from frontier.link.link import Arg, Call
 from frontier.link.lost import forgotten_frontier
+from frontier.page_key import identity
 from frontier.policy import Policy
 from frontier.urls.scope import registered_domain
 

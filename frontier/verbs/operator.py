@@ -3,11 +3,11 @@
 from collections import defaultdict
 from typing import Any, cast
 
+from frontier.codec.arguments import batches
+from frontier.lease import Rank
+from frontier.urls.scope import Scope, registered_domain
 from frontier.verbs.coordination import HOSTS
 from frontier.verbs.inspection import Inspection
-from frontier.lease import Rank
-from frontier.codec.arguments import batches
-from frontier.urls.scope import Scope, registered_domain
 
 
 class Steering(Inspection):

@@ -6,7 +6,7 @@
    wait for the deadline. Then it is told of the leases that are held, and of those that a lost settlement ended; then what
    was told, in its order.
 3. Nothing is granted meanwhile: neither to this client, which does not know the new life yet, nor for a moment to others
-   (`lua/clock.lua`), for they would fetch again what is told to be settled a little later.
+   (`lua/state/clock.lua`), for they would fetch again what is told to be settled a little later.
 4. A server that restarts in the middle of it is told everything once more.
 """
 
@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+from frontier.link.link import Call, Link
 from frontier.verbs.agreement import Agreement
 from frontier.verbs.journal import Change, Grant, Journal, regrants
-from frontier.link.link import Call, Link
 
 SOME = 500
 """Leases, or changes, that are told in one go."""

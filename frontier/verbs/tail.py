@@ -189,7 +189,7 @@ class Tail:
 @dataclass(frozen=True, slots=True)
 class _Run:
     owner: bytes
-    """Its host, or the number of its closed queue (`lua/outbox.lua`)."""
+    """Its host, or the number of its closed queue (`lua/state/outbox.lua`)."""
     ref: bytes
     segment: str
     offset: int

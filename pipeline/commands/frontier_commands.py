@@ -55,10 +55,10 @@ def retry_command(
       thresher frontier retry docs
       thresher frontier retry docs --reason status_401 --host intranet.example.org
     """
-    from pipeline.project import Project
     from pipeline.crawls.retry import Plan
     from pipeline.crawls.retry import retry as run_retry
-    from pipeline.commands.results import counted
+    from pipeline.project import Project
+    from pipeline.terminal.reasons import counted
 
     plan = Plan(
         crawl=checked_name(name), reasons=tuple(reason or ()), host=host.lower(), outcome=outcome or ""
@@ -102,11 +102,11 @@ def rebuild_command(
       thresher frontier rebuild docs && thresher crawl docs
     """
     from crawler.replay.restore import Reach
-    from pipeline.terminal.progress import stderr_progress
-    from pipeline.project import Project
     from pipeline.crawls.rebuild import Plan
     from pipeline.crawls.rebuild import rebuild as run_rebuild
-    from pipeline.commands.results import counted
+    from pipeline.project import Project
+    from pipeline.terminal.progress import stderr_progress
+    from pipeline.terminal.reasons import counted
 
     plan = Plan(crawl=checked_name(name), anew=anew, reach=Reach(scope=scope, max_depth=depth))
     made = run_rebuild(Project.at(project), plan, workers or usable_cores(), stderr_progress(), update=update)

@@ -10,8 +10,8 @@ import typer
 
 from pipeline.commands.frontier_commands import CrawlName
 from pipeline.commands.options import HERE, JsonOption, ProjectOption, checked_name
-from pipeline.terminal.printable import printable_json
 from pipeline.terminal.output import echo
+from pipeline.terminal.printable import printable_json
 
 if TYPE_CHECKING:
     from frontier import Frontier, HostState, Rest
@@ -31,8 +31,8 @@ def hosts_command(
     Example:
       thresher frontier hosts docs
     """
-    from pipeline.project import Project
     from pipeline.crawls.operate import ask
+    from pipeline.project import Project
 
     crawl = checked_name(name)
     show = _json if as_json else _text

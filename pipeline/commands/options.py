@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from core import InputError
+
+if TYPE_CHECKING:
+    from pipeline.project import Project
 
 ScopeKind = Literal["any", "domain", "host", "prefix"]
 HERE = Path()
@@ -37,6 +40,29 @@ UpdateOption = Annotated[
         help="Replace the crawl's contact, delays, budgets and rules on traps by those of thresher.toml, for all of its workers.",
     ),
 ]
+WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Worker processes.")]
+Names = Annotated[list[str] | None, typer.Argument(help="Crawls and ingests; all of them if none is named.")]
+CrawlOption = Annotated[str, typer.Option("--crawl", help="Name of the crawl.")]
+MaxPagesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-pages",
+        min=1,
+        help="Stop after so many pages are fetched; what is not found, redirects, fails or is refused does not count.",
+    ),
+]
+MaxRequestsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-requests",
+        min=1,
+        help="Stop after so many requests, whatever comes; those for robots.txt count.",
+    ),
+]
+MaxTimeOption = Annotated[float | None, typer.Option("--max-time", min=0, help="Stop after so many seconds.")]
+OutOption = Annotated[
+    str, typer.Option("--out", help="Directory of the dataset: a new one, or that of the same dataset.")
+]
 
 
 def checked_name(name: str) -> str:
@@ -51,3 +77,18 @@ def checked_name(name: str) -> str:
 def usable_cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0))
+
+
+def sources(project: Project, names: list[str] | None) -> tuple[str, ...]:
+    """Return the sources of these names, all if none is named. Raise `InputError` for a name that has nothing archived."""
+    known = project.sources(())
+    for name in names or ():
+        if name not in known:
+            raise InputError(
+                f"{name!r}: nothing is archived under that name; known are: {', '.join(known) or 'none'}"
+            )
+    if not known:
+        raise InputError(
+            f"{project.directory}: nothing is archived yet; run `thresher crawl` or `thresher ingest`"
+        )
+    return project.sources(tuple(names or ()))

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import typer
+
+from pipeline.terminal.output import INTERRUPTED, echo
+from pipeline.terminal.reasons import counted
+
 if TYPE_CHECKING:
-    from pipeline.engine.run_step import Ran
     from pipeline.crawls.seed import Seeded
+    from pipeline.crawls.seed_files import Refused
+    from pipeline.engine.run_step import Ran
+    from pipeline.fleet.crawl_summary import Crawled
     from shards.dataset import Dataset
+
+
+INCOMPLETE = 3
+"""Exit code where everything was done and some of it failed, as restic's for files that it could not read."""
+REFUSED_SHOWN = 10
 
 
 def seeded_line(seeded: Seeded, crawl: str) -> str:
@@ -17,12 +28,6 @@ def seeded_line(seeded: Seeded, crawl: str) -> str:
     if seeded.discarded:
         line += f"; not let in: {counted(seeded.discarded)}"
     return line
-
-
-def counted(reasons: Mapping[str, int]) -> str:
-    """Counts by reason, the largest first."""
-    ordered = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
-    return ", ".join(f"{count:,} {reason}" for reason, count in ordered)
 
 
 def ran_line(ran: Ran) -> str:
@@ -50,3 +55,29 @@ def dataset_line(out: str, dataset: Dataset) -> str:
     return (
         f"{out}: {dataset.documents:,} documents, {dataset.tokens:,} tokens in {len(dataset.shards)} shards"
     )
+
+
+def end_crawl(crawled: Crawled) -> None:
+    """End the command with the exit code that says how a crawl ended (rule 2). Return if that is 0."""
+    if crawled.interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if crawled.stats.drained and crawled.failed:
+        raise typer.Exit(INCOMPLETE)
+
+
+class Refusals:
+    """Shows the first refused seeds, counts the others."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def show(self, refused: Refused) -> None:
+        """Take one."""
+        self._count += 1
+        if self._count <= REFUSED_SHOWN:
+            echo(f"refused: {refused}", err=True)
+
+    def end(self) -> None:
+        """Say how many were not shown."""
+        if self._count > REFUSED_SHOWN:
+            echo(f"refused: {self._count - REFUSED_SHOWN:,} more lines", err=True)

@@ -35,8 +35,8 @@ def show_command(
       thresher show https://example.org/about docs --json
     """
     from frontier import NotAUrl, canonical
-    from pipeline.reports.history import history
     from pipeline.project import Project
+    from pipeline.reports.history import history
 
     try:
         wanted = canonical(url)

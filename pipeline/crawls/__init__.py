@@ -1,1 +1,1 @@
-"""TODO."""
+"""What is done to a crawl: seeds, operator verbs, rescrape, retry, refetch, rebuild."""

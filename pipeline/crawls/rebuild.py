@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from core import InputError, ThresherError
-from crawler.replay import restore
 from crawler.machine.activity import Channel
 from crawler.reading.page_options import PageOptions
+from crawler.replay import restore
 from crawler.replay.restore import UNLOGGED, Reach
 from frontier import Frontier, Stats
 from frontier.link.connect import connect
@@ -31,14 +31,14 @@ from frontier.settings import check_storage
 from pipeline import open_crawl
 from pipeline.engine.local.crawl_worker import Berth, Place, told
 from pipeline.fleet.crawl_command import take_up
-from pipeline.terminal.progress import Progress
 from pipeline.project import Project
-from storage.warc.compression import compression_of
-from storage.storage_id import identity
+from pipeline.terminal.progress import Progress
+from storage.archive.unfinished import INDEX_SUFFIX, WARC
 from storage.crawllog.log_writer import ARCHIVES, STEP_NAME, VISITS, seal_lost
 from storage.manifest import manifests
+from storage.storage_id import identity
 from storage.store import Store
-from storage.archive.unfinished import INDEX_SUFFIX, WARC
+from storage.warc.compression import compression_of
 
 POLL_S = 0.2
 SHOWN_EVERY_S = 2.0

@@ -16,14 +16,13 @@ import pyarrow as pa
 from core import InputError, RecordRef
 from extract.record_document import document_id
 from frontier import NotAUrl, canonical
-from pipeline.steps import process
-from pipeline.crawls import seed
-from pipeline.crawls import seed_files
+from pipeline.crawls import seed, seed_files
 from pipeline.project import Project
+from pipeline.steps import process
 from storage import tables
-from storage.warc.cdxj import read as read_cdxj
 from storage.manifest import Manifest, manifests
 from storage.store import Store
+from storage.warc.cdxj import read as read_cdxj
 
 TRUNCATED = "truncated_pdf"
 """Reason of a record of which nothing could be read, for its end is missing."""

@@ -22,8 +22,8 @@ from itertools import islice
 
 from core import CorruptData, InputError, Url
 from crawler.log_entry import discovery
-from crawler.reading.request_state import Note, encode
 from crawler.reading.outcome import GONE, REDIRECTS
+from crawler.reading.request_state import Note, encode
 from frontier import Added, Discovery, NotAUrl, Outcome, Scope, Switch, canonical
 from frontier.link.connect import connect
 from frontier.page_key import page_key
@@ -31,9 +31,9 @@ from frontier.urls.scope import ScopeKind, registered_domain
 from pipeline.crawls import yields
 from pipeline.open_crawl import open_seeded
 from pipeline.project import Project
-from storage.warc.cdxj import Row
 from storage.crawllog.log_line import Line
 from storage.crawllog.newest import Newest, Settled, Wanted, newest
+from storage.warc.cdxj import Row
 from storage.warc.revisit import REVISIT_MIME
 
 BATCH = 1000

@@ -23,7 +23,7 @@ from frontier.link.connect import connect
 from frontier.page_key import page_key
 from pipeline.open_crawl import open_seeded
 from pipeline.project import Project
-from pipeline.commands.results import counted
+from pipeline.terminal.reasons import counted
 from storage.crawllog import log_line
 from storage.crawllog.log_line import Line
 from storage.crawllog.newest import last_lines

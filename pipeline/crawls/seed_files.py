@@ -22,8 +22,7 @@ from core import InputError, Url
 from crawler.reading.sitemap import entries
 from frontier import NotAUrl
 from frontier.urls.canonical import canonical
-from pipeline.crawls import seed_lines
-from pipeline.crawls import wat
+from pipeline.crawls import seed_lines, wat
 from storage.inputs.inflated import Inflated, inflated
 from storage.warc.members import PLAIN
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from frontier import Rank, canonical
 from frontier.urls.scope import registered_domain
-from pipeline.steps import dedup
 from pipeline.project import Project
+from pipeline.steps import dedup
 from storage import tables
 from storage.manifest import Output, manifests
 from storage.store import Store

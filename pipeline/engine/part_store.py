@@ -9,7 +9,21 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, BinaryIO
 
 from core import Conflict, CorruptData, InputError, ThresherError, Unavailable
-from pipeline.engine.messages import PIECE, Answer, Ask, Bytes, Failed, Finish, Finished, Open, Opened, Read, Stamp, Stamped, Write
+from pipeline.engine.messages import (
+    PIECE,
+    Answer,
+    Ask,
+    Bytes,
+    Failed,
+    Finish,
+    Finished,
+    Open,
+    Opened,
+    Read,
+    Stamp,
+    Stamped,
+    Write,
+)
 from storage.manifest import Output
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from core import Conflict, InputError, ThresherError, Unavailable
 from pipeline.engine import quarantine
 from pipeline.engine.local.part_process import OUT_OF_MEMORY
 from pipeline.engine.local.worker_pool import Crew
-from pipeline.terminal.progress import Progress
 from pipeline.engine.quarantine import Quarantined
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import Died, Ended, Raised, Sealed, Task, Work
+from pipeline.terminal.progress import Progress
 from storage.manifest import Manifest, drift, load, manifest_name
 from storage.store import Store
 

@@ -32,24 +32,24 @@ from uuid import uuid4
 
 from core import ThresherError
 from crawler.machine.activity import NOTHING, Channel
-from crawler.spiders import Guest
-from crawler.replay.outbox import OutboxRelay
 from crawler.render.chromium.program import program
+from crawler.replay.outbox import OutboxRelay
 from crawler.replay.replay import recover
+from crawler.spiders import Guest
 from crawler.worker import STOPPED_AT_ONCE, WorkerConfig, run_worker
 from frontier import Frontier, GivenUp, Stats
 from frontier.link.connect import connect
 from pipeline import open_crawl
-from pipeline.fleet import liveness
 from pipeline.engine.local.crawl_worker import Berth, Left, Place, told
+from pipeline.fleet import liveness
 from pipeline.fleet.crawl_progress import CrawlProgress
-from pipeline.terminal.progress import Progress
+from pipeline.fleet.crawl_summary import Crawled
+from pipeline.fleet.spider_seeds import sow
 from pipeline.project import Project
 from pipeline.steps.page_filter import Screen
-from pipeline.fleet.spider_seeds import sow
-from pipeline.fleet.crawl_summary import Crawled
-from storage.warc.compression import checked
+from pipeline.terminal.progress import Progress
 from storage.crawllog.log_reader import Follower
+from storage.warc.compression import checked
 
 POLL_S = 0.5
 REPLACEMENTS = 5
@@ -124,7 +124,9 @@ async def _agreed(project: Project, name: str, address: str, *, update: bool, be
     """Make sure of the crawl, before anything of the user's runs; `begins` where it need not be seeded."""
     link = await connect(address)
     try:
-        await (open_crawl.open_crawl if begins else open_crawl.open_seeded)(project, link, name, update=update)
+        await (open_crawl.open_crawl if begins else open_crawl.open_seeded)(
+            project, link, name, update=update
+        )
     finally:
         await link.aclose()
 

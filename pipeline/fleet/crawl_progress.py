@@ -8,8 +8,8 @@ import time
 from frontier import Flow, Frontier, Stats
 from pipeline.terminal.log_text import text
 from pipeline.terminal.outage_line import line as outage_line
-from pipeline.terminal.rate import Pace, duration
 from pipeline.terminal.progress import Progress
+from pipeline.terminal.rate import Pace, duration
 from storage.crawllog.log_reader import Follower
 
 LEAST_S = 1.0

@@ -20,25 +20,24 @@ from urllib.parse import urlsplit
 from core import Conflict, InputError
 from crawler.user_agent import user_agent
 from pipeline.configuration import Config
-from pipeline.inputs.locate import Given
-from pipeline.inputs.ingest import Brought, Ingested, ingest
-from pipeline.terminal.progress import Progress
 from pipeline.inputs.commoncrawl_selection import IndexName, Wanted, files_of, selection_of
-from storage.warc import cdxj
-from storage.commoncrawl.index import columnar
+from pipeline.inputs.ingest import Brought, Ingested, ingest
+from pipeline.inputs.locate import Given
+from pipeline.terminal.progress import Progress
+from storage.archive.unfinished import INDEX_SUFFIX, STEP, STEP_NAME
 from storage.commoncrawl import claimed
-from storage.commoncrawl.index import zipnum
 from storage.commoncrawl.batch import ROWS, Hauled, batches, haul, identity
-from storage.commoncrawl.transport.source_client import Client, pieces
+from storage.commoncrawl.index import columnar, zipnum
 from storage.commoncrawl.index.row import Row
 from storage.commoncrawl.index.selection import Selection
-from storage.commoncrawl.transport.source import Source
 from storage.commoncrawl.transport.http_source import Web
+from storage.commoncrawl.transport.source import Source
+from storage.commoncrawl.transport.source_client import Client, pieces
 from storage.inputs.origin import PASSED_OVER, passed_over
 from storage.manifest import JSON, Manifest, fingerprint, load, manifest_name, manifests, put_output, seal
 from storage.s3.spool import spooled
 from storage.store import Store
-from storage.archive.unfinished import INDEX_SUFFIX, STEP, STEP_NAME
+from storage.warc import cdxj
 
 SELECTION_NAME = "selection"
 SELECTION = f"{SELECTION_NAME}@1"

@@ -10,9 +10,9 @@ from typing import Literal
 from core import InputError
 from frontier import NotAUrl, canonical
 from storage.commoncrawl import paths
-from storage.commoncrawl.transport.source_client import Client
 from storage.commoncrawl.file_names import SCHEME, address, paths_list
 from storage.commoncrawl.index.selection import FETCHED, Selection
+from storage.commoncrawl.transport.source_client import Client
 
 IndexName = Literal["cdx", "columnar"]
 

@@ -19,21 +19,21 @@ from pathlib import Path
 from typing import BinaryIO, Literal, TypedDict
 
 from core import Failure, InputError, reading
-from pipeline.inputs.locate import Given
 from pipeline.inputs.inventory import Inventory, InventoryEntry
+from pipeline.inputs.locate import Given
+from storage.archive.reseal import contents, seal_contents
+from storage.archive.unfinished import STEP_NAME
 from storage.inputs import shared_archive
-from storage.inputs.tables.columns import USUAL, Columns
 from storage.inputs.indexes import IndexFile
 from storage.inputs.kinds import COMPRESSED, Kind, items, kind_of, kinds
 from storage.inputs.origin import Origin, passed_over, require_same_reading
 from storage.inputs.shared_archive import SMALL, SharedArchive
+from storage.inputs.tables.columns import USUAL, Columns
 from storage.inputs.volumes import FULL, Size, bring
 from storage.manifest import JSON, Manifest, digest, load, manifest_name, put_output
+from storage.store import Store
 from storage.warc.members import LZ4, PLAIN, ZSTD
 from storage.warc.records import DAMAGED, MANY_RECORDS, page_records
-from storage.archive.reseal import contents, seal_contents
-from storage.store import Store
-from storage.archive.unfinished import STEP_NAME
 
 SUFFIXES: Mapping[bytes, str] = {PLAIN: ".warc", ZSTD: ".warc.zst", LZ4: ".warc.lz4"}
 """How the name of a copied file ends, by how its bytes begin; gzip has none of these."""

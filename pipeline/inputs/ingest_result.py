@@ -9,13 +9,13 @@ import typer
 
 from pipeline.inputs import commoncrawl_input
 from pipeline.inputs.commoncrawl_input import Selected
-from pipeline.inputs.locate import given
-from pipeline.inputs.ingest import Brought, Ingested, Ways, ingest
-from pipeline.terminal.progress import stderr_progress
-from pipeline.project import Project
-from pipeline.commands.results import counted
-from pipeline.terminal.output import echo, say
 from pipeline.inputs.commoncrawl_selection import Wanted
+from pipeline.inputs.ingest import Brought, Ingested, Ways, ingest
+from pipeline.inputs.locate import given
+from pipeline.project import Project
+from pipeline.terminal.output import echo, say
+from pipeline.terminal.progress import stderr_progress
+from pipeline.terminal.reasons import counted
 from storage.store import Store
 
 ONE_BY_ONE = 20
@@ -45,7 +45,9 @@ def run_commoncrawl(
             say(as_json, asdict(selected), selected_line(source, selected))
             return
         lines = Lines(partial(echo, err=True))
-        done = commoncrawl_input.bring_all(project.store, source, client, inputs, wanted, progress, lines.take)
+        done = commoncrawl_input.bring_all(
+            project.store, source, client, inputs, wanted, progress, lines.take
+        )
         lines.end()
     _say(source, done, as_json)
 

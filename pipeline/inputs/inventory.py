@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from storage.archive.unfinished import STEP_NAME
 from storage.inputs import shared_archive
 from storage.manifest import JSON, Manifest, manifests
 from storage.store import Store
-from storage.archive.unfinished import STEP_NAME
 
 _TABLE = """
 CREATE TABLE known (identity TEXT PRIMARY KEY, name TEXT, stem TEXT, counts TEXT, how TEXT) WITHOUT ROWID;

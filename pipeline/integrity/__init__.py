@@ -1,1 +1,1 @@
-"""TODO."""
+"""Whether everything stored is whole. Entry point: `verify.verify_storage`."""

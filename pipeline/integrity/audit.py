@@ -13,17 +13,17 @@ from collections.abc import Iterator, Mapping
 from fastwarc.warc import ArchiveIterator
 
 from core import CorruptData, InputError
-from pipeline.steps.process import archive_outputs
 from pipeline.integrity.revisit_references import Referred
-from storage.warc import cdxj
+from pipeline.steps.process import archive_outputs
 from storage.inputs.origin import PASSED_OVER
 from storage.manifest import Manifest, Output
+from storage.store import Store
+from storage.warc import cdxj
+from storage.warc.exchange_records import sha1
 from storage.warc.members import Member
 from storage.warc.payload import dechunked
 from storage.warc.records import DAMAGED, PAYLOAD_LIMIT, ArchivedRecord, read
-from storage.store import Store
 from storage.warc.validator import HTTP_HEAD, check_record
-from storage.warc.exchange_records import sha1
 
 NAMED_AT_MOST = 20
 """Faults of one file that are named one by one; beyond that their number says enough."""

@@ -26,14 +26,14 @@ from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersPars
 
 from core import InputError
 from pipeline.steps.process import archive_outputs
-from storage.warc.dropped import DROPPED
 from storage.inputs.origin import PASSED_OVER
 from storage.manifest import Manifest
+from storage.store import Store
+from storage.warc.dropped import DROPPED
+from storage.warc.exchange_records import PAYLOAD_SHA256
 from storage.warc.members import BROKEN, CUT_OFF, GZIP, NO_RECORD, PLAIN, Member
 from storage.warc.payload import CHUNKED, TOO_LONG
 from storage.warc.records import DAMAGED, MANY_RECORDS, NO_HEAD, WRONG_LENGTH, block_of, read
-from storage.store import Store
-from storage.warc.exchange_records import PAYLOAD_SHA256
 
 PIECE = 1 << 20
 """Bytes read at a time."""

@@ -7,9 +7,9 @@
 """
 
 from core import CorruptData, InputError
+from pipeline.integrity.verify import Verified
 from pipeline.steps.export import CLAIM, MANIFEST, claim_of, directory, is_whole, writing
 from pipeline.terminal.progress import Progress
-from pipeline.integrity.verify import Verified
 from shards.dataset import Dataset, ShardFile, SideFile
 from shards.format import DIRECTORY
 from storage import tables

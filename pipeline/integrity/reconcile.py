@@ -19,17 +19,17 @@ from core import CorruptData, InputError
 from crawler.replay.restore import UNLOGGED
 from frontier import Frontier, Stats
 from frontier.link.connect import connect
-from pipeline.project import Project
 from pipeline.integrity.revisit_references import Referred
+from pipeline.project import Project
+from storage.archive.unfinished import WARC, left, look, open_files
 from storage.crawllog import log_line
 from storage.crawllog.log_line import Line
-from storage.storage_id import identity
 from storage.crawllog.log_writer import LOST
 from storage.crawllog.log_writer import STEP_NAME as LOG
 from storage.manifest import Manifest, load, manifest_name, manifests
-from storage.warc.records import DAMAGED, read
+from storage.storage_id import identity
 from storage.store import Store
-from storage.archive.unfinished import WARC, left, look, open_files
+from storage.warc.records import DAMAGED, read
 
 ANSWERED = ("fetched", "unchanged", "redirected", "gone")
 """Outcomes of pages that a server answered: each has a record."""

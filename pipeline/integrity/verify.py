@@ -21,25 +21,21 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from core import CorruptData, InputError
-from pipeline.integrity import audit
-from pipeline.integrity import crosscheck
-from pipeline.integrity import reconcile
+from pipeline.integrity import audit, crosscheck, reconcile
 from pipeline.integrity.crosscheck import CrossCheck
 from pipeline.integrity.garbage import collect, unsealed
+from pipeline.integrity.revisit_references import Referred
 from pipeline.steps.process import archive_outputs
 from pipeline.terminal.progress import Progress
-from pipeline.integrity.revisit_references import Referred
-from storage import storage_id
+from storage import run, storage_id, tables
 from storage.archive import reseal
-from storage import run
-from storage import tables
+from storage.archive.recovery import remains
+from storage.archive.unfinished import STEP, STEP_NAME, crawls
 from storage.crawllog import log_writer as log
-from storage.warc.compression import stem
 from storage.inputs.origin import PASSED_OVER
 from storage.manifest import Manifest, Output, load, manifest_name, stored_digest
-from storage.archive.recovery import remains
 from storage.store import Store
-from storage.archive.unfinished import STEP, STEP_NAME, crawls
+from storage.warc.compression import stem
 
 MADE = ("process", "dedup")
 """Steps whose parts can be made again from storage."""

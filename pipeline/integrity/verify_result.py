@@ -8,13 +8,11 @@ import typer
 
 from core import InputError, Unavailable
 from pipeline import catalog_refresh
-from pipeline.integrity import export_audit
-from pipeline.integrity import reconcile
-from pipeline.integrity import verify
-from pipeline.terminal.progress import Progress, stderr_progress
+from pipeline.integrity import export_audit, reconcile, verify
+from pipeline.integrity.verify import Verified
 from pipeline.project import Project
 from pipeline.terminal.output import echo, say
-from pipeline.integrity.verify import Verified
+from pipeline.terminal.progress import Progress, stderr_progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

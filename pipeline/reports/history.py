@@ -22,17 +22,17 @@ from frontier import Frontier, NotAUrl, Place, Switch, canonical
 from frontier.link.connect import connect
 from frontier.page_key import page_key
 from frontier.policy import OFF
+from pipeline.project import Project
 from pipeline.steps import dedup
 from pipeline.steps.process import NAME, archive_outputs
-from pipeline.project import Project
 from storage import tables
-from storage.warc.cdxj import Row
-from storage.warc.cdxj import read as read_cdxj
 from storage.crawllog.log_line import Line
-from storage.sealed_reading import SealedObject
 from storage.crawllog.log_reader import is_there, ordered
 from storage.manifest import Manifest, manifests
+from storage.sealed_reading import SealedObject
 from storage.store import Store
+from storage.warc.cdxj import Row
+from storage.warc.cdxj import read as read_cdxj
 
 LINES = 10
 """Newest lines of a log that are kept."""

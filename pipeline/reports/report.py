@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.table import Table
 
 from core import InputError
+from pipeline.funnel import Funnel, Stage, Tokens, funnel
+from pipeline.project import Project
 from pipeline.steps import dedup
 from pipeline.steps.export import tokenizer_of
-from pipeline.funnel import Funnel, Stage, Tokens, funnel
 from pipeline.steps.process import EARLY, rules_of
-from pipeline.project import Project
 from storage.manifest import Manifest, manifests
 from storage.warc.records import page_records
 

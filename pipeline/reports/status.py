@@ -11,11 +11,11 @@ from rich.table import Table
 from frontier import Flow, Frontier, Outage, Stats
 from frontier.link.connect import connect
 from isolation import probe
-from pipeline.terminal.outage_line import line as outage_line
-from pipeline.project import Project
 from pipeline.engine.quarantine import DIRECTORY
 from pipeline.integrity.reconcile import unlogged
-from pipeline.commands.results import counted
+from pipeline.project import Project
+from pipeline.terminal.outage_line import line as outage_line
+from pipeline.terminal.reasons import counted
 from storage.storage_id import identity
 from storage.warc.records import page_records
 

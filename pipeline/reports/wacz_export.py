@@ -29,14 +29,14 @@ from extract.mime import HTML, XHTML
 from extract.references import unescape
 from pipeline.steps.process import archive_outputs
 from pipeline.terminal.progress import Progress
-from storage.warc import cdxj
-from storage.warc.compression import member
 from storage.files import Files
 from storage.manifest import Output, manifests, stored_digest
+from storage.store import Store
+from storage.warc import cdxj
+from storage.warc.compression import member
 from storage.warc.members import members
 from storage.warc.records import ArchivedRecord, read
 from storage.warc.revisit import REVISIT_MIME
-from storage.store import Store
 from storage.warc.wacz import Wacz, page, pieces
 
 LOGGER = logging.getLogger(__name__)

@@ -13,13 +13,13 @@ from functools import partial
 from core import InputError
 from filters.dedup import duplicates
 from filters.dedup.signature import SIGNATURE
-from pipeline.engine import run_step
 from pipeline.configuration import DedupConfig
+from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import Crew
 from pipeline.engine.part_store import PartStore
-from pipeline.terminal.progress import Progress
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import Made, Watch
+from pipeline.terminal.progress import Progress
 from storage import tables
 from storage.manifest import Input, Manifest, Output, fingerprint, manifests
 from storage.store import Store

@@ -23,21 +23,20 @@ import numpy as np
 
 from core import Conflict, CorruptData, InputError
 from pipeline.engine import run_step
-from pipeline.steps import sharding
 from pipeline.engine.local.worker_pool import Crew
-from pipeline.funnel import Funnel
-from pipeline.terminal.progress import Progress
-from pipeline.steps.sharding import Kept
 from pipeline.engine.step import Step
+from pipeline.funnel import Funnel
+from pipeline.steps import sharding
+from pipeline.steps.sharding import Kept
+from pipeline.terminal.progress import Progress
 from shards.card import CARD, card
 from shards.dataset import Dataset, ShardFile, SideFile
 from shards.tokenizer import TokenizerFile
-from storage import sealed_reading
-from storage import tables
+from storage import sealed_reading, tables
 from storage.files import Files
-from storage.manifest import Input, Manifest, drift, fingerprint, manifests, seal
 from storage.location import SCHEMES
 from storage.location import store as open_store
+from storage.manifest import Input, Manifest, drift, fingerprint, manifests, seal
 from storage.store import Store
 
 EXPORT = "export@2"

@@ -18,18 +18,17 @@ from contextlib import contextmanager, suppress
 from core import InputError
 from frontier import Frontier
 from frontier.link.connect import connect
-from pipeline.steps import blocklist
 from pipeline.engine import run_step
-from pipeline.steps import process
-from pipeline.open_crawl import find_crawl
 from pipeline.engine.local.worker_pool import Crew
 from pipeline.engine.run_step import Ran
-from pipeline.terminal.progress import Progress
+from pipeline.engine.step import Part
+from pipeline.open_crawl import find_crawl
 from pipeline.project import Project
 from pipeline.runs import recorded
-from pipeline.engine.step import Part
-from storage.manifest import load
+from pipeline.steps import blocklist, process
+from pipeline.terminal.progress import Progress
 from storage.archive.unfinished import left
+from storage.manifest import load
 
 ROUND_S = 1.0
 """How often sealed files are looked for while there is nothing to do."""

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 from crawler.archive_filter import Page
 from extract.charset import decode
-from extract.record_document import READABLE
-from extract.raw_text import glances, windows
 from extract.mime import HTML, PLAIN, XHTML, sniffed
+from extract.raw_text import glances, windows
+from extract.record_document import READABLE
 from pipeline.steps.language_precheck import is_foreign
 
 LOOKED_AT = 256 << 10

@@ -21,31 +21,30 @@ from core import Document, Failure, InputError, Verdict, reading
 from core.failure import FAILED
 from crawler.reading.rendered import CONTENT_TYPE, dom_id
 from extract import Skip
-from extract.record_document import EXTRACTORS, Glance, document, document_id, rights_of
-from extract.raw_text import declared, glances
 from extract.mime import PLAIN
+from extract.raw_text import declared, glances
+from extract.record_document import EXTRACTORS, Glance, document, document_id, rights_of
+from filters.dedup.signature import SIGNATURE, minhash, text_hash
 from filters.judge import judge
 from filters.rules.presets import measurement_names, rules
 from filters.rules.presets import recipe as rules_recipe
 from filters.text import Rule
-from filters.dedup.signature import SIGNATURE, minhash, text_hash
-from pipeline.steps import blocklist
-from pipeline.engine import quarantine
 from pipeline.configuration import FiltersConfig
-from pipeline.steps.language_precheck import is_foreign, recognition
+from pipeline.engine import quarantine
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import Made, Watch
-from storage import sealed_reading
-from storage import tables
-from storage.warc.cdxj import read as read_cdxj
+from pipeline.steps import blocklist
+from pipeline.steps.language_precheck import is_foreign, recognition
+from storage import sealed_reading, tables
 from storage.commoncrawl import facts
+from storage.manifest import Input, Manifest, Output, manifest_name, manifests
+from storage.store import Store
+from storage.warc.cdxj import read as read_cdxj
 from storage.warc.dropped import DROPPED
 from storage.warc.dropped import decode as dropped
-from storage.manifest import Input, Manifest, Output, manifest_name, manifests
 from storage.warc.records import DAMAGED, PAGE_TYPES, ArchivedRecord
 from storage.warc.revisit import REVISIT
-from storage.store import Store
 
 LOG = logging.getLogger(__name__)
 NAME = "process"

@@ -23,15 +23,14 @@ from core import CorruptData
 from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import Crew
 from pipeline.engine.part_store import PartStore
-from pipeline.terminal.progress import Progress
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import Made, Watch
+from pipeline.terminal.progress import Progress
 from shards.dataset import ShardFile
 from shards.format import SHARD, shard_name
 from shards.permutation import Permutation
 from shards.tokenizer import TokenizerFile, opened
-from storage import sealed_reading
-from storage import tables
+from storage import sealed_reading, tables
 from storage.manifest import Input, Output, manifest_name
 from storage.store import Store
 
@@ -98,7 +97,9 @@ def make(sharding: Sharding, *, crew: Crew, progress: Progress) -> run_step.Ran:
     scratch.put(TOKENIZER, sharding.tokenizer.json.encode())
     tokenize = Step(name="tokenize", version=1, recipe=sharding.recipe)
     pieces = list(_tokenize_parts(sharding))
-    tokenized = run_step.run(scratch, tokenize, pieces, tokenize_work, crew=crew, progress=progress, retry=True)
+    tokenized = run_step.run(
+        scratch, tokenize, pieces, tokenize_work, crew=crew, progress=progress, retry=True
+    )
     tokenized.require_all()
     made = [output for piece in pieces for output in _outputs(scratch, tokenize, piece)]
     shard = Step(name="shard", version=1, recipe=sharding.recipe)

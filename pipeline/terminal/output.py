@@ -16,7 +16,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -26,15 +26,8 @@ from core import Conflict, InputError, Interrupted, ThresherError, Unavailable
 from core.printable_address import without_secrets
 from pipeline.terminal.printable import printable, printable_json
 
-if TYPE_CHECKING:
-    from pipeline.crawls.seed_files import Refused
-    from pipeline.fleet.crawl_summary import Crawled
-
-INCOMPLETE = 3
-"""Exit code where everything was done and some of it failed, as restic's for files that it could not read."""
 INTERRUPTED = 130
 """Exit code after SIGINT or SIGTERM: what a shell says of a command that SIGINT ended."""
-REFUSED_SHOWN = 10
 PIPED_WIDTH = 120
 
 
@@ -89,14 +82,6 @@ def echo(line: str, *, err: bool = False, ended: bool = True) -> None:
     typer.echo(printable(without_secrets(line) if err else line), err=err, nl=ended)
 
 
-def end_crawl(crawled: Crawled) -> None:
-    """End the command with the exit code that says how a crawl ended (rule 2). Return if that is 0."""
-    if crawled.interrupted:
-        raise typer.Exit(INTERRUPTED)
-    if crawled.stats.drained and crawled.failed:
-        raise typer.Exit(INCOMPLETE)
-
-
 def warn(line: str) -> None:
     """Say what is wrong and keeps nothing from going on."""
     echo(f"thresher: {line}", err=True)
@@ -121,24 +106,6 @@ class _Console(Console):
 
     def render_str(self, text: str, **named: Any) -> Text:
         return super().render_str(printable(text), **named)
-
-
-class Refusals:
-    """Shows the first refused seeds, counts the others."""
-
-    def __init__(self) -> None:
-        self._count = 0
-
-    def show(self, refused: Refused) -> None:
-        """Take one."""
-        self._count += 1
-        if self._count <= REFUSED_SHOWN:
-            echo(f"refused: {refused}", err=True)
-
-    def end(self) -> None:
-        """Say how many were not shown."""
-        if self._count > REFUSED_SHOWN:
-            echo(f"refused: {self._count - REFUSED_SHOWN:,} more lines", err=True)
 
 
 def _interrupt(*_: object) -> NoReturn:

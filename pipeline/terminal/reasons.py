@@ -95,6 +95,12 @@ def shown(reason: str) -> str:
     return words if words == reason else f"{words} ({reason})"
 
 
+def counted(reasons: Mapping[str, int]) -> str:
+    """Counts by reason, the largest first."""
+    ordered = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{count:,} {reason}" for reason, count in ordered)
+
+
 def _status(status: int) -> str:
     try:
         return f"HTTP {status} {HTTPStatus(status).phrase}"

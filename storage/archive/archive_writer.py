@@ -16,21 +16,32 @@ from uuid import UUID
 
 from core import Capture, Conflict, InputError, RecordRef
 from core.capture import Truncation
+from storage.archive.growing_file import GrowingFile
+from storage.archive.recall import recall
+from storage.archive.recovery import Recovered, Survivor, recover
+from storage.archive.unfinished import WARC, begin, left, publish, writer_and_serial
+from storage.archive.written_payloads import LIMIT, Payloads
+from storage.manifest import Manifest
+from storage.store import Store
 from storage.warc import cdxj
+from storage.warc.capture_metadata import Notes
 from storage.warc.compression import SUFFIXES, Compression, checked, compressor
 from storage.warc.dropped import DROPPED, Dropped
-from storage.archive.growing_file import GrowingFile
-from storage.manifest import Manifest
-from storage.warc.capture_metadata import Notes
-from storage.archive.written_payloads import LIMIT, Payloads
-from storage.archive.recall import recall
+from storage.warc.exchange_records import (
+    Attachment,
+    attached_record,
+    capture_records,
+    dropped_record,
+    notes_record,
+    payload_digest,
+    payload_sha256,
+    sha1,
+    target_uri,
+    warcinfo,
+)
 from storage.warc.records import mime_of
-from storage.archive.recovery import Recovered, Survivor, recover
 from storage.warc.revisit import REVISIT, REVISIT_MIME, Revisit
-from storage.store import Store
-from storage.archive.unfinished import WARC, begin, left, publish, writer_and_serial
 from storage.warc.validator import validator
-from storage.warc.exchange_records import Attachment, attached_record, capture_records, dropped_record, notes_record, payload_digest, payload_sha256, sha1, target_uri, warcinfo
 
 __all__ = ["Archive", "Notes", "Recovered", "Revisit", "Survivor", "recover"]
 

@@ -3,8 +3,8 @@
 import hashlib
 from collections import Counter
 
-from storage.warc.index_lines import Lines
 from storage.archive.unfinished import Unfinished
+from storage.warc.index_lines import Lines
 
 BUFFER = 1 << 20
 """Bytes appended before they are handed to the system; `commit` hands over all."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
+from storage.archive.unfinished import INDEX_SUFFIX
+from storage.store import Store
 from storage.warc import cdxj
 from storage.warc.compression import stem
 from storage.warc.records import ArchivedRecord, read
 from storage.warc.revisit import REVISIT, Revisit
-from storage.store import Store
-from storage.archive.unfinished import INDEX_SUFFIX
 
 
 def originals(

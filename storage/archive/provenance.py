@@ -9,10 +9,10 @@ import zlib
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
-from storage.warc.dropped import WARC_FIELDS
 from storage.manifest import JSON
-from storage.warc.records import read
+from storage.warc.dropped import WARC_FIELDS
 from storage.warc.exchange_records import warcinfo
+from storage.warc.records import read
 
 FIELD = "thresher-recipe"
 CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"

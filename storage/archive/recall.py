@@ -12,11 +12,11 @@ from contextlib import suppress
 from uuid import UUID
 
 from core import CorruptData
-from storage.warc import cdxj
-from storage.archive.written_payloads import Known, Payloads
-from storage.warc.revisit import REVISIT_MIME
-from storage.store import Store
 from storage.archive.unfinished import INDEX_SUFFIX, writer_and_serial
+from storage.archive.written_payloads import Known, Payloads
+from storage.store import Store
+from storage.warc import cdxj
+from storage.warc.revisit import REVISIT_MIME
 
 FILES = 64
 """Index files that are read at most: one request each in a bucket."""

@@ -18,18 +18,28 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core import Conflict, CorruptData, InputError
+from storage.archive.provenance import CONFORMS_TO
+from storage.archive.reseal import reseal
+from storage.archive.unfinished import (
+    STEP_NAME,
+    WARC,
+    Left,
+    is_of,
+    left,
+    publish,
+    tail_of,
+    take,
+    writer_and_serial,
+)
+from storage.files import sync
+from storage.manifest import Manifest, digest, manifest_name
+from storage.store import Store
 from storage.warc import cdxj
 from storage.warc.compression import compression_of, compressor, member, stem
-from storage.files import sync
-from storage.warc.index_lines import Lines
-from storage.manifest import Manifest, digest, manifest_name
-from storage.archive.provenance import CONFORMS_TO
-from storage.warc.records import DAMAGED, read
-from storage.archive.reseal import reseal
-from storage.warc.revisit import REVISIT
-from storage.store import Store
-from storage.archive.unfinished import STEP_NAME, WARC, Left, is_of, left, publish, tail_of, take, writer_and_serial
 from storage.warc.exchange_records import warcinfo
+from storage.warc.index_lines import Lines
+from storage.warc.records import DAMAGED, read
+from storage.warc.revisit import REVISIT
 
 PIECE = 1 << 20
 """Bytes copied at a time."""

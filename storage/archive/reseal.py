@@ -10,9 +10,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import BinaryIO, NamedTuple
 
-from storage.warc import cdxj
-from storage.warc.compression import stem
-from storage.warc.index_lines import Lines
+from storage.archive.provenance import recipe_said
+from storage.archive.unfinished import INDEX_SUFFIX, RECIPE, STEP, STEP_NAME
 from storage.manifest import (
     JSON,
     Manifest,
@@ -23,10 +22,11 @@ from storage.manifest import (
     seal,
     stored_digest,
 )
-from storage.archive.provenance import recipe_said
-from storage.warc.records import read
 from storage.store import Store
-from storage.archive.unfinished import INDEX_SUFFIX, RECIPE, STEP, STEP_NAME
+from storage.warc import cdxj
+from storage.warc.compression import stem
+from storage.warc.index_lines import Lines
+from storage.warc.records import read
 
 GRACE_MS = 60_000
 """A file is sealed seconds after it was published; one that is older and has no seal has lost it."""

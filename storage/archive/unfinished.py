@@ -16,12 +16,8 @@ from pathlib import Path
 from typing import Protocol
 
 from core import Conflict
-from storage.warc import cdxj
-from storage.archive import open_file
-from storage.archive import segments
-from storage.warc.compression import compression_of, stem
+from storage.archive import open_file, segments
 from storage.files import Files
-from storage.warc.index_lines import Lines
 from storage.manifest import (
     JSON,
     Manifest,
@@ -34,6 +30,9 @@ from storage.manifest import (
     stored_digest,
 )
 from storage.store import Store
+from storage.warc import cdxj
+from storage.warc.compression import compression_of, stem
+from storage.warc.index_lines import Lines
 
 WARC = "warc"
 """Folder of the archive files of all crawls."""

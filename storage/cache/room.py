@@ -17,8 +17,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from storage.cache.ledger import Change, Ledger, Totals
 from storage.cache.file_lock import held, is_free, lies_at
+from storage.cache.ledger import Change, Ledger, Totals
 
 PAGE = 4096
 """Bytes: the unit in which ext4, XFS and tmpfs give room to files."""

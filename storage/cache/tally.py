@@ -15,8 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.cache.ledger import Totals
 from storage.cache.file_lock import is_free
+from storage.cache.ledger import Totals
 from storage.files import FILE_MODE
 
 COUNTS = struct.Struct("<5Q")

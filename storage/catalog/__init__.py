@@ -13,7 +13,7 @@ they differ; `schema` brings the tables (`tables`) to today's shape with the mig
 """
 
 from storage.catalog.catalog import Catalog
-from storage.catalog.refresh import Contents
 from storage.catalog.catalog_tables import ArchiveFile, Cost, Run, SealedPart, Source
+from storage.catalog.refresh import Contents
 
 __all__ = ["ArchiveFile", "Catalog", "Contents", "Cost", "Run", "SealedPart", "Source"]

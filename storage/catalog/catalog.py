@@ -8,11 +8,11 @@ from typing import TypeVar
 from sqlmodel import Session, col, select
 
 from core import InputError
-from storage.catalog.database_url import locate
+from storage.catalog.catalog_tables import ArchiveFile, Cost, Mirrored, Run, SealedPart, Source
 from storage.catalog.database import Damaged
+from storage.catalog.database_url import locate
 from storage.catalog.refresh import Contents, contents, faults, forget_all, refresh
 from storage.catalog.schema import begin_anew, prepare
-from storage.catalog.catalog_tables import ArchiveFile, Cost, Mirrored, Run, SealedPart, Source
 from storage.store import Store
 
 Result = TypeVar("Result")

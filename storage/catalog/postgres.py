@@ -12,8 +12,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session
 
 from core import InputError, ThresherError, Unavailable
-from storage.catalog.database import BUSY_S, VERSION_TABLE, Damaged, first_line, session_of
 from storage.catalog.catalog_tables import TABLE_NAMES
+from storage.catalog.database import BUSY_S, VERSION_TABLE, Damaged, first_line, session_of
 
 SCHEMA = "thresher"
 WRITER, REPAIRER = 0x54485253, 0x54485254

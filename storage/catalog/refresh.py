@@ -13,8 +13,8 @@ from sqlalchemy import case, delete, func, insert, select
 from sqlmodel import Session, SQLModel, col
 
 from core import CorruptData
-from storage.catalog.rows import of_manifest, of_run
 from storage.catalog.catalog_tables import TABLES, ArchiveFile, Cost, Mirrored, Run, SealedPart, Source
+from storage.catalog.rows import of_manifest, of_run
 from storage.store import Store
 
 BATCH = 500

@@ -6,8 +6,8 @@ from sqlalchemy import Connection, text
 
 import storage.migrations
 from core import InputError
-from storage.catalog.database import VERSION_TABLE, Damaged, Database
 from storage.catalog.catalog_tables import TABLE_NAMES
+from storage.catalog.database import VERSION_TABLE, Damaged, Database
 from storage.migrations import REVISIONS
 
 HEAD = REVISIONS[-1]

@@ -16,19 +16,19 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import UUID
 
-from storage.warc import cdxj
 from storage.archive.archive_writer import CONFORMS_TO
 from storage.commoncrawl import facts
-from storage.commoncrawl.transport.response_kind import Answered
-from storage.commoncrawl.transport.source_client import Ask, Client
-from storage.commoncrawl.member import read_member
+from storage.commoncrawl.claimed import Taken
 from storage.commoncrawl.index.reach import Reach, reaches
 from storage.commoncrawl.index.row import Row
-from storage.commoncrawl.claimed import Taken
+from storage.commoncrawl.member import read_member
+from storage.commoncrawl.transport.response_kind import Answered
+from storage.commoncrawl.transport.source_client import Ask, Client
+from storage.warc import cdxj
 from storage.warc.compression import member
+from storage.warc.exchange_records import EPOCH, warcinfo
 from storage.warc.index_lines import Lines
 from storage.warc.records import ArchivedRecord
-from storage.warc.exchange_records import EPOCH, warcinfo
 
 ROWS = 10_000
 """Records of one file at most."""

@@ -9,8 +9,8 @@ from uuid import UUID, uuid5
 
 from storage.commoncrawl.index.row import Row
 from storage.warc.dropped import WARC_FIELDS
-from storage.warc.records import ArchivedRecord
 from storage.warc.exchange_records import attached_record
+from storage.warc.records import ArchivedRecord
 
 FROM = "from"
 LINE = "\r\n"

@@ -4,11 +4,11 @@ import io
 
 from core import InputError
 from storage.commoncrawl.index.row import Row
+from storage.warc.exchange_records import sha1, target_uri
 from storage.warc.members import GZIP, HEAD_END, Member
 from storage.warc.payload import transfer_decoded
 from storage.warc.records import DAMAGED, PAYLOAD_LIMIT, ArchivedRecord, read
 from storage.warc.revisit import REVISIT
-from storage.warc.exchange_records import sha1, target_uri
 
 SHORT = "short"
 """Fewer bytes are there than the index says."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from core import InputError
-from storage.commoncrawl.transport.source_client import Client
 from storage.commoncrawl.file_names import is_file, segment
+from storage.commoncrawl.transport.source_client import Client
 
 LONGEST = 1 << 10
 """Characters of a path."""

@@ -32,8 +32,8 @@ from typing import Any, BinaryIO
 import zstandard
 
 from core import CorruptData
-from storage.store import Store
 from storage.archive.unfinished import look, open_files
+from storage.store import Store
 
 FOLDER = "log"
 SUFFIX = ".jsonl"

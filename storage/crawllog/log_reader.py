@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count, islice
 
+from storage.archive.unfinished import look, open_files, read_on
 from storage.crawllog.log_line import FOLDER, SEALED, SUFFIX, Line, decode, files, read, whole_lines
 from storage.store import Store
-from storage.archive.unfinished import look, open_files, read_on
 
 
 def is_there(store: Store, crawl: str) -> bool:

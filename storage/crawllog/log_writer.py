@@ -19,6 +19,16 @@ import zstandard
 
 from core import Conflict, InputError
 from storage.archive.archive_writer import NAME
+from storage.archive.unfinished import (
+    Left,
+    Unfinished,
+    begin,
+    is_of,
+    open_files,
+    tail_of,
+    take,
+    writer_and_serial,
+)
 from storage.crawllog.log_line import FOLDER, SEALED, SUFFIX, Line, encode, files, pieces, placed_lines, read
 from storage.manifest import (
     JSON,
@@ -31,7 +41,6 @@ from storage.manifest import (
     stored_digest,
 )
 from storage.store import Store
-from storage.archive.unfinished import Left, Unfinished, begin, is_of, open_files, tail_of, take, writer_and_serial
 
 STEP_NAME = "log"
 STEP = f"{STEP_NAME}@1"

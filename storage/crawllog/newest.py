@@ -12,10 +12,10 @@ from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from storage.warc import cdxj
 from storage.crawllog import log_line
-from storage.warc.cdxj import Row
 from storage.store import Store
+from storage.warc import cdxj
+from storage.warc.cdxj import Row
 
 INDEX = ".cdxj.gz"
 _BATCH = 10_000

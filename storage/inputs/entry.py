@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, TypeAlias
 
 from core import Failure, reading
+from storage.warc.exchange_records import Fact
 from storage.warc.members import BROKEN, CUT_OFF, NO_RECORD
 from storage.warc.payload import TOO_LONG
 from storage.warc.records import WRONG_LENGTH
-from storage.warc.exchange_records import Fact
 
 LONGEST = 64 << 20
 """Bytes of a payload."""

@@ -14,21 +14,13 @@ from tempfile import TemporaryFile
 from typing import BinaryIO, cast
 
 from core import Failure, InputError, reading
-from storage.inputs import arc
-from storage.inputs.tables import arrow
-from storage.inputs.tables import delimited
-from storage.inputs.tables import jsonl
-from storage.inputs.tables import parquet
-from storage.inputs import rewrapped
-from storage.inputs.dumps import stackexchange
-from storage.inputs import tar
-from storage.inputs import text_files
-from storage.inputs import wacz_input
-from storage.inputs.dumps import wikipedia
-from storage.inputs.tables.columns import HTML_BYTES, USUAL, Columns
+from storage.inputs import arc, rewrapped, tar, text_files, wacz_input
+from storage.inputs.dumps import stackexchange, wikipedia
 from storage.inputs.entry import Entry, Item, Reader, Unusable
 from storage.inputs.indexes import IndexFile, index
 from storage.inputs.inflated import DICTIONARY_FRAME, inflated, swelling, swollen
+from storage.inputs.tables import arrow, delimited, jsonl, parquet
+from storage.inputs.tables.columns import HTML_BYTES, USUAL, Columns
 from storage.warc.members import LZ4
 
 ITEM = 32

@@ -6,9 +6,9 @@ from typing import Literal
 from uuid import NAMESPACE_URL, uuid5
 
 from core import Failure, InputError, reading
-from storage.warc.compression import member
 from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry, Item, Unusable
 from storage.manifest import JSON, drift
+from storage.warc.compression import member
 from storage.warc.exchange_records import brought_record
 
 MOST_HEAD = 32 << 10

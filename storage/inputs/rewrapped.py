@@ -15,11 +15,22 @@ from typing import Any, BinaryIO, cast
 
 from fastwarc.stream_io import Lz4Reader
 
-from storage.warc.compression import member
 from storage.inputs.entry import DAMAGE, LONGEST_COPIED, Copied, Unusable
 from storage.inputs.inflated import DICTIONARY_FRAME, Inflated, inflated
 from storage.inputs.part import Part
-from storage.warc.members import BROKEN, GZIP, HEAD_END, LENGTH, LZ4, NO_RECORD, PLAIN, RECORD_BEGIN, Member, members
+from storage.warc.compression import member
+from storage.warc.members import (
+    BROKEN,
+    GZIP,
+    HEAD_END,
+    LENGTH,
+    LZ4,
+    NO_RECORD,
+    PLAIN,
+    RECORD_BEGIN,
+    Member,
+    members,
+)
 from storage.warc.payload import TOO_LONG
 
 RECORD_END = b"\r\n\r\n"

@@ -23,18 +23,18 @@ from types import TracebackType
 from typing import Self
 
 from core import CorruptData
-from storage.warc.compression import member, stem
+from storage.archive.provenance import opening, recipe_said
+from storage.archive.reseal import Contents, contents, reseal, seal_contents
+from storage.archive.unfinished import STEP_NAME
 from storage.inputs.entry import Entry, Item, Unusable
 from storage.inputs.origin import PASSED_OVER, Origin, record, require_good, warc_type
 from storage.inputs.volumes import FULL, Size
 from storage.manifest import JSON, Manifest, manifest_name, put_output
-from storage.archive.provenance import opening, recipe_said
-from storage.warc.records import read
-from storage.archive.reseal import Contents, contents, reseal, seal_contents
 from storage.s3.spool import spooled
 from storage.store import Store
-from storage.archive.unfinished import STEP_NAME
+from storage.warc.compression import member, stem
 from storage.warc.exchange_records import inputs_record
+from storage.warc.records import read
 
 SMALL = 1 << 20
 """Bytes of the largest input that shares an archive file: above it, files of its own are no burden."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 from core import Failure, InputError, reading
-from storage.inputs.tables.columns import HTML_BYTES, USUAL, Columns, Spot, entry
 from storage.inputs.entry import LONGEST, Entry, Unusable
+from storage.inputs.tables.columns import HTML_BYTES, USUAL, Columns, Spot, entry
 from storage.inputs.text_files import PLAIN_BYTES, document
 from storage.warc.members import CUT_OFF
 

@@ -5,9 +5,9 @@ from functools import partial
 from typing import BinaryIO
 from urllib.parse import quote
 
-from storage.inputs.tables.columns import PLAIN, Spot
-from storage.inputs.entry import LONGEST, Entry, Unusable, guarded
 from storage.inputs.bounded_lines import BOM, lines
+from storage.inputs.entry import LONGEST, Entry, Unusable, guarded
+from storage.inputs.tables.columns import PLAIN, Spot
 
 PLAIN_BYTES = "text/plain"
 """Of a text whose encoding nobody has said."""

@@ -25,8 +25,8 @@ from core import CorruptData, InputError
 from core.printable_address import shown
 from storage.s3 import listing, put, read, uploads
 from storage.s3.connection import Connection, Place
-from storage.s3.request_retry import Patience
 from storage.s3.read import BlockCache, Head
+from storage.s3.request_retry import Patience
 from storage.s3.spool import spool, spooled
 from storage.store import Staged, check_name
 

@@ -24,9 +24,9 @@ from botocore.handlers import add_expect_header
 
 from core import InputError
 from core.printable_address import without_secrets
-from storage.s3.s3_errors import refusal
 from storage.s3.request_retry import Patience
 from storage.s3.requests import Requests
+from storage.s3.s3_errors import refusal
 
 T = TypeVar("T")
 

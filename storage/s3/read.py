@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from botocore.exceptions import ClientError
 
 from core import CorruptData
-from storage.s3.server_clock import age_ms, server_time
 from storage.s3.connection import Connection, together
-from storage.s3.s3_errors import Damaged, is_empty, is_missing, is_taken
 from storage.s3.put import DIGEST
+from storage.s3.s3_errors import Damaged, is_empty, is_missing, is_taken
+from storage.s3.server_clock import age_ms, server_time
 from storage.seekable import Seekable
 
 if TYPE_CHECKING:

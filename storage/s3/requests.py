@@ -14,8 +14,18 @@ from typing import TypeVar
 from botocore.exceptions import ClientError
 
 from core import Unavailable
+from storage.s3.request_retry import (
+    Circuit,
+    Patience,
+    Turn,
+    admit,
+    answered,
+    failed,
+    left_ms,
+    pause_ms,
+    withdrawn,
+)
 from storage.s3.s3_errors import Trouble, trouble
-from storage.s3.request_retry import Circuit, Patience, Turn, admit, answered, failed, left_ms, pause_ms, withdrawn
 
 T = TypeVar("T")
 

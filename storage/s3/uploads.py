@@ -6,9 +6,9 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from storage.s3.server_clock import age_ms, server_time
 from storage.s3.connection import Connection, together
 from storage.s3.s3_errors import is_lost
+from storage.s3.server_clock import age_ms, server_time
 
 
 async def abort_uploads(connection: Connection, prefix: str, older_ms: int) -> int:

@@ -20,10 +20,10 @@ from typing import BinaryIO
 
 from core import CorruptData, RecordRef
 from core.surt import surt
+from storage.warc.exchange_records import EPOCH, target_uri
 from storage.warc.index_lines import Lines
 from storage.warc.records import ArchivedRecord
 from storage.warc.revisit import REVISIT, REVISIT_MIME, Revisit
-from storage.warc.exchange_records import EPOCH, target_uri
 
 LEVEL = 6
 """zlib's own default: an index is small beside its WARC file."""

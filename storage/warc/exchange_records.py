@@ -24,10 +24,10 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from core import Capture, InputError
 from core.capture import Truncation
-from storage.warc.dropped import WARC_FIELDS, Dropped
-from storage.warc.dropped import encode as encode_dropped
 from storage.warc.capture_metadata import Notes
 from storage.warc.capture_metadata import encode as encode_notes
+from storage.warc.dropped import WARC_FIELDS, Dropped
+from storage.warc.dropped import encode as encode_dropped
 from storage.warc.revisit import PROFILES, Revisit
 
 Head = list[tuple[str, str]]

@@ -19,10 +19,10 @@ from fastwarc.warc import HeaderMap, WarcRecord
 from core import Failure, InputError, RecordRef, reading
 from storage.warc.dropped import DROPPED, WARC_FIELDS
 from storage.warc.dropped import decode as dropped
+from storage.warc.exchange_records import PAYLOAD_SHA256
 from storage.warc.members import HEAD_END, LENGTH, NO_RECORD, PLAIN, Member, members
 from storage.warc.payload import TOO_LONG, content_decoded, transfer_decoded
 from storage.warc.revisit import REVISIT, Revisit, profile_of
-from storage.warc.exchange_records import PAYLOAD_SHA256
 
 PAYLOAD_LIMIT = 64 << 20
 """Bytes of a payload, and of a record's block, at most."""

@@ -3,8 +3,8 @@
 import os
 import signal
 
-import crawler.reading.page_reading
 import crawler.archive_filter
+import crawler.reading.page_reading
 
 MARK = b"<!-- the mark -->"
 

@@ -9,9 +9,9 @@ from multiprocessing import get_context
 
 import pytest
 
+import crawler.lease_handler
 import crawler.reading.page_reading
 import crawler.replay.replay
-import crawler.lease_handler
 from core import Failure
 from crawler import recover, run_worker
 from crawler.page_process import HEAVY, MOST_LINKS, Aside, is_heavy

@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.uplink.blame import ALIKE, FIRST_S, LONGEST_S, Cause, Facts, Others, Question, judge, proves, wait_s
+from crawler.uplink.blame import (
+    ALIKE,
+    FIRST_S,
+    LONGEST_S,
+    Cause,
+    Facts,
+    Others,
+    Question,
+    judge,
+    proves,
+    wait_s,
+)
 from crawler.wire import Sign
 
 PROXY, NAME_SERVERS, ROUTE, OTHERS = Question

@@ -11,9 +11,8 @@ import pytest
 
 from core import InputError
 from crawler import run_worker
-from crawler.spiders import blocking
-from crawler.spiders import spider_engine
 from crawler.scheduling.scheduler import Loop
+from crawler.spiders import blocking, spider_engine
 from tests.crawler.server import links, page
 from tests.crawler.test_crawl import SPAWN, pages
 from tests.crawler.test_guest import Project, paths_of

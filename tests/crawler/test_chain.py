@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.reading.redirect_chain import BYTES, LONGEST, MOST, append, decide
 from crawler.reading.page_reading import HOPS
+from crawler.reading.redirect_chain import BYTES, LONGEST, MOST, append, decide
 from frontier import canonical
 
 

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from crawler.decoded import MOST, SMALL, DecodedBytes
+from crawler.lease_handler import Fetched, Steward
 from crawler.machine.activity import Activity
 from crawler.page_process import HEAVY
-from crawler.decoded import MOST, SMALL, DecodedBytes
 from crawler.reading.page_options import USUAL
-from crawler.lease_handler import Fetched, Steward
 from storage.warc.payload import TOO_LONG
 from storage.warc.records import PAYLOAD_LIMIT
 from tests.crawler.leases import lease

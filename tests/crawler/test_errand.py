@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import CorruptData, InputError
-from crawler.reading import redirect_chain
-from crawler.reading import request_state
+from crawler.reading import redirect_chain, request_state
 from crawler.spiders.spider_request import Errand, errand, read
 from crawler.spiders.visit import request_of
 from frontier.lease import LONGEST_NOTE
@@ -78,7 +77,9 @@ def test_a_note_keeps_the_errand_where_there_is_no_room_for_the_rest():
     assert request_state.decode(request_state.encode(long)) == request_state.Note(errand=long.errand)
     both = request_state.Note(etag="e" * 1000, kind="sitemap", errand=b"x" * 3000)
     assert request_state.decode(request_state.encode(both)) == both
-    most = request_state.Note(etag="e", errand=b"x" * request_state.ROOM, chain=b"c" * redirect_chain.LONGEST * redirect_chain.BYTES)
+    most = request_state.Note(
+        etag="e", errand=b"x" * request_state.ROOM, chain=b"c" * redirect_chain.LONGEST * redirect_chain.BYTES
+    )
     assert len(request_state.encode(most)) == LONGEST_NOTE
     assert request_state.decode(request_state.encode(most)) == replace(most, etag="")
 

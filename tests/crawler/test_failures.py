@@ -9,8 +9,8 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from core.capture import Truncation
-from crawler.spiders.failures import failure, loss
 from crawler.reading.outcome import of_failure
+from crawler.spiders.failures import failure, loss
 from crawler.wire import Reason
 from frontier import Fault, Outcome
 from frontier.lease import FINER

@@ -3,26 +3,26 @@
 import logging
 from collections import Counter
 
+import crawler.replay.replay.relink
 import pytest
 
-import crawler.reading.response
-import crawler.spiders.spider_engine
-import crawler.spiders.download_handler
-import crawler.spiders.visit
-import crawler.reading.page_reading
-import crawler.replay.replay.relink
-import crawler.replay.replay
-import crawler.robots.robots_txt
-import crawler.robots.robots_rules
 import crawler.archive_filter
-import crawler.reading.seedlist
 import crawler.lease_handler
+import crawler.reading.page_reading
+import crawler.reading.response
+import crawler.reading.seedlist
+import crawler.replay.replay
+import crawler.robots.robots_rules
+import crawler.robots.robots_txt
+import crawler.spiders.download_handler
+import crawler.spiders.spider_engine
+import crawler.spiders.visit
 import crawler.worker
 import storage.archive.archive_writer
 from crawler import run_worker
 from crawler.page_process import HEAVY
-from crawler.reading.request_state import Note, encode
 from crawler.reading.page_options import USUAL
+from crawler.reading.request_state import Note, encode
 from crawler.wire.client import Client
 from frontier import Outcome
 from storage.crawllog import log_line

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from crawler import recover, run_worker
-from crawler.user_agent import record_id
-from crawler.reading.request_state import decode
 from crawler.reading.page_options import PageOptions
+from crawler.reading.request_state import decode
+from crawler.user_agent import record_id
 from frontier import Discovery, Scope, canonical
 from storage.archive.archive_writer import Archive
 from storage.files import Files

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from crawler import recover, run_worker
-from crawler.reading.response import answer
-from crawler.user_agent import record_id
 from crawler.reading.listed import DEEPEST, listed, named
-from crawler.reading.request_state import Note, decode, encode
 from crawler.reading.page_reading import settlement
+from crawler.reading.request_state import Note, decode, encode
+from crawler.reading.response import answer
+from crawler.reading.sitemap import Entry
 from crawler.recent import Recent
 from crawler.robots.robots_txt import AskAgain, stamped
 from crawler.settlement import Finished, end
-from crawler.reading.sitemap import Entry
+from crawler.user_agent import record_id
 from frontier import Discovery, Fault, Kind, Outcome, Scope, canonical
 from storage.archive.archive_writer import Archive
 from storage.files import Files

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from core import CorruptData
 from crawler import recover, run_worker
 from crawler.log_entry import discovery, of_conclusion
-from crawler.replay.outbox import OutboxRelay
 from crawler.machine.system import System
+from crawler.replay.outbox import OutboxRelay
 from frontier import Conclusion, Discovery, Outcome, Scope, canonical
-from storage.crawllog import log_line
 from storage.archive.archive_writer import Archive
+from storage.crawllog import log_line
 from storage.files import Files
 from storage.manifest import manifests
 from storage.warc.records import read

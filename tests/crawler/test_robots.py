@@ -2,10 +2,23 @@
 
 import pytest
 
-from crawler.uplink.address_limiter import Entrance
 from crawler.reading.outcome import LONGEST_WAIT_MS
-from crawler.robots.robots_txt import ATTEMPTS, STALE_MS, UNREACHABLE_MS, AskAgain, Rulebook, Ruling, as_before, ask, delay_ms, ruling, stamped, unstamped
 from crawler.robots.robots_rules import LONGEST, parse
+from crawler.robots.robots_txt import (
+    ATTEMPTS,
+    STALE_MS,
+    UNREACHABLE_MS,
+    AskAgain,
+    Rulebook,
+    Ruling,
+    as_before,
+    ask,
+    delay_ms,
+    ruling,
+    stamped,
+    unstamped,
+)
+from crawler.uplink.address_limiter import Entrance
 from crawler.wire import Client, Wait, networks
 from frontier import Fault, Kind, RobotsRecord, Settings
 from tests.crawler.leases import lease

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from core import Capture
 from crawler import recover, run_worker
-from crawler.reading.response import answer
+from crawler.archive_filter import MOST_OUTLINKS, finished
 from crawler.reading.page_options import PageOptions
 from crawler.reading.page_reading import settlement, settlement_of_dropped
-from crawler.archive_filter import MOST_OUTLINKS, finished
+from crawler.reading.response import answer
 from frontier import canonical
-from storage.warc.dropped import DROPPED, decode, encode
 from storage.files import Files
+from storage.warc.dropped import DROPPED, decode, encode
 from tests.crawler.leases import lease
 from tests.crawler.server import links, page, redirect
 from tests.crawler.test_crawl import archived, everybody, slowly, start, wait_for, web

@@ -3,9 +3,9 @@
 import asyncio
 from types import SimpleNamespace
 
-from crawler.machine.activity import Activity
 from crawler.decoded import DecodedBytes
 from crawler.lease_handler import Steward
+from crawler.machine.activity import Activity
 from crawler.wire import at_once
 from frontier import GivenUp
 from tests.crawler.leases import lease

@@ -5,8 +5,7 @@ import scrapy
 from scrapy.crawler import Crawler
 
 from core import InputError
-from crawler.spiders import Guest
-from crawler.spiders import spider_settings
+from crawler.spiders import Guest, spider_settings
 from crawler.spiders.feeds import late, placed
 
 

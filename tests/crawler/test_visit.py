@@ -8,15 +8,15 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
 from core import Capture
+from crawler.archive_filter import finished
+from crawler.lease_handler import Fetched
 from crawler.reading import request_state
+from crawler.reading.outcome import CRASHED, Judgement, of_failure
+from crawler.reading.page_options import USUAL, PageOptions
+from crawler.reading.page_reading import settled
+from crawler.settlement import Finished
 from crawler.spiders.delivery import delivery
 from crawler.spiders.visit import Visit, ended, forbids_links, left_out
-from crawler.reading.page_options import USUAL, PageOptions
-from crawler.reading.outcome import CRASHED, Judgement, of_failure
-from crawler.reading.page_reading import settled
-from crawler.archive_filter import finished
-from crawler.settlement import Finished
-from crawler.lease_handler import Fetched
 from crawler.wire import Failure, Wait
 from frontier import Outcome
 from tests.crawler.leases import lease

@@ -8,8 +8,8 @@ import pytest
 
 from demo.web import Web
 from storage.crawllog import log_line
-from storage.warc.records import read
 from storage.location import store as storage_at
+from storage.warc.records import read
 from tests.end_to_end.conftest import TOML, kill_tree, wait_until
 from tests.storage.s3server import BUCKET
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from core import InputError
-from crawler.spiders import spider_settings
 from crawler.render.chromium.program import program
+from crawler.spiders import spider_settings
 from tests.crawler.server import Server, page
 from tests.end_to_end.conftest import ROOT
 from tests.end_to_end.test_spiders import items

@@ -14,11 +14,11 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.terminal.progress import LineProgress
 from pipeline.reports.wacz_export import export_wacz
-from storage.warc import cdxj
+from pipeline.terminal.progress import LineProgress
 from storage.archive.archive_writer import Archive, Notes, Revisit
 from storage.files import Files
+from storage.warc import cdxj
 from storage.warc.records import read
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.pywbenv import programs

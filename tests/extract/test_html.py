@@ -8,10 +8,10 @@ import zstandard
 
 from core import RecordRef
 from extract import Skip
-from extract.record_document import document, document_id
 from extract.extracted import Extracted
 from extract.html import EXTRACTOR, LONGEST, extract
 from extract.page.boxes import MOST_ELEMENTS
+from extract.record_document import document, document_id
 from storage.warc.records import ArchivedRecord
 from tests.shared import shared
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from extract import html as main_text
 from extract import wikitext
-from extract.raw_text import glances
 from extract.links import links
 from extract.pdf.pdf_facts import _items
+from extract.raw_text import glances
 from extract.references import unescape
 from extract.soft_error import suspicion
 

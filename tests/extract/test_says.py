@@ -104,7 +104,7 @@ def test_licenses(html, license_):
         ('<meta name="author" content="A"><meta name="dc.creator" content="A">', "A"),
         ('<meta property="article:author" content="https://example.org/people/a">', ""),
         ('<meta name="author" content="">', ""),
-        (f'<meta name="author" content="{"x" * (says.LONGEST_NAME + 1)}">', ""),
+        (f'<meta name="author" content="{"x" * (page_facts.LONGEST_NAME + 1)}">', ""),
         ("<p>By Ada Byron</p>", ""),
     ],
 )

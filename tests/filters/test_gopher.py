@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from filters import judge
-from filters.rules.gopher import Quality, Repetition
 from filters.models.language import Language
+from filters.rules.gopher import Quality, Repetition
 from filters.rules.presets import rules
 from filters.text import Text
 from tests.shared import shared

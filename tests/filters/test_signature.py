@@ -19,7 +19,9 @@ def test_case_width_and_white_space_make_no_other_text():
 
 
 def test_the_numbers_do_not_depend_on_the_process():
-    program = "from filters.dedup.signature import minhash; print(minhash('one two three four five six').tolist())"
+    program = (
+        "from filters.dedup.signature import minhash; print(minhash('one two three four five six').tolist())"
+    )
     made = {
         subprocess.run(
             [sys.executable, "-c", program],

@@ -11,8 +11,8 @@ from redis.asyncio import Redis
 
 from frontier import Discovery, Exchange, Frontier, Kind, Lease, Scope, canonical
 from frontier.link.connect import connect
-from frontier.link.link import Link
 from frontier.link.embedded import embedded
+from frontier.link.link import Link
 from tests.frontier.power import Powerless
 from tests.frontier.standing import Clock, Crawl, paced, standing
 from tests.frontier.valkey_cluster import ValkeyCluster, valkey_cluster

@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from itertools import count
 from typing import Self
 
-from frontier.link.redis_client import client
 from frontier.link.cluster import Cluster
 from frontier.link.link import Call, Link
+from frontier.link.redis_client import client
 from frontier.link.single import Single
 from tests.frontier.valkey_cluster import Member, ValkeyCluster
 

@@ -14,8 +14,8 @@ from itertools import chain
 from redis.asyncio import Redis
 
 from frontier import Budget, Frontier, Policy, Settings
-from frontier.link.connect import connect
 from frontier.codec.entries import decode
+from frontier.link.connect import connect
 from frontier.link.link import Call, Link
 from frontier.testing import MemoryFrontier
 

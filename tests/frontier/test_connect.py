@@ -4,9 +4,9 @@ import pytest
 from redis.asyncio.connection import parse_url
 
 from core import InputError, Unavailable
-from frontier.link.redis_client import client
 from frontier.link.cluster import Cluster, Slots
 from frontier.link.connect import connect
+from frontier.link.redis_client import client
 from frontier.link.single import Single
 from tests.frontier.valkey_cluster import valkey
 

@@ -54,7 +54,7 @@ def key(frontier, name="count", partition=0):
     return frontier._partitions.key(partition, name)
 
 
-HELD_BACK_MS = 1_500  # lua/clock.lua: HOLD_MS
+HELD_BACK_MS = 1_500  # lua/state/clock.lua: HOLD_MS
 
 
 async def restarted(frontier, redis):
@@ -132,7 +132,7 @@ FIELDS = {
     "due": 6,
     "turn": 4,
 }
-"""Of a host's state, and how many bytes each has (`lua/host.lua`)."""
+"""Of a host's state, and how many bytes each has (`lua/state/host.lua`)."""
 
 
 def state(text):

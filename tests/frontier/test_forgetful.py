@@ -9,10 +9,10 @@ from redis.asyncio import Redis
 
 from core import CorruptData
 from frontier import Discovery, Exchange, Frontier, Kind, Outcome, Scope, Settings, Settlement, canonical
-from frontier.verbs import journal as journals
 from frontier.link.connect import connect
+from frontier.verbs import journal as journals
 
-HELD_BACK_MS = 1_500  # lua/clock.lua: HOLD_MS
+HELD_BACK_MS = 1_500  # lua/state/clock.lua: HOLD_MS
 DAY = 24 * 3_600_000
 PAGES = 150
 HOSTS = 5

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from core import Unavailable
-from frontier.link.redis_client import client
 from frontier.link.cluster import Cluster
 from frontier.link.link import Call, Link
+from frontier.link.redis_client import client
 from frontier.link.single import Single
 from tests.frontier.links import CODE, TAGS, Writers, echo, linked
 from tests.frontier.valkey_cluster import Member, valkey

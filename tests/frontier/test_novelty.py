@@ -6,7 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontier.urls.novelty import DOMAIN, HOST, RECOVERED, RING, STARVED, TEMPLATE, TRICKLE, WIDTH, after, heard, said, starving, trickles
+from frontier.urls.novelty import (
+    DOMAIN,
+    HOST,
+    RECOVERED,
+    RING,
+    STARVED,
+    TEMPLATE,
+    TRICKLE,
+    WIDTH,
+    after,
+    heard,
+    said,
+    starving,
+    trickles,
+)
 
 LEVELS = pytest.mark.parametrize("level", [TEMPLATE, HOST, DOMAIN])
 

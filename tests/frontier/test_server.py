@@ -15,8 +15,8 @@ from redis.asyncio.connection import parse_url
 
 from core import Unavailable
 from frontier import Frontier, Kind, Outcome, Settings, Settlement
-from frontier.link.redis_client import client
 from frontier.link.embedded import embedded
+from frontier.link.redis_client import client
 from frontier.link.single import Single
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,21 +6,20 @@ from dataclasses import dataclass
 
 from core import CorruptData, InputError
 from core.surt import surt
-from crawler.reading import seedlist
-from crawler.reading import sitemap
+from crawler.reading import seedlist, sitemap
 from crawler.reading.outcome import as_browsers_read, wait_ms
+from crawler.reading.sketch import sketch
 from crawler.render.need import need
 from crawler.robots.robots_rules import parse, target
-from crawler.reading.sketch import sketch
 from crawler.wire.cookies import Cookies
 from crawler.wire.http.message import read_head
-from crawler.wire.http.response_reader import Reading
 from crawler.wire.http.request import target as wire_target
+from crawler.wire.http.response_reader import Reading
 from extract import html, pdf, wikitext
 from extract.charset import decode, utf8
-from extract.raw_text import declared, glances
 from extract.links import links
 from extract.mime import sniffed
+from extract.raw_text import declared, glances
 from extract.rights import rights
 from extract.soft_error import suspicion
 from frontier import Discovery, NotAUrl, Scope, canonical

@@ -3,9 +3,9 @@
 Its crawl workers do the same: what each is told to begin with is a function of that module.
 """
 
-from pipeline.fleet import crawl_command
 from pipeline.__main__ import main
 from pipeline.engine.local.crawl_worker import told
+from pipeline.fleet import crawl_command
 from tests.hostile.ledger import noted
 
 

@@ -14,10 +14,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 import pytest
 
-from isolation import Limits, WorkerProcess, confine, probe
-from isolation import filesystem
-from isolation import syscalls
-from isolation import user
+from isolation import Limits, WorkerProcess, confine, filesystem, probe, syscalls, user
 from tests.isolation import escapes, prison
 from tests.isolation.escapes import EVERY, FILES, MEMORY, NETWORK, OF_BROWSER, PROCESSES, WRITES
 from tests.isolation.lacking import lack

@@ -8,10 +8,10 @@ from crawler.replay.outbox import OutboxRelay
 from frontier import Frontier
 from frontier.link.connect import connect
 from pipeline import configuration
-from pipeline.fleet.crawl_command import Limits, crawl
-from pipeline.terminal.progress import LineProgress
-from pipeline.project import Project
 from pipeline.crawls.seed import Plan, seed
+from pipeline.fleet.crawl_command import Limits, crawl
+from pipeline.project import Project
+from pipeline.terminal.progress import LineProgress
 
 TOML = """
 [project]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from pipeline.inputs.locate import given
 from pipeline.inputs.ingest import ingest
+from pipeline.inputs.locate import given
+from storage.archive.originals import originals
 from storage.files import Files
 from storage.manifest import manifests
-from storage.archive.originals import originals
 from storage.warc.records import read
 from storage.warc.revisit import REVISIT
 from tests.shared import shared

@@ -6,13 +6,13 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.terminal.progress import LineProgress
 from pipeline.integrity.verify import verify_storage
-from storage.warc import cdxj
+from pipeline.terminal.progress import LineProgress
 from storage.archive.archive_writer import Archive, Notes, Revisit
-from storage.warc.compression import SUFFIXES, compressor
 from storage.files import Files
 from storage.manifest import digest, load, manifest_name, seal
+from storage.warc import cdxj
+from storage.warc.compression import SUFFIXES, compressor
 from storage.warc.records import read
 from tests.storage.captures import CHUNKED, STARTED_MS, capture
 from tests.storage.plain import Plain

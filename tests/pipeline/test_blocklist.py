@@ -4,11 +4,10 @@ import pytest
 from typer.testing import CliRunner
 
 from core import InputError
-from pipeline.steps import blocklist
-from pipeline.steps import process
-from pipeline.cli import app
+from pipeline.commands.app import app
 from pipeline.configuration import FiltersConfig
 from pipeline.project import Project
+from pipeline.steps import blocklist, process
 from storage.files import Files
 from storage.manifest import manifests
 

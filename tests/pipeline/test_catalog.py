@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from core import InputError
-from pipeline.cli import app
+from pipeline.commands.app import app
 from pipeline.project import Project
 from tests.storage.sealing import some
 

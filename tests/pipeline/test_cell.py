@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from core import ThresherError
-from pipeline.engine.local import part_process
 from pipeline.engine import run_step
+from pipeline.engine.local import part_process
 from pipeline.engine.local.part_process import Cell
 from pipeline.engine.local.part_server import MOST_LINES
 from pipeline.engine.messages import LONGEST_LINE

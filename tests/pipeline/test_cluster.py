@@ -19,16 +19,15 @@ from warcio.archiveiterator import ArchiveIterator
 from core import InputError, Unavailable
 from pipeline import configuration
 from pipeline.engine import run_step
-from pipeline.engine.ray import actors
-from pipeline.engine.ray import ray_pool
 from pipeline.engine.local.crawl_worker import told
-from pipeline.engine.ray.ray_cluster import connected
 from pipeline.engine.local.worker_pool import local_crew
+from pipeline.engine.ray import actors, ray_pool
 from pipeline.engine.ray.actors import Terms
-from pipeline.terminal.progress import LineProgress
-from pipeline.project import Project
+from pipeline.engine.ray.ray_cluster import connected
 from pipeline.engine.ray.ray_crawl_worker import RayBerth
 from pipeline.engine.ray.ray_pool import RayCrew
+from pipeline.project import Project
+from pipeline.terminal.progress import LineProgress
 from tests.end_to_end.conftest import TOML, user  # noqa: F401 - a fixture
 from tests.end_to_end.conftest import wait_until as user_waits
 from tests.pipeline import labour, raycluster

@@ -17,23 +17,22 @@ import pyarrow.parquet as pq
 import pytest
 
 from core import InputError, Unavailable
-from pipeline.inputs import commoncrawl_input
-from pipeline.steps import process
 from pipeline.configuration import FiltersConfig, parse
 from pipeline.engine.run_step import run
-from pipeline.integrity.garbage import unsealed
-from pipeline.terminal.progress import LineProgress
-from pipeline.integrity.verify import verify_storage
+from pipeline.inputs import commoncrawl_input
 from pipeline.inputs.commoncrawl_selection import Wanted
-from storage.warc import cdxj
-from storage.warc import records
+from pipeline.integrity.garbage import unsealed
+from pipeline.integrity.verify import verify_storage
+from pipeline.steps import process
+from pipeline.terminal.progress import LineProgress
 from storage.commoncrawl import facts
-from storage.commoncrawl.transport.source_client import Client
 from storage.commoncrawl.index.selection import Selection
 from storage.commoncrawl.transport.http_source import Web
+from storage.commoncrawl.transport.source_client import Client
 from storage.files import Files
 from storage.manifest import manifests
 from storage.s3.request_retry import Patience
+from storage.warc import cdxj, records
 from tests.commoncrawl import CRAWL, Answer, Cut, Held, Page, Stored, base32, make, scripted, serving
 from tests.commoncrawl import index as write_index
 from tests.shared import shared

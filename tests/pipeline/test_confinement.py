@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from isolation import probe
-from pipeline.inputs.locate import given
 from pipeline.inputs.ingest import ingest
+from pipeline.inputs.locate import given
 from pipeline.reports.status import isolation_line
 from storage.files import Files
 

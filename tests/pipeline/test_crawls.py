@@ -13,9 +13,9 @@ from core import CorruptData, InputError
 from frontier import Settings
 from frontier.link.embedded import embedded
 from pipeline.crawls import operate
-from pipeline.terminal.progress import LineProgress
-from pipeline.reports.status import status
 from pipeline.integrity.verify import verify_storage
+from pipeline.reports.status import status
+from pipeline.terminal.progress import LineProgress
 from storage.storage_id import identify, identity
 from tests.crawler.server import Server, links, page
 from tests.pipeline.crawling import ask, crawled, project_at, seeded

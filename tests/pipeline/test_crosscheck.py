@@ -6,14 +6,14 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.integrity import crosscheck
-from pipeline.inputs.locate import given
 from pipeline.inputs.ingest import ingest
-from pipeline.terminal.progress import LineProgress
+from pipeline.inputs.locate import given
+from pipeline.integrity import crosscheck
 from pipeline.integrity.verify import verify_storage
-from storage.warc.compression import SUFFIXES
+from pipeline.terminal.progress import LineProgress
 from storage.files import Files
 from storage.manifest import manifests
+from storage.warc.compression import SUFFIXES
 from storage.warc.records import read
 from tests.end_to_end.conftest import TOML, User
 from tests.pipeline.test_audit import archive, resealed

@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import Conflict, CorruptData, ThresherError, Unavailable
-from pipeline.engine import run_step
-from pipeline.engine import quarantine
+from pipeline.engine import quarantine, run_step
 from pipeline.engine.local.worker_pool import local_crew
-from pipeline.terminal.progress import LineProgress
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import Died, Made, Raised, Sealed
+from pipeline.terminal.progress import LineProgress
 from storage.manifest import Input, load, manifest_name
 from tests.pipeline import labour
 from tests.pipeline.labour import ITEMS, STEP, Noting, double, no_storage, parts, refuse, segfault

@@ -14,15 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from core import CorruptData, InputError, ThresherError
-from pipeline.steps import dedup
-from pipeline.engine import run_step
-from pipeline.steps import export
-from pipeline.steps import process
 from pipeline.configuration import DedupConfig, FiltersConfig
-from pipeline.integrity.export_audit import repair_dataset, verify_dataset
+from pipeline.engine import run_step
 from pipeline.funnel import funnel
-from pipeline.inputs.locate import given
 from pipeline.inputs.ingest import ingest
+from pipeline.inputs.locate import given
+from pipeline.integrity.export_audit import repair_dataset, verify_dataset
+from pipeline.steps import dedup, export, process
 from pipeline.terminal.progress import LineProgress
 from shards import Dataset, tokenizer
 from storage.files import Files

@@ -9,26 +9,20 @@ import pytest
 
 from core import CorruptData
 from isolation.mark import Mark
-from pipeline.steps import process
 from pipeline.configuration import FiltersConfig
-from pipeline.inputs.locate import given
-from pipeline.inputs.ingest import Ways, ingest
 from pipeline.engine.local.part_server import PartServer
-from pipeline.engine.part_store import PartStore
 from pipeline.engine.messages import Done
+from pipeline.engine.part_store import PartStore
 from pipeline.engine.task import NOWHERE, Task, Watch
-from storage.warc import records
+from pipeline.inputs.ingest import Ways, ingest
+from pipeline.inputs.locate import given
+from pipeline.steps import process
 from storage import tables
 from storage.files import Files
-from storage.inputs.tables import arrow
-from storage.inputs.tables import columns
-from storage.inputs.tables import delimited
-from storage.inputs.tables import jsonl
-from storage.inputs import origin
-from storage.inputs.dumps import stackexchange
-from storage.inputs import tar
-from storage.inputs import text_files
-from storage.inputs.dumps import wikipedia
+from storage.inputs import origin, tar, text_files
+from storage.inputs.dumps import stackexchange, wikipedia
+from storage.inputs.tables import arrow, columns, delimited, jsonl
+from storage.warc import records
 from tests.storage import dumps
 from tests.storage.inputs import ROWS, tarred
 from tests.storage.inputs import delimited as csv_of

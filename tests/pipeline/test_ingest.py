@@ -7,22 +7,20 @@ import pytest
 import zstandard
 
 from core import Conflict, InputError
-from pipeline.steps import dedup
-from pipeline.steps import export
-from pipeline.steps import process
 from pipeline.configuration import DedupConfig, FiltersConfig
 from pipeline.engine.run_step import run
-from pipeline.inputs.locate import given
 from pipeline.inputs.ingest import Ways, ingest
-from pipeline.terminal.progress import LineProgress
+from pipeline.inputs.locate import given
 from pipeline.integrity.verify import verify_storage
+from pipeline.steps import dedup, export, process
+from pipeline.terminal.progress import LineProgress
 from shards import tokenizer
-from storage.warc import cdxj
 from storage.files import Files
-from storage.inputs.tables.columns import Columns
 from storage.inputs.shared_archive import inputs_of
+from storage.inputs.tables.columns import Columns
 from storage.inputs.volumes import Size
 from storage.manifest import manifests
+from storage.warc import cdxj
 
 OTHER = "<html><body><article>" + "".join(
     f"<p>Night {n}: the baker opened the oven, looked at the loaves, and closed it again for a quarter hour.</p>"

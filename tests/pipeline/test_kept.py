@@ -17,11 +17,11 @@ from frontier import Discovery, Frontier, Scope, canonical
 from frontier.link.connect import connect
 from pipeline import configuration
 from pipeline.fleet.crawl_command import Limits, crawl
-from pipeline.terminal.progress import LineProgress
+from pipeline.integrity.verify import verify_storage
 from pipeline.project import Project
 from pipeline.recipe import process_sources
 from pipeline.reports.report import funnel_of
-from pipeline.integrity.verify import verify_storage
+from pipeline.terminal.progress import LineProgress
 from storage.manifest import manifests
 from tests.crawler.server import Server, page, redirect, spelled
 from tests.pipeline.test_screen import ENGLISH, GERMAN

@@ -18,8 +18,8 @@ from frontier.link.connect import connect
 from frontier.link.embedded import embedded
 from pipeline.fleet import liveness
 from pipeline.fleet.crawl_command import Limits, crawl
-from pipeline.terminal.progress import LineProgress
 from pipeline.project import Project
+from pipeline.terminal.progress import LineProgress
 from storage.archive.archive_writer import NAME
 from storage.archive.unfinished import writer_and_serial
 from tests.crawler.server import Server

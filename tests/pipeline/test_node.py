@@ -6,8 +6,8 @@ import socket
 import pytest
 
 from core import CorruptData, InputError, Unavailable
-from pipeline.engine.ray import actors
 from pipeline.engine.local.crawl_worker import told
+from pipeline.engine.ray import actors
 from pipeline.engine.ray.actors import Hand, Seat, Terms
 from pipeline.engine.task import Task
 from tests.pipeline import labour

@@ -10,8 +10,8 @@ from core import CorruptData, ThresherError, Unavailable
 from pipeline.engine import messages
 from pipeline.engine.local.part_process import Cell
 from pipeline.engine.local.part_server import PartServer
-from pipeline.engine.part_store import PartStore
 from pipeline.engine.messages import Bytes, Done, Failed, Finish, Finished, Open, Opened, Read, Stamp, Write
+from pipeline.engine.part_store import PartStore
 from pipeline.engine.task import Died, Raised, Sealed, Task
 from storage.manifest import load, manifest_name
 from tests.pipeline import betrayal, labour

@@ -8,8 +8,8 @@ import pytest
 
 from extract import Skip
 from extract.record_document import document
-from pipeline.inputs.locate import given
 from pipeline.inputs.ingest import ingest
+from pipeline.inputs.locate import given
 from storage.archive.archive_writer import Archive
 from storage.files import Files
 from storage.manifest import manifests

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 from typer import Exit
 
-from pipeline.terminal import output
-from pipeline.inputs.ingest_result import run_ingest
 from pipeline.inputs.ingest import Ways
+from pipeline.inputs.ingest_result import run_ingest
+from pipeline.terminal import output
 from pipeline.terminal.printable import printable, printable_json
 from pipeline.terminal.progress import BarProgress, LineProgress
 from storage.files import Files

@@ -9,8 +9,8 @@ from rich.console import Console
 
 from frontier import Flow, Stats
 from pipeline.fleet.crawl_progress import note, remaining
-from pipeline.terminal.rate import Pace, duration
 from pipeline.terminal.progress import BarProgress, LineProgress
+from pipeline.terminal.rate import Pace, duration
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 LONG = "12.3/s, 1,234,567 hosts (12 held), about 3 h 20 min left; waits for somebody else to process"

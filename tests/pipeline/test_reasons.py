@@ -14,7 +14,7 @@ from extract.soft_error import SUSPICIONS
 from frontier.lease import FINER, Fault
 from pipeline.terminal.reasons import in_words, shown
 
-LUA = (Path(frontier.__file__).parent / "lua" / "host.lua").read_text()
+LUA = (Path(frontier.__file__).parent / "lua" / "state" / "host.lua").read_text()
 RESTS = re.findall(r"'(\w+)'", re.search(r"local RESTS = \{(.*?)\}", LUA, re.DOTALL)[1])
 
 

@@ -14,11 +14,11 @@ from crawler.replay import restore
 from crawler.replay.restore import UNLOGGED, Reach
 from frontier import Discovery, Scope, canonical
 from frontier.link.embedded import embedded
-from pipeline.terminal.progress import LineProgress
 from pipeline.crawls.rebuild import Plan, rebuild
 from pipeline.crawls.retry import Plan as Retry
 from pipeline.crawls.retry import retry
 from pipeline.integrity.verify import give_up_logs, repair, verify_storage
+from pipeline.terminal.progress import LineProgress
 from tests.crawler.server import Server, links, page, redirect
 from tests.crawler.test_gates import gated
 from tests.pipeline.crawling import ask, crawled, project_at, seeded, worked

@@ -11,14 +11,14 @@ from rich.console import Console
 
 from frontier.link.embedded import embedded
 from pipeline.integrity import reconcile
-from pipeline.integrity.verify_result import Options, inspect
-from pipeline.terminal.progress import LineProgress
-from pipeline.reports.status import render, status
 from pipeline.integrity.verify import verify_storage
-from storage.crawllog import log_line
+from pipeline.integrity.verify_result import Options, inspect
+from pipeline.reports.status import render, status
+from pipeline.terminal.progress import LineProgress
 from storage.archive.archive_writer import Archive
-from storage.warc.compression import compression_of, stem
+from storage.crawllog import log_line
 from storage.crawllog.log_writer import CrawlLog
+from storage.warc.compression import compression_of, stem
 from tests.crawler.server import Server, links, page
 from tests.pipeline.crawling import project_at, seeded, worked
 from tests.storage.captures import capture

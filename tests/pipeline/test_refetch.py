@@ -11,15 +11,15 @@ from warcio.warcwriter import WARCWriter
 from core import Document, InputError, RecordRef, Verdict
 from extract.record_document import document_id
 from frontier import canonical
-from pipeline.cli import app
-from pipeline.inputs.locate import given
-from pipeline.inputs.ingest import ingest
-from pipeline.steps.process import parts, step
-from pipeline.project import Project
+from pipeline.commands.app import app
 from pipeline.crawls.refetch import TRUNCATED, listed, refetch, truncated
+from pipeline.inputs.ingest import ingest
+from pipeline.inputs.locate import given
+from pipeline.project import Project
+from pipeline.steps.process import parts, step
 from storage import tables
-from storage.warc.cdxj import read as read_cdxj
 from storage.manifest import Manifest, put_output, seal
+from storage.warc.cdxj import read as read_cdxj
 
 URLS = [
     f"https://example.org/{name}" for name in ("whole.html", "cut.html", "cut.pdf", "broken.pdf", "scan.pdf")

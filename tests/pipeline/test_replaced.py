@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from core import ThresherError
-from pipeline.fleet import crawl_command
 from pipeline.engine.local.crawl_worker import Left
+from pipeline.fleet import crawl_command
 from pipeline.fleet.crawl_command import GIVEN_UP, REPLACEMENTS
 
 

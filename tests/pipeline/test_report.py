@@ -4,8 +4,8 @@ import io
 
 from rich.console import Console
 
-from pipeline.reports import report
 from pipeline.funnel import Funnel, Stage
+from pipeline.reports import report
 
 STAGES = (
     ("early/status", 12_345, 98_765_432, 0, 0),

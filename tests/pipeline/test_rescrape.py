@@ -11,11 +11,11 @@ from core import InputError
 from crawler.reading.request_state import decode
 from frontier import Discovery, Frontier, Scope, canonical
 from frontier.link.connect import connect
-from pipeline.fleet.crawl_command import Limits, crawl
-from pipeline.terminal.progress import LineProgress
-from pipeline.project import Project
 from pipeline.crawls.rescrape import Plan, rescrape
+from pipeline.fleet.crawl_command import Limits, crawl
 from pipeline.integrity.verify import verify_storage
+from pipeline.project import Project
+from pipeline.terminal.progress import LineProgress
 from tests.crawler.server import Server, links, page
 
 TOML = """

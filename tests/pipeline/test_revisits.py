@@ -4,15 +4,15 @@ from uuid import UUID
 
 import pytest
 
+from pipeline.configuration import FiltersConfig
 from pipeline.engine import run_step
 from pipeline.steps import process
-from pipeline.configuration import FiltersConfig
 from pipeline.terminal.progress import LineProgress
 from storage import tables
 from storage.archive.archive_writer import Archive, Notes
-from storage.warc.compression import SUFFIXES
 from storage.files import Files
 from storage.manifest import manifests
+from storage.warc.compression import SUFFIXES
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.reading import sealed
 

@@ -11,14 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from core import InputError
-from pipeline.steps import process
 from pipeline.configuration import FiltersConfig
 from pipeline.engine.run_step import run
-from pipeline.inputs.locate import given
 from pipeline.inputs.ingest import Ways, ingest
-from pipeline.terminal.progress import LineProgress
+from pipeline.inputs.locate import given
 from pipeline.integrity.verify import verify_storage
 from pipeline.reports.wacz_export import export_wacz
+from pipeline.steps import process
+from pipeline.terminal.progress import LineProgress
 from storage.files import Files
 from storage.inputs.shared_archive import inputs_of, is_shared
 from storage.inputs.volumes import Size

@@ -3,8 +3,8 @@
 import pytest
 
 from frontier import Flow, Outage, Stats
-from pipeline.terminal.outage_line import line
 from pipeline.reports.status import hosts, waits
+from pipeline.terminal.outage_line import line
 
 MIB = 1 << 20
 

@@ -13,10 +13,9 @@ from frontier.link.connect import connect
 from frontier.link.embedded import embedded
 from pipeline import configuration
 from pipeline.commands import results
-from pipeline.crawls import operate
-from pipeline.crawls import yields
-from pipeline.project import Project
+from pipeline.crawls import operate, yields
 from pipeline.crawls.seed import BATCH, Plan, revisit_s, seed
+from pipeline.project import Project
 
 URLS = (
     "http://a.example.org/1",

@@ -7,14 +7,13 @@ import re
 import pytest
 
 from core import CorruptData
-from pipeline.steps import blocklist
-from pipeline.engine import run_step
-from pipeline.steps import process
 from pipeline.configuration import FiltersConfig
-from pipeline.inputs.locate import given
+from pipeline.engine import run_step
 from pipeline.inputs.ingest import ingest
-from pipeline.terminal.progress import LineProgress
+from pipeline.inputs.locate import given
 from pipeline.integrity.verify import accept_loss, repair, verify_storage
+from pipeline.steps import blocklist, process
+from pipeline.terminal.progress import LineProgress
 from storage import run
 from storage.files import Files
 from storage.manifest import load

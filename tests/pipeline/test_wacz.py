@@ -11,8 +11,8 @@ import pytest
 
 from core import CorruptData, InputError, Unavailable
 from pipeline.reports import wacz_export as exporting
-from pipeline.terminal.progress import LineProgress
 from pipeline.reports.wacz_export import export_wacz
+from pipeline.terminal.progress import LineProgress
 from storage.archive.archive_writer import Archive, Notes
 from storage.files import Files
 from storage.warc.records import read

@@ -11,10 +11,10 @@ from functools import partial
 
 from core import ThresherError
 from crawler.machine.activity import Activity
-from crawler.replay.outbox import OutboxRelay
 from crawler.machine.heartbeat import GivenUp
-from crawler.replay.replay import recover
 from crawler.machine.system import System
+from crawler.replay.outbox import OutboxRelay
+from crawler.replay.replay import recover
 from crawler.worker import WorkerConfig, crawl
 from tests.simulator.objects import Bucket, Objects
 from tests.simulator.process import Machine, Process

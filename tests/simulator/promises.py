@@ -19,8 +19,8 @@ from itertools import pairwise
 from core import InputError
 from crawler.user_agent import record_id
 from storage.crawllog import log_line
-from storage.warc.compression import compression_of
 from storage.manifest import manifests, stored_digest
+from storage.warc.compression import compression_of
 from storage.warc.records import ArchivedRecord, read
 from tests.simulator.fleet import CRAWL, Fleet
 from tests.simulator.objects import Bucket

@@ -6,7 +6,7 @@
    long as the link has patience, the caller hears `Unavailable`.
 3. A server that loses its tail has forgotten its last moments when it comes back: what it had replied did not happen. It
    has another nonce then, as a real one has: its tokens leap ahead, and all hosts and addresses wait for a delay
-   (`lua/clock.lua`: `since`).
+   (`lua/state/clock.lua`: `since`).
 4. The server writes down who it gave each lease to, and what was settled, but for what it has forgotten: by that a
    run is judged.
 """

@@ -2,15 +2,13 @@
 
 import pytest
 
+from crawler import settlement
 from crawler.reading import page_reading
 from crawler.replay import replay
-from crawler import settlement
 from frontier.testing.liveness import Living
 from frontier.testing.state import Host
-from storage.archive import archive_writer
+from storage.archive import archive_writer, recovery, segments
 from storage.crawllog import log_writer
-from storage.archive import recovery
-from storage.archive import segments
 from tests.simulator import promises
 from tests.simulator.faults import ALL, KNOWN
 from tests.simulator.process import Process

@@ -1,10 +1,9 @@
 """Records, index lines and tables of a local file, as the tests ask for them."""
 
-from storage.warc import cdxj
-from storage.warc import records
 from storage import tables
 from storage.files import Files
 from storage.manifest import Input, stored_digest
+from storage.warc import cdxj, records
 
 
 def read(path, first=0, end=None, *, name="", **options):

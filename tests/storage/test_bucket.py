@@ -15,8 +15,8 @@ import pytest
 
 from core import CorruptData, InputError, Unavailable
 from storage.s3.bucket import Bucket
-from storage.s3.request_retry import Patience
 from storage.s3.read import BLOCK
+from storage.s3.request_retry import Patience
 from tests.storage.conftest import QUICK, SMALLEST_PART
 from tests.storage.proxy import (
     Answer,

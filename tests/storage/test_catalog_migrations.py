@@ -12,9 +12,9 @@ from sqlalchemy import MetaData, create_engine, inspect
 
 import storage.migrations
 from storage.catalog import Catalog
-from storage.catalog.database_url import locate
-from storage.catalog.database import VERSION_TABLE
 from storage.catalog.catalog_tables import TABLES
+from storage.catalog.database import VERSION_TABLE
+from storage.catalog.database_url import locate
 from storage.files import Files
 from storage.migrations import REVISIONS
 from tests.storage.postgres import postgres_server  # noqa: F401 - a fixture

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import CorruptData
-from storage.crawllog import log_line
-from storage.crawllog import log_writer
+from storage.crawllog import log_line, log_writer
 from storage.crawllog.log_line import Line
-from storage.files import Files
 from storage.crawllog.log_writer import CrawlLog
+from storage.files import Files
 from storage.manifest import load, manifest_name
 from tests.storage.plain import Plain
 

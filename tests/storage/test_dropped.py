@@ -11,10 +11,10 @@ from warcio.checker import Checker
 
 from core import InputError
 from storage.archive.archive_writer import Archive, recover
-from storage.warc.compression import member
-from storage.warc.dropped import DROPPED, Dropped, decode, encode
 from storage.files import Files
 from storage.manifest import manifests
+from storage.warc.compression import member
+from storage.warc.dropped import DROPPED, Dropped, decode, encode
 from storage.warc.exchange_records import dropped_record, payload_digest
 from tests.storage.captures import RECORD_ID, STARTED_MS, capture
 from tests.storage.reading import read

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import InputError
-from storage.inputs.tables.columns import Columns
-from storage.inputs.entry import LONGEST, Entry, Unusable
 from storage.inputs.bounded_lines import lines
+from storage.inputs.entry import LONGEST, Entry, Unusable
+from storage.inputs.tables.columns import Columns
 from tests.storage.inputs import CODECS, FORMS, ROWS, gzipped, jsonl, packed, parquet, read, tarred
 
 

@@ -14,14 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import InputError
-from storage.warc.compression import member
-from storage.inputs import arc
-from storage.inputs import rewrapped
-from storage.inputs import wacz_input
+from storage.inputs import arc, rewrapped, wacz_input
 from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry, Unusable
 from storage.inputs.kinds import items as kind_items
 from storage.inputs.kinds import kind_of, kinds
 from storage.inputs.part import Part
+from storage.warc.compression import member
 from storage.warc.exchange_records import capture_records, warcinfo
 from tests.shared import shared
 from tests.storage.captures import RECORD_ID, STARTED_MS, capture

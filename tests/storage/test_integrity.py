@@ -8,10 +8,9 @@ from uuid import UUID
 import pytest
 
 from core import CorruptData
-from pipeline.inputs.locate import given
 from pipeline.inputs.ingest import ingest
-from storage import sealed_reading
-from storage import tables
+from pipeline.inputs.locate import given
+from storage import sealed_reading, tables
 from storage.archive.archive_writer import Archive, Notes
 from storage.files import Files
 from storage.manifest import Input, manifests, put_output

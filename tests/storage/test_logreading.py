@@ -5,9 +5,9 @@ import random
 import pytest
 
 from storage.crawllog.log_line import Line
-from storage.files import Files
 from storage.crawllog.log_reader import Follower, is_there, ordered
 from storage.crawllog.log_writer import CrawlLog, recover
+from storage.files import Files
 
 
 def line(time_ms):

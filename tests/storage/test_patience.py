@@ -8,7 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import Unavailable
-from storage.s3.request_retry import POLL_MS, Circuit, Patience, Turn, admit, answered, failed, left_ms, pause_ms, withdrawn
+from storage.s3.request_retry import (
+    POLL_MS,
+    Circuit,
+    Patience,
+    Turn,
+    admit,
+    answered,
+    failed,
+    left_ms,
+    pause_ms,
+    withdrawn,
+)
 from storage.s3.requests import Requests
 
 PATIENCE = Patience(total_ms=60_000, first_ms=100, longest_ms=10_000, trip=3)

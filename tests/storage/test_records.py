@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import InputError
+from storage.warc.exchange_records import capture_records, warcinfo
 from storage.warc.members import BROKEN, CUT_OFF, NO_RECORD
 from storage.warc.records import MANY_RECORDS, NO_HEAD, WRONG_LENGTH
-from storage.warc.exchange_records import capture_records, warcinfo
 from tests.shared import DATA, shared
 from tests.storage.captures import BODY, CHUNKED, RECORD_ID, STARTED_MS, capture
 from tests.storage.reading import read

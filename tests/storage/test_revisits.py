@@ -13,11 +13,11 @@ from fastwarc.warc import ArchiveIterator
 from core import CorruptData
 from storage.archive import archive_writer as storage_archive
 from storage.archive.archive_writer import Archive, Notes, Revisit, recover
-from storage.warc.compression import SUFFIXES
-from storage.files import Files
 from storage.archive.originals import originals
-from storage.archive.written_payloads import Payloads
 from storage.archive.recall import recall
+from storage.archive.written_payloads import Payloads
+from storage.files import Files
+from storage.warc.compression import SUFFIXES
 from storage.warc.exchange_records import payload_digest, payload_sha256
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.reading import read, rows
@@ -107,7 +107,9 @@ def test_a_commit_that_fails_makes_nothing_known(files, monkeypatch):
     made = archive(files)
     made.append(page(1), UUID(int=1))
     with monkeypatch.context() as broken:
-        broken.setattr("storage.archive.open_file.os.fsync", lambda _: (_ for _ in ()).throw(OSError(5, "EIO")))
+        broken.setattr(
+            "storage.archive.open_file.os.fsync", lambda _: (_ for _ in ()).throw(OSError(5, "EIO"))
+        )
         with pytest.raises(OSError, match="EIO"):
             made.commit()
     made.append(page(2), UUID(int=2))

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from core import CorruptData, InputError
-from storage.warc import cdxj
+from storage.archive.reseal import reseal
 from storage.files import Files
 from storage.inputs import shared_archive
 from storage.inputs.entry import Entry, Unusable
@@ -13,8 +13,8 @@ from storage.inputs.origin import Origin, passed_over
 from storage.inputs.shared_archive import SharedArchive, inputs_of, is_shared, seal_published
 from storage.inputs.volumes import Size
 from storage.manifest import load, manifests
+from storage.warc import cdxj
 from storage.warc.records import read
-from storage.archive.reseal import reseal
 from storage.warc.validator import check_record
 
 

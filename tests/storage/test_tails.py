@@ -8,16 +8,15 @@ from uuid import UUID
 import pytest
 
 from core import Conflict
-from pipeline.terminal.progress import LineProgress
 from pipeline.integrity.verify import verify_storage
-from storage.crawllog import log_line
-from storage.crawllog import log_writer
+from pipeline.terminal.progress import LineProgress
 from storage.archive.archive_writer import Archive, recover
-from storage.warc.compression import compression_of
-from storage.files import Files
-from storage.crawllog.log_writer import CrawlLog
-from storage.warc.records import read
 from storage.archive.unfinished import crawls
+from storage.crawllog import log_line, log_writer
+from storage.crawllog.log_writer import CrawlLog
+from storage.files import Files
+from storage.warc.compression import compression_of
+from storage.warc.records import read
 from tests.storage.captures import capture
 from tests.storage.plain import Plain
 from tests.storage.test_crawllog import LINE

@@ -8,8 +8,8 @@ from hypothesis import given
 
 from core import CorruptData
 from storage.warc.compression import compressor
-from storage.warc.validator import EVERY, validator
 from storage.warc.exchange_records import capture_records, notes_record, warcinfo
+from storage.warc.validator import EVERY, validator
 from tests.storage.captures import RECORD_ID, SPOKEN, capture, captures, wild, wild_captures
 from tests.storage.test_records_made import NOTES, SAME
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from core import InputError
-from storage.warc import cdxj
+from storage.archive.reseal import reseal
 from storage.files import Files
 from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry, Unusable
 from storage.inputs.origin import Origin, passed_over
 from storage.inputs.volumes import Size, bring
 from storage.manifest import load, manifests
+from storage.warc import cdxj
 from storage.warc.records import read
-from storage.archive.reseal import reseal
 from storage.warc.validator import check_record
 
 ORIGIN = Origin(name="x.jsonl", stem="x.jsonl", identity="sha256:1", reader="jsonl@1", options={}, rows=True)

@@ -15,7 +15,14 @@ from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from core import InputError
 from storage.warc.compression import member
-from storage.warc.exchange_records import base32, capture_records, payload_digest, target_uri, warc_date, warcinfo
+from storage.warc.exchange_records import (
+    base32,
+    capture_records,
+    payload_digest,
+    target_uri,
+    warc_date,
+    warcinfo,
+)
 from tests.storage.captures import BODY, CHUNKED, RECORD_ID, capture, captures
 from tests.storage.reading import read
 

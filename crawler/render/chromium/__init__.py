@@ -1,1 +1,1 @@
-"""TODO."""
+"""Chromium: its program, its processes, its directory, and the page inside it."""

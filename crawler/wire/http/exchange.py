@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from crawler.wire.limits import QUIET_S, SLOWEST, Limits
 from crawler.wire.http.message import Message
+from crawler.wire.limits import QUIET_S, SLOWEST, Limits
 
 LATE_S = 0.25
 """Seconds by which a timer may be late before the loop counts as stalled; a loop at work is late by some milliseconds."""

@@ -15,9 +15,9 @@ from typing import cast
 from core.capture import Protocol, Tls
 from crawler.wire.fetch_failure import line
 from crawler.wire.http.exchange import Heard, Trouble, Watch
-from crawler.wire.limits import Limits
-from crawler.wire.http.response_reader import Reading
 from crawler.wire.http.request import HeaderList, Request, as_archived, as_sent
+from crawler.wire.http.response_reader import Reading
+from crawler.wire.limits import Limits
 
 _VERSIONS: dict[str, Protocol] = {"1.0": "http/1.0", "0.9": "http/0.9"}
 

@@ -28,11 +28,11 @@ from h2.settings import SettingCodes, Settings
 
 from core.capture import Protocol, Tls
 from crawler.wire.fetch_failure import line
-from crawler.wire.http.frames import Frames
 from crawler.wire.http.exchange import Heard, Trouble, Watch
-from crawler.wire.limits import HEAD_LIMIT, INTERIM, Limits
+from crawler.wire.http.frames import Frames
 from crawler.wire.http.message import Message, read_head
 from crawler.wire.http.request import Request, as_archived
+from crawler.wire.limits import HEAD_LIMIT, INTERIM, Limits
 
 WINDOW = 1 << 20
 """Bytes that a server may send before they are acknowledged."""

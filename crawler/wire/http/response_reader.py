@@ -9,8 +9,8 @@
 
 import re
 
-from crawler.wire.limits import HEAD_LIMIT, INTERIM
 from crawler.wire.http.message import SWITCHING, Head, Message, made, may_begin, read_head
+from crawler.wire.limits import HEAD_LIMIT, INTERIM
 from storage.warc.payload import hexadecimal
 
 _HEAD_END = re.compile(rb"\r?\n\r?\n")

@@ -15,14 +15,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from crawler.wire.network.address import Network, blocked, meant
 from crawler.wire.fetch_failure import Enter, Failure, Wait, connection_failure, line
 from crawler.wire.http.http1 import Http1
 from crawler.wire.http.http2 import Http2
-from crawler.wire.limits import Limits
 from crawler.wire.http.pool import Connection
-from crawler.wire.network.proxy import Proxy, ProxyError, proxy_failure, tunnel
 from crawler.wire.http.request import Target
+from crawler.wire.limits import Limits
+from crawler.wire.network.address import Network, blocked, meant
+from crawler.wire.network.proxy import Proxy, ProxyError, proxy_failure, tunnel
 from crawler.wire.network.timeout import at_most
 from crawler.wire.network.tls import Trust, failure, of_connection, verdict
 

@@ -10,8 +10,8 @@
 
 from collections.abc import Sequence
 
-from crawler.wire.network.address import Network, is_allowed
 from crawler.wire.fetch_failure import Failure
+from crawler.wire.network.address import Network, is_allowed
 from crawler.wire.network.dns import is_address
 
 NAME_BLOCKED = Failure(

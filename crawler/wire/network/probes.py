@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core import Url
-from crawler.wire.network.address import Network, blocked, meant
 from crawler.wire.fetch_failure import Failure, at_once, connection_failure
+from crawler.wire.http.request import target
+from crawler.wire.limits import Limits
+from crawler.wire.network.address import Network, blocked, meant
 from crawler.wire.network.dial import Dial, Dialled
 from crawler.wire.network.dns import Resolver, is_address
-from crawler.wire.limits import Limits
 from crawler.wire.network.proxy import Proxy
-from crawler.wire.http.request import target
 from crawler.wire.network.tls import Trust
 
 PATIENCE_S = 5.0

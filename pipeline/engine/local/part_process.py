@@ -31,9 +31,9 @@ from isolation import Limits, WorkerProcess, confine
 from isolation.mark import Mark
 from pipeline.engine import messages
 from pipeline.engine.local.part_server import PartServer, shown
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.messages import LONGEST_LINE, UNANSWERED, Answer, Ask, Done, Failed, Log, Said
 from pipeline.engine.local.watchdog import Watchdog
+from pipeline.engine.messages import LONGEST_LINE, UNANSWERED, Answer, Ask, Done, Failed, Log, Said
+from pipeline.engine.part_store import PartStore
 from pipeline.engine.task import NOWHERE, Assignment, Attempt, Died, Ended, Raised, Sealed, Watch, cpu_seconds
 
 PARTS = 64

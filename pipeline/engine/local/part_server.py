@@ -18,7 +18,22 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from core import CorruptData, ThresherError
-from pipeline.engine.messages import Answer, Ask, Bytes, Done, Failed, Finish, Finished, Log, Open, Opened, Read, Stamp, Stamped, Write
+from pipeline.engine.messages import (
+    Answer,
+    Ask,
+    Bytes,
+    Done,
+    Failed,
+    Finish,
+    Finished,
+    Log,
+    Open,
+    Opened,
+    Read,
+    Stamp,
+    Stamped,
+    Write,
+)
 from pipeline.engine.task import Assignment
 from storage.manifest import Manifest, Output, publish, seal
 from storage.store import Staged, Store

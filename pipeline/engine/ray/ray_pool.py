@@ -20,10 +20,10 @@ from types import ModuleType
 from typing import Any
 
 from core import InputError, ThresherError
-from pipeline.engine.ray.ray_cluster import PATIENCE_S, POLL_S, cannot_begin, connected, cpus, line, no_room
 from pipeline.engine.ray.actors import Hand, Terms, build
-from pipeline.terminal.output import warn
+from pipeline.engine.ray.ray_cluster import PATIENCE_S, POLL_S, cannot_begin, connected, cpus, line, no_room
 from pipeline.engine.task import Died, Ended, Raised, Sealed, Task
+from pipeline.terminal.output import warn
 from storage.manifest import manifest_name
 
 IDLE_S = 10.0

@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core import CorruptData
-from storage.commoncrawl.transport.source_client import Client
 from storage.commoncrawl.file_names import table_list
+from storage.commoncrawl.index.row import BUCKET_OF_OLD, Row, checked
+from storage.commoncrawl.index.span import Span, holds
 from storage.commoncrawl.paths import read_list
 from storage.commoncrawl.transport.remote_file import Remote
-from storage.commoncrawl.index.row import BUCKET_OF_OLD, Row, checked
 from storage.commoncrawl.transport.source import Head
-from storage.commoncrawl.index.span import Span, holds
+from storage.commoncrawl.transport.source_client import Client
 
 TAIL = 64 << 10
 """Bytes of the end of a file that are read for its footer; more where that is longer."""

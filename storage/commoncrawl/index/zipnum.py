@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from core import CorruptData
-from storage.commoncrawl.transport.source_client import Ask, Client
 from storage.commoncrawl.file_names import index
-from storage.commoncrawl.transport.remote_file import Remote
 from storage.commoncrawl.index.row import Row, parse
 from storage.commoncrawl.index.span import Span, holds
+from storage.commoncrawl.transport.remote_file import Remote
+from storage.commoncrawl.transport.source_client import Ask, Client
 
 CLUSTER = "cluster.idx"
 NEAR = 64 << 10

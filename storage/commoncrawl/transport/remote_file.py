@@ -7,8 +7,8 @@ again and again.
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from storage.commoncrawl.transport.source_client import Client
 from storage.commoncrawl.transport.source import Head
+from storage.commoncrawl.transport.source_client import Client
 from storage.seekable import Seekable
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ from core import CorruptData, InputError, ThresherError, Unavailable
 from storage.commoncrawl.transport.response_kind import Again, Answered, again
 from storage.commoncrawl.transport.source import Head, Source
 from storage.commoncrawl.transport.window import Window, grown, halved
-from storage.s3.s3_errors import refusal
 from storage.s3.request_retry import Patience, left_ms, pause_ms
 from storage.s3.requests import monotonic_ms
+from storage.s3.s3_errors import refusal
 
 A = TypeVar("A")
 T = TypeVar("T")

@@ -12,8 +12,8 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 
 from core import Failure, InputError, reading
-from storage.inputs.tables.columns import USUAL, Columns, Spot, check, entry, useful
 from storage.inputs.entry import Entry, Unusable, guarded
+from storage.inputs.tables.columns import USUAL, Columns, Spot, check, entry, useful
 from storage.warc.members import CUT_OFF
 
 FILE_MARK = b"ARROW1\0\0"

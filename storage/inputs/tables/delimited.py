@@ -6,9 +6,9 @@ from functools import partial
 from typing import BinaryIO
 
 from core import InputError
-from storage.inputs.tables.columns import USUAL, Columns, Spot, check, entry
-from storage.inputs.entry import LONGEST, Entry, Unusable, guarded
 from storage.inputs.bounded_lines import lines
+from storage.inputs.entry import LONGEST, Entry, Unusable, guarded
+from storage.inputs.tables.columns import USUAL, Columns, Spot, check, entry
 
 DELIMITERS = ",;\t"
 

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from core import InputError
-from storage.inputs.tables.columns import USUAL, Columns, Spot, check, entry
-from storage.inputs.entry import Entry, Unusable, guarded
 from storage.inputs.bounded_lines import LONGEST_LINE, lines
+from storage.inputs.entry import Entry, Unusable, guarded
+from storage.inputs.tables.columns import USUAL, Columns, Spot, check, entry
 
 
 def read(

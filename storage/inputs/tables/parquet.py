@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core import InputError
+from storage.inputs.entry import Entry, Unusable
 from storage.inputs.tables.arrow import ROWS, one_line, rows
 from storage.inputs.tables.columns import USUAL, Columns, check, useful
-from storage.inputs.entry import Entry, Unusable
 
 READ_AHEAD = 1 << 20
 """Bytes of each column that are read at a time."""

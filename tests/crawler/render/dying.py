@@ -3,8 +3,7 @@
 import os
 import signal
 
-from crawler import run_worker
-from crawler import settlement
+from crawler import run_worker, settlement
 
 
 def die_before_settling(config):

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from crawler.decoded import DecodedBytes
 from crawler.render.chromium.browser import start
+from crawler.render.chromium.program import program
 from crawler.render.part_cache import Kept
 from crawler.render.part_robots import Permission
 from crawler.render.parts import Hosts, Parts
-from crawler.render.chromium.program import program
 from crawler.render.tab import render
 from crawler.wire import Client, at_once, networks, utc_ms
 from frontier import canonical

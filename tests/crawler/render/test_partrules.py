@@ -7,10 +7,10 @@ from itertools import pairwise
 import pytest
 
 from crawler import run_worker
-from crawler.uplink.address_limiter import Entrance
 from crawler.render.page_lease import PageLease
 from crawler.render.part_robots import AGAIN_MS, PartRules, Permission
 from crawler.robots.robots_txt import KEPT_MS, AskAgain, Event, Rulebook, Ruling, stamped
+from crawler.uplink.address_limiter import Entrance
 from frontier import RobotsRecord, Settings, canonical
 from tests.crawler.conftest import redis  # noqa: F401 - a fixture
 from tests.crawler.leases import lease

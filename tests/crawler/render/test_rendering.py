@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from crawler import recover, run_worker
-from crawler.user_agent import record_id
-from crawler.render.chromium.processes import kill, tree
 from crawler.reading.rendered import dom_id, note_id
-from pipeline.engine import run_step
+from crawler.render.chromium.processes import kill, tree
+from crawler.user_agent import record_id
 from pipeline.configuration import FiltersConfig
+from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import local_crew
 from pipeline.steps.process import parts, step, work
 from pipeline.terminal.progress import LineProgress

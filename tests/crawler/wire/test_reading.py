@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.wire import field
-from crawler.wire.limits import HEAD_LIMIT
 from crawler.wire.http.response_reader import Reading
+from crawler.wire.limits import HEAD_LIMIT
 
 NAMES = st.text(alphabet="ABCabc-", min_size=1, max_size=8)
 VALUES = st.text(alphabet="abc: ;=é", max_size=12).map(str.strip)

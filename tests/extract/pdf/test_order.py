@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract.pdf.pdf_lines import lines
-from extract.pdf.reading_order import ordered
 from extract.pdf.pdf_page import Line, Word
+from extract.pdf.reading_order import ordered
 from tests.extract.pdf.paper import at, glyphs
 from tests.extract.pdf.test_reading import TEXT, read
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from storage.commoncrawl.transport.source_client import Client
 from storage.commoncrawl.transport.http_source import Web
+from storage.commoncrawl.transport.source_client import Client
 from storage.s3.request_retry import Patience
 from tests.commoncrawl import make, serving
 

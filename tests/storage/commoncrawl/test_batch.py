@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.warc import records
-from storage.commoncrawl import facts
-from storage.commoncrawl import claimed
+from storage.commoncrawl import claimed, facts
 from storage.commoncrawl.batch import NOT_THERE, batches, haul
-from storage.commoncrawl.member import ANOTHER, BROKEN, SHORT, WRONG_DIGEST, read_member
 from storage.commoncrawl.index.row import parse
+from storage.commoncrawl.member import ANOTHER, BROKEN, SHORT, WRONG_DIGEST, read_member
 from storage.files import Files
 from storage.manifest import Manifest, fingerprint, put_output, seal
+from storage.warc import records
 from storage.warc.validator import check_record
 from tests.commoncrawl import Answer, Cut, Page, base32, cdx_line, record, response, scripted
 from tests.storage.commoncrawl.samples import ROW
@@ -174,7 +173,13 @@ def test_what_was_taken_is_known_from_its_sealed_table(stored, tmp_path):
     seal(
         store,
         Manifest(
-            step=claimed.STEP, part="s/x", fingerprint=made, recipe={}, inputs=(), outputs=(output,), counts={}
+            step=claimed.STEP,
+            part="s/x",
+            fingerprint=made,
+            recipe={},
+            inputs=(),
+            outputs=(output,),
+            counts={},
         ),
     )
     known = claimed.known(store, "s")

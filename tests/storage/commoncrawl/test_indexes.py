@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import CorruptData, InputError
-from storage.commoncrawl.index import columnar
 from storage.commoncrawl import paths
-from storage.commoncrawl.index import zipnum
+from storage.commoncrawl.index import columnar, zipnum
 from storage.commoncrawl.index.selection import Selection
-from storage.commoncrawl.transport.source import Head
 from storage.commoncrawl.index.span import Span
+from storage.commoncrawl.transport.source import Head
 from tests.commoncrawl import CRAWL, Answer, Cut, Page, cdx_line, columns_of_2013, make, scripted
 from tests.shared import shared
 

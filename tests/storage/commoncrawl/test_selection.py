@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from core import InputError
 from core.surt import surt
 from storage.commoncrawl.file_names import address
-from storage.commoncrawl.paths import chosen
 from storage.commoncrawl.index.selection import DOTS, Selection
 from storage.commoncrawl.index.span import Span, holds, joined, of_domain, of_prefix
+from storage.commoncrawl.paths import chosen
 from tests.commoncrawl import CRAWL
 from tests.storage.commoncrawl.samples import ROW
 

@@ -1,0 +1,93 @@
+"""`thresher`: all commands, in the order in which a project needs them.
+
+A command parses, calls one function of the pipeline, and prints what came of it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from pipeline.commands import catalog_commands, frontier_commands
+from pipeline.commands.crawl_commands import crawl, refetch, rescrape, seed
+from pipeline.commands.frontier_hosts import hosts_command
+from pipeline.commands.ingest_command import ingest
+from pipeline.commands.log import log_command
+from pipeline.commands.options import PROJECT_VARIABLE
+from pipeline.commands.project_commands import init
+from pipeline.commands.report_commands import report_command, status_command, verify_command
+from pipeline.commands.run_command import run
+from pipeline.commands.show import show_command
+from pipeline.commands.step_commands import dedup_command, export, export_wacz_command, process
+from pipeline.terminal.output import echo, run_command
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        echo(f"thresher {version('thresher')}")
+        raise typer.Exit
+
+
+@app.callback()
+def thresher(
+    project: Annotated[
+        Path | None, typer.Option("--project", help="Directory that holds thresher.toml, for any command.")
+    ] = None,
+    version: Annotated[  # noqa: ARG001 - its callback has done what it asks for
+        bool,
+        typer.Option("--version", is_eager=True, callback=_version, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """From a list of URLs to training tokens.
+
+    \b
+    Example:
+      thresher init && thresher run seeds.txt --out out --tokenizer tokenizer.json
+
+    \b
+    Exit codes:
+      0    done
+      1    failed: something is damaged, or cannot be made
+      2    wrong input or configuration, or a server that does not answer; one line says what to do
+      3    a crawl is drained, and some of its pages failed
+      130  interrupted (Ctrl-C, SIGTERM)
+    """
+    if project is not None:
+        os.environ[PROJECT_VARIABLE] = str(project)
+
+
+app.command(name="init")(init)
+app.command(name="seed")(seed)
+app.command(name="crawl")(crawl)
+app.command(name="rescrape")(rescrape)
+app.command(name="refetch")(refetch)
+app.command(name="ingest")(ingest)
+app.command(name="process")(process)
+app.command(name="dedup")(dedup_command)
+app.command(name="export")(export)
+app.command(name="export-wacz")(export_wacz_command)
+app.command(name="run")(run)
+app.command(name="report")(report_command)
+app.command(name="status")(status_command)
+app.command(name="verify")(verify_command)
+app.command(name="log")(log_command)
+app.command(name="show")(show_command)
+frontier_commands.app.command(name="hosts")(hosts_command)
+app.add_typer(
+    frontier_commands.app, name="frontier", help="What a crawl asks first, later, again, or not at all."
+)
+app.add_typer(catalog_commands.app, name="catalog", help="The catalog: a cache of the storage in a database.")
+
+
+def main() -> NoReturn:
+    """Run a command; turn every error into its line and its exit code."""
+    run_command(app)

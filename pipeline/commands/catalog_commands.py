@@ -1,0 +1,44 @@
+"""`thresher catalog`: the cache of the storage in a database.
+
+A command parses, calls one function, and prints what came of it. It imports what it needs when it runs: `--help` and errors are there at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import typer
+
+from pipeline.commands.options import (
+    HERE,
+    JsonOption,
+    ProjectOption,
+)
+from pipeline.terminal.output import say
+
+if TYPE_CHECKING:
+    pass
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command(name="rebuild")
+def rebuild_command(project: ProjectOption = HERE, as_json: JsonOption = False) -> None:
+    """Make the catalog again from the storage alone.
+
+    Readers see the old version until the new one is complete. If the command is killed, the old version stays.
+
+    \b
+    Example:
+      thresher catalog rebuild
+    """
+    from pipeline import catalog_refresh
+    from pipeline.project import Project
+
+    found = catalog_refresh.rebuild(Project.at(project))
+    line = (
+        f"read {found.manifests:,} manifests and {found.runs:,} runs; they tell of {found.files:,} archive files "
+        f"of {found.sources:,} sources"
+    )
+    say(as_json, asdict(found), line)

@@ -1,0 +1,155 @@
+"""`thresher ingest`: what was made elsewhere, and Common Crawl.
+
+A command parses, calls one function, and prints what came of it. It imports what it needs when it runs: `--help` and errors are there at once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from core import InputError
+from pipeline.commands.options import (
+    HERE,
+    JsonOption,
+    ProjectOption,
+    checked_name,
+)
+
+if TYPE_CHECKING:
+    pass
+
+IndexName = Literal["cdx", "columnar"]
+
+
+def ingest(
+    name: Annotated[str, typer.Argument(help="Name of the source to make.")],
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="INPUT...",
+            help="Files, directories, s3://BUCKET/PREFIX; commoncrawl:CC-MAIN-2024-22[/warc|wat|wet] or a list of its "
+            "paths (.paths.gz).",
+        ),
+    ],
+    text_column: Annotated[str, typer.Option(help="Column of a table that holds the text.")] = "",
+    html_column: Annotated[str, typer.Option(help="Column of a table that holds the HTML of a page.")] = "",
+    url_column: Annotated[str, typer.Option(help="Column of a table that holds the URL.")] = "",
+    id_column: Annotated[str, typer.Option(help="Column of a table that holds the input's own id.")] = "",
+    by_line: Annotated[
+        bool,
+        typer.Option(
+            "--by-line", help="Make a document of each line of a plain text, not one of the whole file."
+        ),
+    ] = False,
+    site: Annotated[
+        str,
+        typer.Option(
+            help="Host of the site that a Stack Exchange Posts.xml belongs to, if its folder does not say."
+        ),
+    ] = "",
+    files: Annotated[
+        int | None, typer.Option("--files", min=1, help="Common Crawl: ingest the first N files.")
+    ] = None,
+    segment: Annotated[
+        list[str] | None,
+        typer.Option("--segment", help="Common Crawl: ingest files of this segment; repeatable."),
+    ] = None,
+    domain: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--domain",
+            help="Common Crawl: ingest single records of this domain and its subdomains; repeatable.",
+        ),
+    ] = None,
+    domains: Annotated[
+        Path | None,
+        typer.Option("--domains", help="Common Crawl: the same for a file of domains, one a line."),
+    ] = None,
+    url_prefix: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--url-prefix", help="Common Crawl: ingest single records whose URL begins with this; repeatable."
+        ),
+    ] = None,
+    mime: Annotated[
+        list[str] | None,
+        typer.Option("--mime", help="Common Crawl: select records of this media type; repeatable."),
+    ] = None,
+    status: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--status", help="Common Crawl: select records of this HTTP status, 200 by default; repeatable."
+        ),
+    ] = None,
+    language: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--language",
+            help="Common Crawl: select records mostly in this language, such as eng or deu; repeatable.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", min=1, help="Common Crawl: ingest at most N of the selected records."),
+    ] = None,
+    index: Annotated[
+        IndexName, typer.Option("--index", help="Common Crawl: index to ask, cdx or columnar.")
+    ] = "cdx",
+    project: ProjectOption = HERE,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring in archives, tables, texts and Common Crawl.
+
+    WARC, WAT, WET, ARC and WACZ; JSON lines, CSV, Parquet and Arrow; plain text, HTML, PDF; tar files of them;
+    dumps of Wikipedia (pages-articles) and Stack Exchange (Posts.xml). Plain, or compressed with gzip, bzip2 or Zstandard.
+    If the command is killed, type it again: it goes on where it was.
+
+    \b
+    Example:
+      thresher ingest cc CC-MAIN-*.warc.gz
+      thresher ingest books texts/ more.jsonl.zst --text-column body
+      thresher ingest cc commoncrawl:CC-MAIN-2024-22/wet --files 10
+      thresher ingest docs commoncrawl:CC-MAIN-2024-22 --domain example.org --language eng
+    """
+    from pipeline.inputs.commoncrawl_selection import Wanted, is_meant
+    from pipeline.inputs.ingest import Ways
+    from pipeline.inputs.ingest_result import run_commoncrawl, run_ingest
+    from pipeline.project import Project
+    from storage.inputs.tables.columns import Columns
+
+    wanted = Wanted(
+        files=files,
+        segments=frozenset(segment or ()),
+        domains=(*(domain or ()), *(_lines(domains) if domains else ())),
+        prefixes=tuple(url_prefix or ()),
+        mimes=tuple(mime or ()),
+        statuses=tuple(status or ()),
+        languages=tuple(language or ()),
+        limit=limit,
+        index=index,
+    )
+    opened = Project.at(project)
+    if any(map(is_meant, inputs)):
+        run_commoncrawl(opened, checked_name(name), inputs, wanted, as_json)
+        return
+    if wanted != Wanted(index=index):
+        raise InputError(
+            "--files, --segment, --domain and their like choose from Common Crawl: give commoncrawl:CC-MAIN-... with them"
+        )
+    columns = Columns(text=text_column, html=html_column, url=url_column, id=id_column)
+    run_ingest(
+        opened.store, checked_name(name), inputs, Ways(columns=columns, by_line=by_line, site=site), as_json
+    )
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a file that say something."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from error
+    lines = (line.strip() for line in text.split("\n"))
+    return [line for line in lines if line and not line.startswith("#")]

@@ -1,0 +1,46 @@
+"""`thresher init`: a project and its configuration.
+
+A command parses, calls one function, and prints what came of it. It imports what it needs when it runs: `--help` and errors are there at once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from core import InputError
+from pipeline import configuration
+from pipeline.commands.options import (
+    HERE,
+    JsonOption,
+)
+from pipeline.terminal.output import say
+
+if TYPE_CHECKING:
+    pass
+
+
+def init(
+    directory: Annotated[Path, typer.Argument(help="Project directory.")] = HERE, as_json: JsonOption = False
+) -> None:
+    """Write a commented thresher.toml.
+
+    An existing one is left as it is.
+
+    \b
+    Example:
+      thresher init my-crawl
+    """
+    path = directory / configuration.FILE
+    if path.exists():
+        raise InputError(f"{path}: exists already, and was left as it is; edit it, or give another directory")
+    directory.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f".{configuration.FILE}.new")
+    try:
+        new.write_text(configuration.TEMPLATE, encoding="utf-8")
+        new.rename(path)
+    finally:
+        new.unlink(missing_ok=True)
+    say(as_json, {"wrote": str(path)}, f"wrote {path}; set project.contact in it before you crawl")
