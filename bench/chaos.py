@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import psutil
 
-from pipeline.terminal.output import INCOMPLETE
+from pipeline.commands.results import INCOMPLETE
 from storage.location import store as open_store
 from storage.manifest import load
 from storage.store import Store

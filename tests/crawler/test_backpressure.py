@@ -1,107 +1,81 @@
-"""A crawl that is followed: it never runs far ahead, what it has is sealed, and it comes to the same end."""
-
-import os
-import signal
-import time
-from collections import Counter
+"""How often a worker asks, and when it seals a file that could take more."""
 
 import pytest
 
-from storage.files import Files
-from storage.manifest import manifests
-from tests.crawler.test_crawl import pages, slowly, start, wait_for, web
+from crawler.backpressure import Gate
+from crawler.rotation import Rotation
+from frontier import Flow
 
-LIMIT = 40_000
-
-
-def sealed(crawl):
-    """Bytes of every sealed WARC."""
-    outputs = (
-        output for made in manifests(Files(crawl.root), "archive", crawl.name) for output in made.outputs
-    )
-    return sum(output.bytes for output in outputs if output.name.endswith(".warc.gz"))
+PLAIN = Rotation(max_bytes=1 << 30, max_age_ms=3_600_000)
+MIB = 1 << 20
 
 
-def follow(crawl, backlog, limit=LIMIT):
-    return crawl.ask(lambda frontier: frontier.follow(follower="p", backlog=backlog, limit=limit))
+def flow(*, shut=False, limit=1 << 40):
+    return Flow(follower="p", backlog=0, limit=limit, estimate=0, reported_ms=0, shut=shut)
 
 
-def flow(crawl):
-    return crawl.ask(lambda frontier: frontier.flow())
+class Clock:
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
 
 
-def test_a_crawl_waits_for_its_follower_and_ends_with_every_page_once(crawl, site):
-    site.fallback = slowly(web(200), 0.02)
-    crawl.seed(f"{site.url}/0")
-    follow(crawl, 0)
-    process = start(crawl.config("w", concurrency=8))
-    processed = rounds = 0
-
-    def is_all_sealed():
-        return crawl.stats.leased == 0 and flow(crawl).estimate == sealed(crawl) - processed
-
-    while not crawl.stats.drained:
-        wait_for(lambda: flow(crawl).shut or crawl.stats.drained)
-        # The gate is shut: what is in flight comes in, the file is sealed, and nothing more is asked for.
-        wait_for(is_all_sealed)
-        before = len(site.requests)
-        time.sleep(0.3)
-        assert len(site.requests) == before
-        processed = sealed(crawl)
-        rounds += 1
-        follow(crawl, 0)
-    process.join(30)
-    assert process.exitcode == 0
-    assert rounds >= 2
-    assert pages(crawl) == Counter({"/robots.txt": 1, **{f"/{n}": 1 for n in range(200)}})
+@pytest.fixture
+def asked():
+    return []
 
 
-def test_every_archived_byte_is_told_to_the_frontier(crawl, site):
-    site.fallback = web(50)
-    crawl.seed(f"{site.url}/0")
-    follow(crawl, 0, limit=1 << 40)
-    process = start(crawl.config("w", max_file_bytes=5_000))
-    process.join(60)
-    assert flow(crawl).estimate == sealed(crawl)
-    assert len(list(manifests(Files(crawl.root), "archive", crawl.name))) > 2
+def gate(asked, told, clock):
+    async def ask():
+        asked.append(clock())
+        return told[0]
+
+    return Gate(ask, clock)
 
 
-def test_an_open_file_is_sealed_by_the_clock_while_nothing_is_appended(crawl, site):
-    site.answers["/slow"] = site.answers["/robots.txt"]
-    site.fallback = slowly(web(2), 6)
-    crawl.seed(f"{site.url}/slow", f"{site.url}/0")
-    process = start(crawl.config("w", max_file_age_s=1, timeout_s=20))
-    wait_for(lambda: sealed(crawl) > 0)
-    assert process.is_alive()
-    assert crawl.stats.leased > 0
-    os.kill(process.pid, signal.SIGTERM)
-    process.join(30)
-    assert process.exitcode == 0
+async def test_a_gate_that_nobody_shuts_admits_always_and_is_looked_at_once_a_second(asked):
+    clock = Clock()
+    made = gate(asked, [None], clock)
+    for _ in range(25):
+        assert await made.admits()
+        clock.now += 0.1
+    assert len(asked) == 3
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_drain_ends_a_worker_that_waits_at_the_gate(crawl, site, number):
-    site.fallback = slowly(web(500), 0.02)
-    crawl.seed(f"{site.url}/0")
-    process = start(crawl.config("w", concurrency=4))
-    wait_for(lambda: len(site.requests) > 10)
-    follow(crawl, LIMIT + 1)
-    wait_for(lambda: crawl.stats.leased == 0)
-    assert process.is_alive()
-    os.kill(process.pid, number)
-    process.join(30)
-    assert process.exitcode == 0
-    assert crawl.stats.waiting > 0
-    assert pages(crawl) == site.paths
+async def test_a_shut_gate_admits_one_question_a_second(asked):
+    clock, told = Clock(), [flow(shut=True)]
+    made = gate(asked, told, clock)
+    assert [await made.admits() for _ in range(3)] == [True, False, False]
+    assert made.shut
+    clock.now += 1
+    told[0] = flow()
+    assert [await made.admits() for _ in range(3)] == [True, True, True]
+    assert not made.shut
 
 
-def test_a_drained_crawl_ends_at_a_shut_gate(crawl, site):
-    site.fallback = slowly(web(1), 0.5)
-    crawl.seed(f"{site.url}/0")
-    follow(crawl, 0)
-    process = start(crawl.config("w"))
-    wait_for(lambda: site.paths["/0"])
-    follow(crawl, LIMIT + 1)
-    process.join(30)
-    assert process.exitcode == 0
-    assert crawl.stats.drained
+@pytest.mark.parametrize(
+    ("size", "age_ms", "following", "due"),
+    [
+        (MIB, 3_599_999, None, False),
+        (1 << 30, 0, None, True),
+        (1, 3_600_000, None, True),
+        (64 * MIB - 1, 59_999, flow(), False),
+        (64 * MIB, 0, flow(), True),
+        (MIB - 1, 0, flow(limit=8 * MIB), False),
+        (MIB, 0, flow(limit=8 * MIB), True),
+        (1, 60_000, flow(), True),
+        (1, 2_999, flow(shut=True), False),
+        (1, 3_000, flow(shut=True), True),
+        (64 * MIB, 0, flow(shut=True), True),
+    ],
+)
+def test_a_file_is_sealed_sooner_where_somebody_waits_for_it(size, age_ms, following, due):
+    assert PLAIN.is_due(size=size, age_ms=age_ms, flow=following) is due
+
+
+def test_limits_below_those_of_a_followed_crawl_hold_in_one_as_well():
+    small = Rotation(max_bytes=1000, max_age_ms=1000)
+    assert small.is_due(size=1000, age_ms=0, flow=flow())
+    assert small.is_due(size=0, age_ms=1000, flow=flow())

@@ -16,7 +16,7 @@ from crawler.reading.page_options import USUAL
 from storage.warc.payload import TOO_LONG
 from storage.warc.records import PAYLOAD_LIMIT
 from tests.crawler.leases import lease
-from tests.crawler.test_page import HTML, capture
+from tests.crawler.reading.test_page_reading import HTML, capture
 
 GZIP = ("Content-Encoding", "gzip")
 ANY = ("Content-Type", "application/json")

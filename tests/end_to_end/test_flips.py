@@ -10,7 +10,7 @@ import pytest
 
 from shards import tokenizer
 from tests.end_to_end.conftest import TOML, User
-from tests.pipeline.test_numbers import response
+from tests.pipeline.inputs.test_numbers import response
 
 pytestmark = pytest.mark.slow
 WORDS = "words that say enough to be a text of their own, "

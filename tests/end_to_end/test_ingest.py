@@ -6,7 +6,7 @@ import json
 import pytest
 
 from storage.s3.bucket import Bucket
-from tests.storage.inputs import FORMS, ROWS, packed
+from tests.storage.made_inputs import FORMS, ROWS, packed
 from tests.storage.s3server import BUCKET
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.crawler.crawls.test_crawl import slowly, web
 from tests.crawler.server import Server, page
-from tests.crawler.test_crawl import slowly, web
 from tests.end_to_end.conftest import ROOT, kill_tree, wait_until
 
 GUIDE = (ROOT / "docs/guides/spiders.md").read_text(encoding="utf-8")

@@ -272,8 +272,6 @@ def readers() -> dict[str, Reader]:
 
     import zstandard
 
-    from tests.storage import inputs
-
     wiki, posts = _dumps()
     packed = (gzip.compress(PAGE), zlib.compress(PAGE), zstandard.compress(PAGE), bz2.compress(PAGE))
     warc = tuple(gzip.compress(WARC + WARC.replace(b"a.test", b"b.test") * 2) for _ in range(1))
@@ -468,24 +466,24 @@ def readers() -> dict[str, Reader]:
         "inputs.csv": Reader(
             read=_input("x.csv"),
             tokens=(b",", b";", b'"', b"\n", b"\r", b"\0", b"text"),
-            samples=(inputs.delimited(inputs.ROWS),),
+            samples=(made_inputs.delimited(made_inputs.ROWS),),
         ),
-        "inputs.parquet": Reader(
+        "made_inputs.parquet": Reader(
             read=_input("x.parquet"),
             tokens=(b"PAR1", b"\xff\xff\xff\x7f", b"\0\0\0\0"),
-            samples=(inputs.parquet(inputs.ROWS),),
+            samples=(made_inputs.parquet(made_inputs.ROWS),),
             us_a_byte=200.0,
         ),
-        "inputs.arrow": Reader(
+        "made_inputs.arrow": Reader(
             read=_input("x.arrow"),
             tokens=(b"ARROW1\0\0", b"\xff\xff\xff\xff", b"\0\0\0\0"),
-            samples=(inputs.arrow(inputs.ROWS),),
+            samples=(made_inputs.arrow(made_inputs.ROWS),),
             us_a_byte=200.0,
         ),
         "inputs.tar": Reader(
             read=_input("x.tar"),
             tokens=(b"ustar\0", b"\0" * 512, b"0000644", b"77777777777"),
-            samples=(inputs.tarred([("a.txt", b"x"), ("b.json", ROWS)]),),
+            samples=(made_inputs.tarred([("a.txt", b"x"), ("b.json", ROWS)]),),
         ),
         "inputs.wikipedia": Reader(read=_input("wiki.xml"), tokens=XML, samples=(wiki,)),
         "inputs.stackexchange": Reader(

@@ -14,7 +14,7 @@ from typing import Self
 from redis import Redis
 
 from frontier.link.embedded import embedded
-from pipeline.terminal.output import INCOMPLETE
+from pipeline.commands.results import INCOMPLETE
 from tests.hostile import warc
 from tests.hostile.ledger import LEDGER
 from tests.hostile.web import Web

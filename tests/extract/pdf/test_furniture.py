@@ -5,7 +5,7 @@ import pytest
 from extract.pdf.furniture import without
 from extract.pdf.pdf_page import Line, Page
 from tests.extract.pdf.paper import at
-from tests.extract.pdf.test_reading import read
+from tests.extract.pdf.test_pdf_text import read
 
 BODY = [
     f"Chapter {name} tells of the {what} and of nothing else, as every other does."

@@ -4,7 +4,7 @@ import pytest
 
 from extract.pdf.hyphens import joint, lexicon
 from tests.extract.pdf.paper import at
-from tests.extract.pdf.test_reading import read
+from tests.extract.pdf.test_pdf_text import read
 
 
 @pytest.mark.parametrize(

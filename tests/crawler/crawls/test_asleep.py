@@ -1,0 +1,191 @@
+"""A worker that slept while another took up what it left: whatever is settled can be read, at whatever moment it fell asleep."""
+
+import asyncio
+import os
+import signal
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+
+import pytest
+
+from core import Conflict
+from crawler import recover, run_worker
+from crawler.machine.heartbeat import Pulse
+from crawler.user_agent import record_id
+from frontier import Discovery, Exchange, GivenUp, Kind, Outcome, Scope, Settlement, canonical
+from storage.archive.archive_writer import Archive
+from storage.files import Files
+from storage.warc.compression import compression_of
+from tests.crawler.crawls.test_crawl import SPAWN, slowly, wait_for, web
+from tests.frontier.standing import Clock, remembered
+from tests.storage.archive.test_tails import Stepping, Watched
+from tests.storage.captures import capture
+from tests.storage.plain import Plain
+from tests.storage.reading import read
+
+
+def readable(store, crawl):
+    """How often each path is in a sealed archive file."""
+    names = [name for name in store.list(f"warc/{crawl}/") if compression_of(name)]
+    records = (record for name in names for record in read(store.files.path(name)))
+    found = (record.url for record in records if record.type in {"response", "revisit"})
+    return Counter("/" + url.split("/", 3)[3] for url in found)
+
+
+def work(config):
+    """A worker whose machine sleeps with it: the clock of its heartbeat stands while it is stopped."""
+    from crawler import worker
+
+    worker.Pulse = partial(Pulse, clock=time.process_time)
+    try:
+        run_worker(config)
+    except GivenUp:
+        raise SystemExit(75) from None
+
+
+async def take_up(store, frontier, crawl):
+    async def dead(workers):
+        return workers - await frontier.alive(workers)
+
+    return await recover(store, frontier, dead, crawl=crawl)
+
+
+@pytest.mark.slow
+def test_a_worker_that_wakes_when_its_file_was_sealed_settles_nothing_that_cannot_be_read(crawl, site):
+    site.fallback = slowly(web(150), 0.02)
+    store = Plain(Files(crawl.root))
+    crawl.seed(f"{site.url}/0")
+    config = crawl.config("asleep", ttl_s=2.0, concurrency=8, store=store)
+    asleep = SPAWN.Process(target=work, args=(config,))
+    asleep.start()
+    wait_for(lambda: len(site.requests) > 40)
+    os.kill(asleep.pid, signal.SIGSTOP)
+    wait_for(lambda: not crawl.ask(lambda frontier: frontier.alive(["asleep"])))
+    crawl.ask(lambda frontier: take_up(store, frontier, crawl.name))
+    sealed, requests = readable(store, crawl.name), len(site.requests)
+    os.kill(asleep.pid, signal.SIGCONT)
+    asleep.join(30)
+    assert asleep.exitcode == 75
+    assert len(site.requests) - requests <= 8
+    crawl.ask(lambda frontier: take_up(store, frontier, crawl.name))
+    assert sealed <= readable(store, crawl.name)
+    run_worker(crawl.config("next", store=store))
+    stats = crawl.stats
+    assert stats.drained
+    assert stats.outcomes["fetched"] == 150
+    assert set(readable(store, crawl.name)) == {"/robots.txt", *(f"/{n}" for n in range(150))}
+    assert list(store.list("open/")) == []
+
+
+@dataclass(kw_only=True)
+class Life:
+    """What a worker does, one call after another: leases, appends, commits, settles, seals."""
+
+    frontier: object
+    store: object
+    settled: list = field(default_factory=list)
+
+    def live(self):
+        archive = Archive(self.store, "main", writer="asleep", user_agent="agent")
+        now(self.frontier.beat("asleep", 1_000))
+        while leases := now(self.frontier.lease(1, worker="asleep", lease_ms=3_600_000)):
+            (lease,) = leases
+            if lease.kind is Kind.ROBOTS:
+                said = {"rule": "allow", "body": b"", "ttl_ms": 3_600_000, "delay_ms": None}
+                now(self.frontier.settle_robots(lease, **said))
+                continue
+            page = capture(lease.url.text.encode(), wire=lease.url.wire)
+            archive.append(page, record_id("main", "asleep", lease.token))
+            archive.commit()
+            now(self.frontier.release([Exchange(lease=lease)]))
+            self.store.watched.step("settle")
+            ended = [Settlement(lease=lease, outcome=Outcome.FETCHED)]
+            if now(self.frontier.settle(ended)):
+                self.settled.append(lease.url)
+            self.store.watched.step("settled")
+            now(self.frontier.beat("asleep", 1_000))
+        archive.seal()
+
+
+def now(call):
+    """What a call of the frontier in memory answers; it waits for nothing."""
+    try:
+        call.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("it waits")
+
+
+URLS = [canonical(f"http://{host}.test/") for host in "ab"]
+
+
+def sleep(tmp_path, at, watched, *, kill=None, forgets=False):
+    """A worker falls asleep before one of its calls; another takes up what it left, perhaps killed at a call of its own."""
+    clock = Clock(1_767_225_600_000)
+    frontier = asyncio.run(remembered(clock)).frontier
+    plain = Plain(Files(tmp_path / f"{at}-{kill}"))
+    now(frontier.add([Discovery(url=url, scope=Scope.of("host", url)) for url in URLS]))
+
+    def slept():
+        clock.now += 2_000
+        if kill is not None:
+            other = Watched(at=kill, what=killed)
+            with pytest.raises(Killed):
+                asyncio.run(take_up(Stepping(plain.files, other), frontier, "main"))
+        asyncio.run(take_up(plain, frontier, "main"))
+        if forgets:  # the server has lost its last second, and with it that the name was taken over
+            frontier._living.taken.clear()
+
+    watched.at, watched.what = at, slept
+    life = Life(frontier=frontier, store=Stepping(plain.files, watched))
+    try:
+        life.live()
+    except (GivenUp, Conflict) as error:
+        life.ended = error
+    clock.now += 2_000
+    asyncio.run(take_up(plain, frontier, "main"))
+    return life, plain, now(frontier.stats())
+
+
+class Killed(Exception):
+    """What a store raises in place of everything that a killed process would have asked of it."""
+
+
+def killed():
+    raise Killed
+
+
+def calls(tmp_path):
+    """How many calls a whole life makes."""
+    life, _, stats = sleep(tmp_path, -1, counted := Watched())
+    assert life.settled == URLS
+    assert stats.drained
+    assert counted.made > 10
+    return counted.made
+
+
+@pytest.mark.parametrize("forgets", [False, True], ids=["", "the frontier forgets that"])
+def test_whenever_a_worker_falls_asleep_what_is_settled_can_be_read(tmp_path, forgets):
+    for at in range(1, calls(tmp_path) + 1):
+        life, store, stats = sleep(tmp_path, at, Watched(), forgets=forgets)
+        there = readable_urls(store)
+        assert stats.outcomes["fetched"] <= sum(there.values()), at
+        assert set(life.settled) <= set(there), at
+        assert forgets or set(there.values()) <= {1}, at
+        assert list(store.list("open/")) == [], at
+
+
+def test_killed_between_its_seal_and_its_last_deletion_a_recovery_loses_nothing(tmp_path):
+    at = calls(tmp_path) * 2 // 3
+    for kill in range(1, 12):
+        _, store, stats = sleep(tmp_path, at, Watched(), kill=kill)
+        assert stats.outcomes["fetched"] <= sum(readable_urls(store).values()), kill
+        assert list(store.list("open/")) == [], kill
+
+
+def readable_urls(store):
+    names = [name for name in store.list("warc/main/") if compression_of(name)]
+    records = (record for name in names for record in read(store.files.path(name)))
+    return Counter(canonical(record.url) for record in records if record.type == "response")

@@ -1,0 +1,107 @@
+"""A crawl that is followed: it never runs far ahead, what it has is sealed, and it comes to the same end."""
+
+import os
+import signal
+import time
+from collections import Counter
+
+import pytest
+
+from storage.files import Files
+from storage.manifest import manifests
+from tests.crawler.crawls.test_crawl import pages, slowly, start, wait_for, web
+
+LIMIT = 40_000
+
+
+def sealed(crawl):
+    """Bytes of every sealed WARC."""
+    outputs = (
+        output for made in manifests(Files(crawl.root), "archive", crawl.name) for output in made.outputs
+    )
+    return sum(output.bytes for output in outputs if output.name.endswith(".warc.gz"))
+
+
+def follow(crawl, backlog, limit=LIMIT):
+    return crawl.ask(lambda frontier: frontier.follow(follower="p", backlog=backlog, limit=limit))
+
+
+def flow(crawl):
+    return crawl.ask(lambda frontier: frontier.flow())
+
+
+def test_a_crawl_waits_for_its_follower_and_ends_with_every_page_once(crawl, site):
+    site.fallback = slowly(web(200), 0.02)
+    crawl.seed(f"{site.url}/0")
+    follow(crawl, 0)
+    process = start(crawl.config("w", concurrency=8))
+    processed = rounds = 0
+
+    def is_all_sealed():
+        return crawl.stats.leased == 0 and flow(crawl).estimate == sealed(crawl) - processed
+
+    while not crawl.stats.drained:
+        wait_for(lambda: flow(crawl).shut or crawl.stats.drained)
+        # The gate is shut: what is in flight comes in, the file is sealed, and nothing more is asked for.
+        wait_for(is_all_sealed)
+        before = len(site.requests)
+        time.sleep(0.3)
+        assert len(site.requests) == before
+        processed = sealed(crawl)
+        rounds += 1
+        follow(crawl, 0)
+    process.join(30)
+    assert process.exitcode == 0
+    assert rounds >= 2
+    assert pages(crawl) == Counter({"/robots.txt": 1, **{f"/{n}": 1 for n in range(200)}})
+
+
+def test_every_archived_byte_is_told_to_the_frontier(crawl, site):
+    site.fallback = web(50)
+    crawl.seed(f"{site.url}/0")
+    follow(crawl, 0, limit=1 << 40)
+    process = start(crawl.config("w", max_file_bytes=5_000))
+    process.join(60)
+    assert flow(crawl).estimate == sealed(crawl)
+    assert len(list(manifests(Files(crawl.root), "archive", crawl.name))) > 2
+
+
+def test_an_open_file_is_sealed_by_the_clock_while_nothing_is_appended(crawl, site):
+    site.answers["/slow"] = site.answers["/robots.txt"]
+    site.fallback = slowly(web(2), 6)
+    crawl.seed(f"{site.url}/slow", f"{site.url}/0")
+    process = start(crawl.config("w", max_file_age_s=1, timeout_s=20))
+    wait_for(lambda: sealed(crawl) > 0)
+    assert process.is_alive()
+    assert crawl.stats.leased > 0
+    os.kill(process.pid, signal.SIGTERM)
+    process.join(30)
+    assert process.exitcode == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_drain_ends_a_worker_that_waits_at_the_gate(crawl, site, number):
+    site.fallback = slowly(web(500), 0.02)
+    crawl.seed(f"{site.url}/0")
+    process = start(crawl.config("w", concurrency=4))
+    wait_for(lambda: len(site.requests) > 10)
+    follow(crawl, LIMIT + 1)
+    wait_for(lambda: crawl.stats.leased == 0)
+    assert process.is_alive()
+    os.kill(process.pid, number)
+    process.join(30)
+    assert process.exitcode == 0
+    assert crawl.stats.waiting > 0
+    assert pages(crawl) == site.paths
+
+
+def test_a_drained_crawl_ends_at_a_shut_gate(crawl, site):
+    site.fallback = slowly(web(1), 0.5)
+    crawl.seed(f"{site.url}/0")
+    follow(crawl, 0)
+    process = start(crawl.config("w"))
+    wait_for(lambda: site.paths["/0"])
+    follow(crawl, LIMIT + 1)
+    process.join(30)
+    assert process.exitcode == 0
+    assert crawl.stats.drained

@@ -1,0 +1,312 @@
+"""An exception while an answer is read costs its page, whichever call raises it, and nothing else."""
+
+import logging
+from collections import Counter
+
+import pytest
+
+import crawler.archive_filter
+import crawler.lease_handler
+import crawler.reading.page_reading
+import crawler.reading.response
+import crawler.reading.seedlist
+import crawler.replay.relink
+import crawler.replay.replay
+import crawler.robots.robots_rules
+import crawler.robots.robots_txt
+import crawler.spiders.download_handler
+import crawler.spiders.spider_engine
+import crawler.spiders.visit
+import crawler.worker
+import storage.archive.archive_writer
+from crawler import run_worker
+from crawler.page_process import HEAVY
+from crawler.reading.page_options import USUAL
+from crawler.reading.request_state import Note, encode
+from crawler.wire.client import Client
+from frontier import Outcome
+from storage.crawllog import log_line
+from storage.files import Files
+from storage.warc.records import read
+from tests.crawler import deadly
+from tests.crawler.deadly import Unforeseen, fail
+from tests.crawler.replay.test_replay_revisit import dead, recovered, settle_robots
+from tests.crawler.server import links, page
+from tests.crawler.spiders.test_spiders import FOLLOW, project  # noqa: F401 - a fixture
+
+POISON = "POISON"
+PAGES = 6
+
+
+def poisoned(function):
+    """The function, which raises for whatever has the word in it."""
+
+    def made(*arguments, **named):
+        if POISON in repr((arguments, named)):
+            raise Unforeseen("of a page")
+        return function(*arguments, **named)
+
+    return made
+
+
+@pytest.fixture
+def poison(monkeypatch):
+    def put(where, name):
+        monkeypatch.setattr(where, name, poisoned(getattr(where, name)))
+
+    return put
+
+
+@pytest.fixture
+def web(site):
+    """Some pages, and one with the word in everything that its server says of it."""
+    site.answers |= {f"/{number}": page(f"page {number}") for number in range(PAGES)}
+    site.answers[f"/{POISON}"] = page(
+        f"<p>{POISON}</p><a href=/{POISON}/x>",
+        f'ETag: "{POISON}"',
+        f"Retry-After: {POISON}",
+        kind=f"text/html; x={POISON}",
+    )
+    return site
+
+
+def seed(crawl, web, **fields):
+    crawl.seed(*(f"{web.url}/{name}" for name in (*range(PAGES), POISON)), **fields)
+
+
+def lines(crawl):
+    return {line.url.rpartition("/")[2]: line for line in log_line.lines(Files(crawl.root), crawl.name)}
+
+
+def is_archived(crawl, line):
+    store = Files(crawl.root)
+    with store.open(line.file) as file:
+        (record,) = read(file, line.offset, line.offset + 1, name=line.file)
+    return record.url == line.url
+
+
+def check(crawl, *, archived=True):
+    """The page has failed, with the traceback in the log; its record is kept, and all others were fetched."""
+    assert crawl.stats.drained
+    assert crawl.stats.reasons == {"failed:reading": 1}
+    assert crawl.stats.outcomes[Outcome.FETCHED] == PAGES
+    line = lines(crawl)[POISON]
+    assert (line.outcome, line.reason) == ("failed", "reading")
+    assert line.error.endswith("Unforeseen: of a page")
+    assert 'File "' in line.error
+    assert bool(line.file) == archived
+    assert not archived or is_archived(crawl, line)
+    assert [each.error for path, each in lines(crawl).items() if path != POISON] == [""] * (PAGES + 1)
+
+
+@pytest.mark.parametrize(
+    ("where", "name"),
+    [
+        (crawler.lease_handler, "answer_of"),
+        (crawler.lease_handler, "is_heavy"),
+        (crawler.lease_handler, "finished"),
+        (crawler.reading.seedlist, "answer"),
+        (crawler.reading.response, "content_decoded"),
+        (crawler.reading.response, "mime_of"),
+        (crawler.archive_filter, "is_list"),
+        (crawler.archive_filter, "rights_of"),
+        (crawler.archive_filter, "read"),
+        (crawler.archive_filter, "revisit"),
+        (crawler.archive_filter, "_notes"),
+        (crawler.reading.page_reading, "of_response"),
+        (crawler.reading.page_reading, "utf8"),
+        (crawler.reading.page_reading, "suspicion"),
+        (crawler.reading.page_reading, "sketch"),
+        (crawler.reading.page_reading, "links"),
+        (crawler.reading.page_reading, "targets"),
+        (crawler.reading.page_reading, "rights"),
+        (crawler.reading.page_reading, "settled"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else each.__name__,
+)
+def test_an_exception_costs_one_page(crawl, web, poison, caplog, where, name):
+    poison(where, name)
+    seed(crawl, web)
+    with caplog.at_level(logging.WARNING):
+        run_worker(crawl.config("w", obey=("nofollow", "noarchive")))
+    check(crawl)
+    assert f"/{POISON}: reading: Unforeseen: of a page (" in caplog.text
+    assert Counter(web.paths)[f"/{POISON}"] == 1
+
+
+@pytest.mark.parametrize("where", [HEAVY, 0], ids=["heavy", "orphan"])
+def test_an_exception_in_the_process_that_reads_aside_costs_one_page(crawl, web, monkeypatch, where):
+    monkeypatch.setattr(crawler.lease_handler, "end", fail)
+    if where:
+        web.answers[f"/{POISON}"] = page(POISON + " " * where)
+    else:
+        monkeypatch.setattr(crawler.lease_handler, "is_heavy", lambda body: POISON.encode() in body)
+    seed(crawl, web)
+    run_worker(crawl.config("w"))
+    check(crawl)
+    assert "in fail" in lines(crawl)[POISON].error
+
+
+@pytest.mark.parametrize("name", ["get", "_request", "_converse"])
+def test_an_exception_before_there_is_an_answer_costs_one_page(crawl, web, monkeypatch, name):
+    whole = getattr(Client, name)
+
+    def made(client, where, *arguments, **named):
+        if POISON in str(getattr(where, "url", where)):
+            raise Unforeseen("of a page")
+        return whole(client, where, *arguments, **named)
+
+    monkeypatch.setattr(Client, name, made)
+    seed(crawl, web)
+    run_worker(crawl.config("w"))
+    check(crawl, archived=False)
+
+
+def test_what_a_server_said_before_costs_one_page(crawl, web, poison):
+    poison(crawler.lease_handler, "conditions")
+    web.answers[f"/{POISON}"] = page("x")
+    known = Note(etag=POISON, digest="x", date_ms=1)
+    crawl.seed(*(f"{web.url}/{number}" for number in range(PAGES)))
+    crawl.seed(f"{web.url}/{POISON}", note=encode(known))
+    run_worker(crawl.config("w"))
+    check(crawl, archived=False)
+
+
+def test_a_record_that_cannot_be_written_costs_one_page(crawl, web, poison):
+    poison(storage.archive.archive_writer, "capture_records")
+    seed(crawl, web)
+    run_worker(crawl.config("w"))
+    assert crawl.stats.reasons == {"failed:no_record": 1}
+    assert crawl.stats.outcomes[Outcome.FETCHED] == PAGES
+    assert lines(crawl)[POISON].error.endswith("Unforeseen: of a page")
+
+
+def test_what_the_disk_refuses_ends_the_worker(crawl, web, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(crawler.lease_handler, "finished", full)
+    seed(crawl, web)
+    with pytest.raises(OSError, match="No space left"):
+        run_worker(crawl.config("w"))
+    assert not any(crawl.stats.outcomes.values())
+
+
+@pytest.mark.parametrize("name", ["parse", "content_decoded", "redirect"])
+def test_a_robots_txt_whose_reading_raises_forbids_its_pages_and_is_archived(crawl, web, monkeypatch, name):
+    web.answers["/robots.txt"] = page("User-agent: *\nDisallow: /x", kind="text/plain")
+    monkeypatch.setattr(crawler.robots.robots_txt, name, fail)
+    seed(crawl, web)
+    run_worker(crawl.config("w"))
+    assert crawl.stats.drained
+    assert crawl.stats.reasons == {"failed:reading": PAGES + 1}
+    line = lines(crawl)["robots.txt"]
+    assert (line.outcome, line.reason) == ("failed", "reading")
+    assert "in fail" in line.error
+    assert is_archived(crawl, line)
+    assert web.paths == {"/robots.txt": 1}
+
+
+def test_rules_that_raise_cost_the_pages_that_they_are_for(crawl, web, poison):
+    web.answers["/robots.txt"] = page("User-agent: *\nDisallow: /x", kind="text/plain")
+    poison(crawler.robots.robots_rules.Rules, "allow")
+    seed(crawl, web)
+    run_worker(crawl.config("w"))
+    assert crawl.stats.drained
+    assert crawl.stats.reasons == {"failed:reading": 1}
+    assert crawl.stats.outcomes[Outcome.FETCHED] == PAGES
+
+
+def test_a_sitemap_whose_reading_raises_has_failed(crawl, web, monkeypatch):
+    web.answers["/robots.txt"] = page("Sitemap: /map.xml", kind="text/plain")
+    web.answers["/map.xml"] = page("<urlset/>", kind="text/xml")
+    monkeypatch.setattr(crawler.reading.page_reading, "listing", fail)
+    web.answers[f"/{POISON}"] = page("x")
+    seed(crawl, web)
+    run_worker(crawl.config("w"))
+    assert crawl.stats.drained
+    assert crawl.stats.reasons == {"failed:reading": 1}
+    assert lines(crawl)["map.xml"].reason == "reading"
+    assert is_archived(crawl, lines(crawl)["map.xml"])
+
+
+@pytest.mark.parametrize("raises", ["settlement", "archived_answer"])
+def test_a_page_whose_reading_raises_is_settled_by_a_recovery(crawl, web, monkeypatch, raises):
+    crawl.seed(f"{web.url}/1")
+    settle_robots(crawl)
+    archive, _ = dead(crawl, "dead", pages=1)
+    archive.seal()
+    monkeypatch.setattr(crawler.replay.replay, raises, fail)
+    assert recovered(crawl) == 1
+    assert crawl.stats.drained
+    assert crawl.stats.reasons == {"failed:reading": 1}
+    assert "in fail" in lines(crawl)["1"].error
+
+
+def test_a_robots_txt_whose_reading_raises_is_settled_by_a_recovery(crawl, web, monkeypatch):
+    crawl.seed(f"{web.url}/1")
+    archive, _ = dead(crawl, "dead", pages=1)
+    archive.seal()
+    monkeypatch.setattr(crawler.replay.replay, "ruling", fail)
+    assert recovered(crawl) == 1
+    assert lines(crawl)["robots.txt"].reason == "reading"
+    run_worker(crawl.config("w"))
+    assert crawl.stats.reasons == {"failed:reading": 1}
+
+
+@pytest.mark.parametrize("ends", [deadly.raising, deadly.settlement], ids=["raises", "dies"])
+def test_a_frontier_is_made_from_an_archive_with_a_page_that_cannot_be_read(crawl, site, monkeypatch, ends):
+    site.answers["/0"] = page(deadly.MARK + b"<a href=/a>")
+    site.answers["/1"] = links("/b")
+    crawl.seed(f"{site.url}/0", f"{site.url}/1", max_depth=1)
+    run_worker(crawl.config("w"))
+    store = Files(crawl.root)
+    (name,) = (name for name in store.list(f"warc/{crawl.name}/") if name.endswith(".warc.gz"))
+    logged = {line.record: line for line in log_line.lines(store, crawl.name)}
+
+    async def led(_):
+        found = crawler.replay.relink.links(store, name, logged, options=USUAL)
+        return sorted([each.url.text.removeprefix(site.url) async for some in found for each in some])
+
+    assert crawl.ask(led) == ["/a", "/b"]
+    monkeypatch.setattr(crawler.replay.relink, "settlement", ends)
+    assert crawl.ask(led) == ["/b"]
+
+
+@pytest.mark.parametrize(
+    ("where", "name"),
+    [
+        (crawler.spiders.download_handler, "response_of"),
+        (crawler.spiders.visit, "answer"),
+        (crawler.spiders.visit, "forbids_following"),
+        (crawler.spiders.spider_engine, "ended"),
+        (crawler.lease_handler, "finished"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else each.__name__.rpartition(".")[2],
+)
+def test_an_exception_costs_one_page_of_a_spider(crawl, web, poison, project, where, name):
+    poison(where, name)
+    web.answers[f"/{POISON}"] = page(f"<p>{POISON}</p><a href=/1>x</a>", f'ETag: "{POISON}"')
+    seed(crawl, web)
+    run_worker(crawl.config("w", guest=project.guest(FOLLOW)))
+    check(crawl)
+
+
+class Browser:
+    """A renderer that fails of one page."""
+
+    async def begin(self):
+        pass
+
+    async def rendered(self, lease, _):
+        return fail() if POISON in lease.url.text else None
+
+    async def close(self):
+        pass
+
+
+def test_an_exception_of_a_rendering_costs_one_page(crawl, web, monkeypatch):
+    monkeypatch.setattr(crawler.worker, "_renderer", lambda *_: Browser())
+    seed(crawl, web)
+    run_worker(crawl.config("w"))
+    check(crawl)

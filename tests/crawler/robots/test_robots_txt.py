@@ -1,0 +1,389 @@
+"""robots.txt as RFC 9309 has it; the numbers in the names are its sections."""
+
+import pytest
+
+from crawler.reading.outcome import LONGEST_WAIT_MS
+from crawler.robots.robots_rules import LONGEST, parse
+from crawler.robots.robots_txt import (
+    ATTEMPTS,
+    STALE_MS,
+    UNREACHABLE_MS,
+    AskAgain,
+    Rulebook,
+    Ruling,
+    as_before,
+    ask,
+    delay_ms,
+    ruling,
+    stamped,
+    unstamped,
+)
+from crawler.uplink.address_limiter import Entrance
+from crawler.wire import Client, Wait, networks
+from frontier import Fault, Kind, RobotsRecord, Settings
+from tests.crawler.leases import lease
+from tests.crawler.reading.test_page_reading import capture
+from tests.crawler.server import Server, page, redirect
+
+NOW = 1_700_000_000_000
+
+
+def rules(text, *headers):
+    return page(text, *headers, kind="text/plain")
+
+
+class Doorman:
+    """A frontier that tells those who want to ask an address how long to wait, one after the other."""
+
+    def __init__(self, *waits, ip_delay_ms=250, delay_ms=0):
+        self.waits, self.asked, self.ended = list(waits), [], []
+        self.settings = Settings(min_ip_delay_ms=ip_delay_ms, min_delay_ms=delay_ms)
+
+    async def enter_all(self, asked):
+        self.asked += [(address, lease.slot_ms) for lease, address in asked]
+        return [self._wait() for _ in asked]
+
+    async def turn(self, host, *, most_ms, delay_ms, leased):
+        assert (delay_ms, leased) == (0, False)
+        self.asked.append(host)
+        return self._wait()
+
+    async def end_turn(self, host, *, delay_ms, leased):
+        self.ended.append(host)
+
+    def _wait(self):
+        return self.waits.pop(0) if self.waits else 0
+
+
+async def event(answers, attempt=0, allow=("127.0.0.0/8",), doorman=None):
+    async with Server(answers).serve() as server:
+        client = Client(user_agent="t", max_body=1_000_000, timeout_s=0.5, allow=networks(allow))
+        try:
+            under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS, attempt=attempt)
+            return await ask(client, under, Entrance(doorman or Doorman(ip_delay_ms=0))), server
+        finally:
+            await client.close()
+
+
+def record(rule="rules", body=b""):
+    return RobotsRecord(origin="http://example.org", version=1, rule=rule, body=body)
+
+
+def ruled(status, body=b"", truncated=None, attempt=0, wait=None):
+    under = lease(attempt=attempt)
+    return ruling(under, status=status, body=body, truncated=truncated, wait=wait, now_ms=NOW)
+
+
+async def refused(record, url, version=1):
+    async def read(_):
+        return record
+
+    found = await Rulebook(read).refusal(lease(url, robots_version=version))
+    return found and (str(found.outcome), found.reason)
+
+
+async def test_rules_are_what_the_server_says():
+    found, _ = await event({"/robots.txt": rules("User-agent: *\nDisallow: /private\nCrawl-delay: 2")})
+    assert found.answer.rule == "rules"
+    assert found.answer.delay_ms == 2_000
+    assert len(found.captures) == 1
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410])
+def test_2_3_1_3_unavailable_means_that_all_is_allowed(status):
+    assert ruled(status).rule == "allow"
+
+
+@pytest.mark.parametrize(
+    ("status", "fault"),
+    [(429, Fault.BUSY), (500, Fault.SERVER), (503, Fault.BUSY), (599, Fault.SERVER)],
+)
+def test_2_3_1_4_unreachable_means_ask_again_and_at_last_that_all_is_disallowed(status, fault):
+    waits = [ruled(status, attempt=attempt) for attempt in range(ATTEMPTS)]
+    assert [type(one) for one in waits] == [AskAgain, AskAgain, Ruling]
+    assert waits[0].after_ms is waits[1].after_ms is None
+    assert waits[2].rule == "disallow"
+    assert waits[0].fault is fault
+    assert ruled(status, wait=5_000).after_ms == 5_000
+    assert ruled(status, wait=0).after_ms == 1_000
+
+
+def test_rules_that_broke_off_are_not_rules():
+    assert ruled(200, b"User-agent: *", truncated="disconnect").fault is Fault.RESET
+    assert ruled(200, b"User-agent: *", truncated="time").fault is Fault.TIMEOUT
+    assert ruled(200, b"User-agent: *", truncated="length").rule == "rules"
+
+
+async def test_no_answer_is_asked_again():
+    async def silent(_, writer):
+        writer.close()
+
+    found, _ = await event({"/robots.txt": silent})
+    assert found.answer == AskAgain(after_ms=None, fault=Fault.RESET, reason="reset")
+    assert found.captures == ()
+
+
+async def test_who_never_answers_is_the_frontiers_to_give_up():
+    async def silent(_, writer):
+        writer.close()
+
+    found, _ = await event({"/robots.txt": silent}, attempt=200)
+    assert found.answer == AskAgain(after_ms=None, fault=Fault.RESET, reason="reset")
+
+
+async def test_nothing_is_asked_before_it_is_the_turn_of_the_address():
+    doorman = Doorman(700)
+    found, server = await event({"/robots.txt": rules("")}, doorman=doorman)
+    assert found == Wait(ms=700)
+    assert doorman.asked == [("127.0.0.1", 0)]
+    assert server.connections == 0
+
+
+async def test_each_hop_enters_its_address_and_waits_for_its_turn():
+    doorman = Doorman(0, 20, 0)
+    found, _ = await event({"/robots.txt": redirect("/1"), "/1": rules("")}, doorman=doorman)
+    assert len(found.captures) == 2
+    assert doorman.asked == [("127.0.0.1", 0), ("127.0.0.1", 0), ("127.0.0.1", 1)]
+
+
+async def test_a_hop_to_another_host_waits_for_its_turn():
+    keeper = Doorman(10, ip_delay_ms=0, delay_ms=30)
+    async with (
+        Server({"/r": rules("")}, address="127.0.0.2").serve() as other,
+        Server({"/robots.txt": redirect(f"{other.url}/r")}).serve() as server,
+    ):
+        client = Client(user_agent="t", max_body=1_000_000, timeout_s=2, allow=networks(("127.0.0.0/8",)))
+        try:
+            under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
+            found = await ask(client, under, Entrance(keeper))
+        finally:
+            await client.close()
+    assert (found.answer.rule, len(found.captures)) == ("rules", 2)
+    assert keeper.asked == ["127.0.0.2"]
+    assert keeper.ended == ["127.0.0.2"]
+
+
+async def test_a_hop_whose_turn_is_far_away_is_left_for_another_time():
+    hops = {"/robots.txt": redirect("/1"), "/1": rules("")}
+    found, server = await event(hops, doorman=Doorman(0, 90_000))
+    assert found.answer == AskAgain(after_ms=90_000, failed=False)
+    assert len(server.requests) == len(found.captures) == 1
+
+
+async def test_a_hop_that_our_own_side_has_lost_is_left_for_another_time_and_its_host_has_a_delay():
+    keeper = Doorman(ip_delay_ms=0, delay_ms=10)
+
+    class Lost:
+        """A client whose second request comes to nothing."""
+
+        async def get(self, url, *_, **__):
+            if url.host == "b.test":
+                return Wait(ms=1_000, asked=True)
+            return capture(b"", ("Location", "http://b.test/robots.txt"), status=301, url=url.text)
+
+    under = lease("http://a.test/robots.txt", kind=Kind.ROBOTS)
+    found = await ask(Lost(), under, Entrance(keeper))
+    assert found.answer == AskAgain(after_ms=1_000, failed=False)
+    assert len(found.captures) == 1
+    assert keeper.ended == ["b.test"]
+
+
+async def test_a_host_that_the_guard_blocks_is_disallowed_at_once():
+    found, server = await event({"/robots.txt": rules("")}, allow=())
+    assert (found.answer.rule, found.answer.body) == ("disallow", b"address_blocked")
+    assert server.connections == 0
+
+
+async def test_2_3_1_2_five_redirects_are_followed_each_with_a_record():
+    hops = {f"/{hop}": redirect(f"/{hop + 1}") for hop in range(1, 5)}
+    found, server = await event(
+        {"/robots.txt": redirect("/1"), **hops, "/5": rules("User-agent: *\nDisallow: /")}
+    )
+    assert found.answer.rule == "rules"
+    assert [one.status for one in found.captures] == [301] * 5 + [200]
+    assert len(server.requests) == 6
+
+
+async def test_redirects_elsewhere_are_followed_however_long_the_delay_of_hosts_is(monkeypatch):
+    delay_ms, slept = 60_000, []
+
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    monkeypatch.setattr("crawler.robots.robots_txt.asyncio.sleep", sleep)
+    async with Server({"/third": rules("User-agent: *\nDisallow: /private")}).serve() as server:
+        elsewhere = server.url.replace("127.0.0.1", "localhost")
+        server.answers["/robots.txt"] = redirect(f"{elsewhere}/second")
+        server.answers["/second"] = redirect(f"{elsewhere}/third")
+        client = Client(
+            user_agent="t", max_body=1_000_000, timeout_s=5, allow=networks(("127.0.0.0/8", "::1/128"))
+        )
+        try:
+            under = lease(server.url + "/robots.txt", kind=Kind.ROBOTS)
+            waits = (2 * delay_ms, 2 * delay_ms)
+            found = await ask(client, under, Entrance(Doorman(*waits, ip_delay_ms=0, delay_ms=delay_ms)))
+        finally:
+            await client.close()
+    assert found.answer.rule == "rules"
+    assert [capture.status for capture in found.captures] == [301, 301, 200]
+    assert [seconds for seconds in slept if seconds] == [2 * delay_ms / 1000] * 2
+
+
+async def test_2_3_1_2_more_redirects_mean_that_all_is_allowed():
+    found, server = await event({"/robots.txt": redirect("/robots.txt")})
+    assert found.answer.rule == "allow"
+    assert len(server.requests) == 6
+
+
+async def test_a_redirect_to_a_blocked_address_is_not_followed():
+    found, _ = await event({"/robots.txt": redirect("http://10.1.2.3/robots.txt")})
+    assert (found.answer.rule, found.answer.body) == ("disallow", b"address_blocked")
+    assert len(found.captures) == 1
+
+
+async def test_a_redirect_that_leads_nowhere_means_that_all_is_allowed():
+    found, _ = await event({"/robots.txt": redirect("javascript:alert(1)")})
+    assert found.answer.rule == "allow"
+
+
+def test_2_5_the_first_500_kib_count():
+    found = ruled(200, b"User-agent: *\nDisallow: /a\n" + b"#" * LONGEST + b"\nDisallow: /b\n")
+    body, read_ms = unstamped(found.body)
+    assert (body, read_ms) == (b"user-agent: thresher\ndisallow: /a\n", NOW)
+
+
+def test_2_5_rules_that_were_cut_on_the_way_lack_the_line_they_were_cut_in():
+    found = ruled(200, b"User-agent: *\nDisallow: /a\nDisallow: /", truncated="length")
+    assert unstamped(found.body)[0] == b"user-agent: thresher\ndisallow: /a\n"
+
+
+BUSY = AskAgain(after_ms=7_000, fault=Fault.BUSY)
+DOWN = AskAgain(after_ms=30_000, fault=Fault.SERVER)
+KNOWN = stamped(b"User-agent: *\nDisallow: /x\nCrawl-delay: 3", NOW - STALE_MS // 2)
+
+
+def test_2_3_1_4_rules_that_cannot_be_had_again_are_those_of_before():
+    found = as_before(DOWN, record(body=KNOWN), NOW)
+    assert (found.rule, found.body, found.ttl_ms, found.delay_ms) == ("rules", KNOWN, UNREACHABLE_MS, 3_000)
+    assert (found.fault, found.hold_ms) == (Fault.SERVER, 0)
+
+
+def test_a_host_that_asks_for_time_gets_it_though_its_rules_are_known():
+    assert as_before(BUSY, record(body=KNOWN), NOW).hold_ms == 7_000
+    assert LONGEST_WAIT_MS <= STALE_MS
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        None,
+        record("allow"),
+        record("disallow"),
+        record(body=b"User-agent: *\nDisallow: /x"),
+        record(body=stamped(b"", NOW - STALE_MS)),
+        record(body=stamped(b"", NOW + 1)),
+    ],
+)
+def test_2_4_rules_older_than_a_week_or_of_no_known_age_are_no_rules(before):
+    assert as_before(DOWN, before, NOW) is DOWN
+
+
+def test_what_was_only_put_off_makes_no_rules_stale():
+    later = AskAgain(after_ms=90_000, failed=False)
+    assert as_before(later, record(body=KNOWN), NOW) is later
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "reason"),
+    [
+        ("User-agent: *\nDisallow: /private", "/private/x", "robots"),
+        ("User-agent: *\nDisallow: /private", "/public", None),
+        ("User-agent: thresher\nDisallow:\n\nUser-agent: *\nDisallow: /", "/x", None),
+        ("User-agent: Thresher\nDisallow: /x\n\nUser-agent: *\nAllow: /", "/x", "robots"),
+        ("User-agent: *\nDisallow: /\nAllow: /ok", "/ok/page", None),
+        ("User-agent: *\nDisallow: /*.pdf$", "/a.pdf", "robots"),
+        ("User-agent: *\nDisallow: /*.pdf$", "/a.pdf?x", None),
+        ("\ufeffUser-agent: *\nDisallow: /", "/x", "robots"),
+        ("User-agent: *\rDisallow: /", "/x", "robots"),
+        ("<html>not a robots.txt</html>", "/x", None),
+        ("", "/x", None),
+    ],
+)
+async def test_pages_are_judged_by_the_rules(text, path, reason):
+    found = await refused(record(body=stamped(text.encode(), 1)), f"http://example.org{path}")
+    assert found == (None if reason is None else ("refused", reason))
+
+
+async def test_rules_that_were_forgotten_allow_nothing():
+    assert await refused(record("rules", b""), "http://example.org/x") == ("failed", "robots_unreachable")
+
+
+async def test_records_without_rules_speak_for_the_whole_origin():
+    assert await refused(record("allow"), "http://example.org/x") is None
+    assert await refused(record("disallow"), "http://example.org/x") == ("failed", "robots_unreachable")
+    for reason in ("address_blocked", "name_blocked", "port_blocked"):
+        blocked = record("disallow", reason.encode())
+        assert await refused(blocked, "http://example.org/x") == ("refused", reason)
+
+
+async def test_a_record_is_read_and_parsed_once_for_each_version():
+    read = []
+
+    async def reading(origin):
+        read.append(origin)
+        return record(body=b"User-agent: *\nDisallow: /x")
+
+    book = Rulebook(reading)
+    for version in (1, 1, 2):
+        assert await book.refusal(lease("http://example.org/x", robots_version=version))
+    assert len(read) == 2
+
+
+async def test_the_sitemaps_of_an_origin_are_told_once():
+    async def reading(_):
+        return record(body=stamped(b"Sitemap: /s.xml\nSitemap: http://other.org/s", NOW))
+
+    book = Rulebook(reading)
+    page = lease("http://example.org/x")
+    assert await book.sitemaps(page) == ("/s.xml", "http://other.org/s")
+    assert await book.sitemaps(lease("http://example.org/y")) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0.5", 500),
+        ("3600", 300_000),
+        ("-5", None),
+        ("0", None),
+        ("soon", None),
+        ("nan", None),
+        ("1e9", 300_000),
+    ],
+)
+def test_a_crawl_delay_is_clamped(text, expected):
+    rules = parse(f"User-agent: *\nCrawl-delay: {text}\nDisallow: /x".encode(), "thresher")
+    assert delay_ms(rules) == expected
+
+
+async def test_rules_of_many_hosts_are_kept_up_to_a_size_and_read_again(monkeypatch):
+    monkeypatch.setattr("crawler.robots.robots_txt._SIZE_AT_MOST", 50_000)
+    body = stamped(
+        parse(b"User-agent: *\n" + b"".join(b"Disallow: /*%d\n" % n for n in range(1_000)), "thresher").body(
+            "thresher"
+        ),
+        NOW,
+    )
+    read = []
+
+    async def reads(origin):
+        read.append(origin)
+        return record(body=body)
+
+    book = Rulebook(reads)
+    for number in range(20):
+        assert await book.refusal(lease(f"http://{number}.test/x5")) is not None
+        assert await book.refusal(lease(f"http://{number}.test/x")) is None
+    assert len(read) == 20, "the newest is kept"
+    assert len(book._pages) < 10
+    assert book._size <= 50_000

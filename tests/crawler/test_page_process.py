@@ -1,0 +1,207 @@
+"""A page that kills what reads it costs that page: one worker at most, and none after it."""
+
+import asyncio
+import gzip
+import os
+import signal
+import time
+from multiprocessing import get_context
+
+import pytest
+
+import crawler.lease_handler
+import crawler.reading.page_reading
+import crawler.replay.replay
+from core import Failure
+from crawler import recover, run_worker
+from crawler.page_process import HEAVY, MOST_LINKS, Aside, is_heavy
+from crawler.wire.client import Client
+from frontier import Kind, Outcome
+from storage.files import Files
+from tests.crawler import deadly as deadly_parser
+from tests.crawler.crawls.test_crawl import everybody, slowly
+from tests.crawler.replay.test_replay_revisit import settle_robots
+from tests.crawler.server import page
+
+FORK = get_context("fork")
+"""So that the process of a test reads pages as the test has it."""
+DEADLY = deadly_parser.MARK
+
+
+def fail():
+    raise ValueError("no")
+
+
+def exhaust():
+    raise MemoryError
+
+
+def lie():
+    return "a text"
+
+
+def ramble():
+    """Says what no value is."""
+    return os.write(3, b"\0" * 64)
+
+
+@pytest.fixture
+def aside():
+    aside = Aside(longest_s=5)
+    yield aside
+    aside.close()
+
+
+async def test_work_is_done_in_another_process(aside):
+    assert await aside.call(os.getpid, returns=int) != os.getpid()
+
+
+@pytest.mark.parametrize("end", [deadly_parser.die, exhaust, os.abort])
+async def test_a_process_that_dies_is_replaced(aside, end):
+    assert await aside.call(end, returns=int) is None
+    assert await aside.call(abs, -1, returns=int) == 1
+
+
+async def test_a_process_that_hangs_is_ended(aside):
+    aside._longest_s = 0.5
+    assert await aside.call(time.sleep, 600, returns=int) is None
+    aside._longest_s = 5
+    assert await aside.call(abs, -1, returns=int) == 1
+
+
+async def test_a_process_that_died_between_two_pages_costs_none(aside):
+    os.kill(await aside.call(os.getpid, returns=int), signal.SIGKILL)
+    await asyncio.sleep(0.2)
+    assert await aside.call(abs, -1, returns=int) == 1
+
+
+async def test_what_work_raises_is_raised_with_its_traceback(aside):
+    with pytest.raises(
+        Failure, match=r"reading: ValueError: no \(aside\.py:\d+ > test_aside\.py:\d+\)"
+    ) as raised:
+        await aside.call(fail, returns=int)
+    assert raised.value.traceback.endswith("ValueError: no")
+    assert await aside.call(abs, -1, returns=int) == 1
+
+
+async def test_what_is_no_value_of_the_wanted_type_is_no_answer(aside):
+    assert await aside.call(lie, returns=int) is None
+    assert await aside.call(abs, -1, returns=int) == 1
+
+
+async def test_calls_at_the_same_time_are_answered_each_with_its_own(aside):
+    answers = await asyncio.gather(*(aside.call(abs, -n, returns=int) for n in range(20)))
+    assert answers == list(range(20))
+
+
+def test_long_pages_and_those_of_many_links_are_heavy():
+    assert is_heavy(b"x" * (HEAVY + 1))
+    assert is_heavy(b"<a href=x" * (MOST_LINKS + 1))
+    assert is_heavy(b"<IFRAME/src=x>" * (MOST_LINKS + 1))
+    assert not is_heavy(b"x" * HEAVY)
+    assert not is_heavy(b"<a href=x>" * MOST_LINKS + b"<abbr>" * 20_000)
+
+
+@pytest.fixture
+def deadly(monkeypatch):
+    """Whoever looks for the links of a page with the mark on it dies of it."""
+    monkeypatch.setattr(crawler.reading.page_reading, "links", deadly_parser.links)
+    monkeypatch.setattr(crawler.lease_handler, "end", deadly_parser.end)
+    monkeypatch.setattr(crawler.replay.replay, "settlement", deadly_parser.settlement)
+
+
+def life(config):
+    process = FORK.Process(target=run_worker, args=(config,))
+    process.start()
+    process.join(60)
+    return process.exitcode
+
+
+def test_a_deadly_page_kills_one_worker_and_has_failed(crawl, site, deadly):
+    others = "".join(f"<a href=/{n}>" for n in range(20))
+    site.answers["/"] = page(f"<a href=/deadly>{others}")
+    site.answers["/deadly"] = page(DEADLY.decode())
+    for n in range(20):
+        site.answers[f"/{n}"] = page(f"page {n}")
+    crawl.seed(f"{site.url}/")
+
+    async def gone(workers):
+        return workers
+
+    assert life(crawl.config("w1", ttl_s=1.0)) == -signal.SIGSEGV
+    crawl.ask(lambda frontier: recover(Files(crawl.root), frontier, gone, crawl=crawl.name))
+    assert life(crawl.config("w2")) == 0
+    assert crawl.stats.reasons == {"failed:parser_crash": 1}
+    assert crawl.stats.outcomes[Outcome.FETCHED] == 21
+    assert crawl.stats.drained
+
+
+@pytest.mark.slow
+def test_a_page_that_kills_whoever_asks_for_it_has_failed_and_no_other(crawl, site, monkeypatch):
+    """Whatever kills, wherever: here before there is an answer, in the midst of slow pages that are asked for as well."""
+    whole = Client.get
+
+    async def get(client, url, *arguments, **named):
+        if url.text.endswith("/killer"):
+            await asyncio.sleep(0.1)
+            deadly_parser.die()
+        return await whole(client, url, *arguments, **named)
+
+    monkeypatch.setattr(Client, "get", get)
+    slow = [f"/{number}" for number in range(6)]
+    site.fallback = slowly(lambda path: page(f"page {path}"), 0.3)
+    crawl.seed(*(f"{site.url}{path}" for path in (*slow[:3], "/killer", *slow[3:])))
+    settle_robots(crawl)
+    deaths = 0
+    while life(crawl.config(f"w{deaths}", ttl_s=1.0)) != 0:
+        dead = {f"w{deaths}"}
+        crawl.ask(
+            lambda frontier, dead=dead: recover(
+                Files(crawl.root), frontier, everybody, crawl=crawl.name, crashed=dead
+            )
+        )
+        deaths += 1
+        assert deaths <= 5
+    assert deaths == 5
+    assert crawl.stats.drained
+    assert crawl.stats.reasons == {"failed:lease_expired": 1}
+    assert crawl.stats.outcomes[Outcome.FETCHED] == len(slow)
+
+
+def test_a_heavy_page_that_is_deadly_kills_no_worker(crawl, site, deadly):
+    site.answers["/"] = page(DEADLY.decode() + " " * HEAVY)
+    crawl.seed(f"{site.url}/")
+    assert life(crawl.config("w1")) == 0
+    assert crawl.stats.reasons == {"failed:parser_crash": 1}
+
+
+def test_a_heavy_page_is_read_like_another(crawl, site):
+    swollen = gzip.compress(b"<a href=/a>" + b" " * HEAVY)
+    site.answers["/"] = page(swollen, "Content-Encoding: gzip")
+    site.answers["/a"] = page("the end")
+    crawl.seed(f"{site.url}/")
+    run_worker(crawl.config("w1"))
+    assert crawl.stats.outcomes[Outcome.FETCHED] == 2
+
+
+def test_what_a_dead_worker_held_is_an_orphan(crawl):
+    crawl.seed("http://example.org/")
+
+    async def leased(frontier, worker):
+        for _ in range(2):
+            for lease in await frontier.lease(1, worker=worker, lease_ms=60_000):
+                if lease.kind is Kind.PAGE:
+                    return lease.orphan
+                await frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=60_000, delay_ms=None)
+        return None
+
+    async def held(frontier):
+        found = [await leased(frontier, "w1")]
+        await frontier.reclaim("w1")
+        found.append(await leased(frontier, "w2"))
+        await frontier.reclaim("w2", died=True)
+        found.append(await leased(frontier, "w3"))
+        await frontier.reclaim("w3")
+        return [*found, await leased(frontier, "w4")]
+
+    assert crawl.ask(held) == [False, False, True, True]

@@ -1,0 +1,217 @@
+"""Who is taken for dead: by the lock at home, by the heartbeat elsewhere; and two supervisors over one crawl."""
+
+import asyncio
+import multiprocessing
+import os
+import re
+import signal
+import time
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+import psutil
+import pytest
+
+from frontier import Discovery, Frontier, Scope, canonical
+from frontier.link.connect import connect
+from frontier.link.embedded import embedded
+from pipeline.fleet import liveness
+from pipeline.fleet.crawl_command import Limits, crawl
+from pipeline.project import Project
+from pipeline.terminal.progress import LineProgress
+from storage.archive.archive_writer import NAME
+from storage.archive.unfinished import writer_and_serial
+from tests.crawler.crawls.test_crawl import web
+from tests.crawler.server import Server
+from tests.storage.reading import read
+
+SPAWN = multiprocessing.get_context("spawn")
+
+
+class Heard:
+    """A frontier that heard of some workers, and remembers of whom it was asked."""
+
+    def __init__(self, *workers):
+        self.workers, self.asked = set(workers), set()
+
+    async def alive(self, workers):
+        self.asked |= set(workers)
+        return self.workers & set(workers)
+
+
+def test_a_name_says_where_its_worker_is_at_home(tmp_path):
+    one, other = liveness.born(tmp_path / "a"), liveness.born(tmp_path / "a")
+    away = liveness.born(tmp_path / "b")
+    assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{8}", one)
+    assert NAME.fullmatch(one)
+    assert one[:9] == other[:9] != away[:9]
+    assert one != other
+    assert writer_and_serial("main", f"main-{one}-00012.warc.gz") == (one, 12)
+
+
+async def test_a_worker_at_home_lives_as_long_as_it_holds_its_lock_whatever_is_heard(tmp_path):
+    worker = liveness.born(tmp_path)
+    heard = Heard(worker)
+    with liveness.living(tmp_path, "main", worker):
+        assert await liveness.dead(Heard(), tmp_path, "main", {worker}) == set()
+    assert await liveness.dead(heard, tmp_path, "main", {worker}) == {worker}
+    assert heard.asked == set()
+
+
+def test_a_worker_that_died_without_a_word_has_left_its_lock(tmp_path):
+    worker, other = liveness.born(tmp_path), liveness.born(tmp_path)
+    with liveness.living(tmp_path, "main", worker), liveness.living(tmp_path, "main", other):
+        assert liveness.crashed(tmp_path, "main") == set()
+        lock = tmp_path / "workers" / "main" / f"{worker}.lock"
+        lock.rename(lock.with_suffix(".held"))
+        lock.touch()
+        assert liveness.crashed(tmp_path, "main") == {worker}
+    assert liveness.crashed(tmp_path, "main") == set()
+
+
+async def test_a_worker_elsewhere_lives_as_long_as_it_is_heard_of(tmp_path):
+    here, there = tmp_path / "here", tmp_path / "there"
+    one, other = liveness.born(there), liveness.born(there)
+    with liveness.living(there, "main", one), liveness.living(there, "main", other):
+        assert await liveness.dead(Heard(one), here, "main", {one, other}) == {other}
+
+
+async def test_names_of_before_are_of_elsewhere(tmp_path):
+    assert await liveness.dead(Heard("1a2b3c4d"), tmp_path, "main", {"1a2b3c4d", "w"}) == {"w"}
+
+
+async def test_who_was_seen_to_end_is_dead_whatever_is_heard(tmp_path):
+    worker = liveness.born(tmp_path / "there")
+    assert await liveness.dead(Heard(worker), tmp_path, "main", {worker}, {worker, "another"}) == {worker}
+
+
+def test_the_locks_of_the_dead_are_removed_and_no_others(tmp_path):
+    worker = liveness.born(tmp_path)
+    left = tmp_path / "workers" / "main" / "left.lock"
+    with liveness.living(tmp_path, "main", worker):
+        left.touch()
+        liveness.sweep(tmp_path, "main")
+        assert [path.stem for path in left.parent.glob("*")] == [worker]
+
+
+def supervise(directory, ttl_s):
+    """One machine's `thresher crawl`, with a shorter patience."""
+    os.setsid()
+    liveness.TTL_S = ttl_s
+    crawl(Project.at(Path(directory)), "main", Limits(workers=1), LineProgress())
+
+
+@pytest.fixture
+def machines(tmp_path):
+    """Two project directories with one frontier and one storage."""
+    with embedded(tmp_path / "redis") as address:
+        directories = [tmp_path / "one", tmp_path / "two"]
+        for directory in directories:
+            directory.mkdir()
+            (directory / "thresher.toml").write_text(
+                f'[project]\ncontact = "mailto:t@example.org"\nstorage = "file:{tmp_path / "data"}"\n'
+                f'redis = "{address}"\n[crawler]\nmin_delay = 0.0\nallow_networks = ["127.0.0.0/8"]\n'
+            )
+        yield directories, address, tmp_path / "data"
+
+
+def ask(address, question):
+    async def run():
+        redis = await connect(address)
+        try:
+            frontier = Frontier(redis, "main")
+            await frontier.open()
+            return await question(frontier)
+        finally:
+            await redis.aclose()
+
+    return asyncio.run(run())
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def slow_until(hurry, fallback):
+    """Half a second for every page, until there is a hurry."""
+
+    def answer(path):
+        async def later(_, writer):
+            await asyncio.sleep(0.01 if hurry else 0.5)
+            writer.write(fallback(path))
+
+        return later
+
+    return answer
+
+
+def writing(data):
+    """Archive files that are open and hold something."""
+    return [path for path in (data / "warc" / "main" / ".open").glob("*.warc.gz") if path.stat().st_size]
+
+
+def test_two_supervisors_leave_the_living_alone_and_take_up_the_dead(machines):
+    (one, two), address, data = machines
+    hurry = []
+    # More hosts than one worker can fill.
+    sites = [Server(address=f"127.0.1.{host}") for host in range(1, 9)]
+    with ExitStack() as serving:
+        for site in sites:
+            serving.enter_context(site.in_thread())
+            site.fallback = slow_until(hurry, web(60))
+        urls = [canonical(f"{site.url}/0") for site in sites]
+        seeds = [Discovery(url=url, scope=Scope.of("host", url)) for url in urls]
+        ask(address, lambda frontier: frontier.add(seeds))
+        supervisors = {
+            directory: SPAWN.Process(target=supervise, args=(directory, 3.0)) for directory in (one, two)
+        }
+        for supervisor in supervisors.values():
+            supervisor.start()
+        seen = set()
+
+        def holders():
+            found = ask(address, lambda frontier: frontier.holders())
+            seen.update(found)
+            return found
+
+        wait_for(lambda: holders() and len(seen) == len(writing(data)) == 2)
+        both = set(seen)
+        assert ask(address, lambda frontier: frontier.alive(both)) == both
+        doomed = psutil.Process(supervisors[one].pid)
+        family = [doomed, *doomed.children(recursive=True)]
+        killed = {worker for worker in both if worker.startswith(liveness.born(one / ".thresher")[:9])}
+
+        def send(signum):
+            for process in family:
+                process.send_signal(signum)
+
+        def stopped_with_a_lease():
+            send(signal.SIGSTOP)
+            if killed & holders():
+                return True
+            send(signal.SIGCONT)
+            return False
+
+        # A machine burns at once: a worker that outlived its supervisor for a moment would drain.
+        wait_for(stopped_with_a_lease)
+        send(signal.SIGKILL)
+        supervisors[one].join()
+        assert killed & holders()
+        hurry.append(True)
+        supervisors[two].join(120)
+        assert supervisors[two].exitcode == 0
+    stats = ask(address, lambda frontier: frontier.stats())
+    assert stats.drained
+    archived = Counter()
+    writers = set()
+    for path in (data / "warc" / "main").glob("*.warc.gz"):
+        writers.add(writer_and_serial("main", path.name)[0])
+        archived.update(record.url for record in read(path) if record.type == "response")
+    assert writers == both
+    paths = ["robots.txt", *range(60)]
+    assert archived == Counter(f"{site.url}/{path}" for site in sites for path in paths)
+    assert not list((data / "warc" / "main" / ".open").iterdir())
