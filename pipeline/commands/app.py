@@ -16,7 +16,7 @@ from pipeline.commands.crawl_commands import crawl, refetch, rescrape, seed
 from pipeline.commands.frontier_hosts import hosts_command
 from pipeline.commands.ingest_command import ingest
 from pipeline.commands.log import log_command
-from pipeline.commands.options import PROJECT_VARIABLE
+from pipeline.commands.options import PROJECT_VARIABLE, GroupedOptions
 from pipeline.commands.project_commands import init
 from pipeline.commands.report_commands import report_command, status_command, verify_command
 from pipeline.commands.run_command import run
@@ -70,7 +70,7 @@ app.command(name="seed")(seed)
 app.command(name="crawl")(crawl)
 app.command(name="rescrape")(rescrape)
 app.command(name="refetch")(refetch)
-app.command(name="ingest")(ingest)
+app.command(name="ingest", cls=GroupedOptions)(ingest)
 app.command(name="process")(process)
 app.command(name="dedup")(dedup_command)
 app.command(name="export")(export)

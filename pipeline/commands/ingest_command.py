@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     pass
 
 IndexName = Literal["cdx", "columnar"]
+COMMON_CRAWL = "Options for Common Crawl"
 
 
 def ingest(
@@ -51,52 +52,68 @@ def ingest(
         ),
     ] = "",
     files: Annotated[
-        int | None, typer.Option("--files", min=1, help="Common Crawl: ingest the first N files.")
+        int | None,
+        typer.Option("--files", min=1, rich_help_panel=COMMON_CRAWL, help="Ingest the first N files."),
     ] = None,
     segment: Annotated[
         list[str] | None,
-        typer.Option("--segment", help="Common Crawl: ingest files of this segment; repeatable."),
+        typer.Option(
+            "--segment", rich_help_panel=COMMON_CRAWL, help="Ingest files of this segment; repeatable."
+        ),
     ] = None,
     domain: Annotated[
         list[str] | None,
         typer.Option(
             "--domain",
-            help="Common Crawl: ingest single records of this domain and its subdomains; repeatable.",
+            rich_help_panel=COMMON_CRAWL,
+            help="Ingest single records of this domain and its subdomains; repeatable.",
         ),
     ] = None,
     domains: Annotated[
         Path | None,
-        typer.Option("--domains", help="Common Crawl: the same for a file of domains, one a line."),
+        typer.Option(
+            "--domains", rich_help_panel=COMMON_CRAWL, help="The same for each domain in a file, one a line."
+        ),
     ] = None,
     url_prefix: Annotated[
         list[str] | None,
         typer.Option(
-            "--url-prefix", help="Common Crawl: ingest single records whose URL begins with this; repeatable."
+            "--url-prefix",
+            rich_help_panel=COMMON_CRAWL,
+            help="Ingest single records whose URL begins with this; repeatable.",
         ),
     ] = None,
     mime: Annotated[
         list[str] | None,
-        typer.Option("--mime", help="Common Crawl: select records of this media type; repeatable."),
+        typer.Option(
+            "--mime", rich_help_panel=COMMON_CRAWL, help="Select records of this media type; repeatable."
+        ),
     ] = None,
     status: Annotated[
         list[int] | None,
         typer.Option(
-            "--status", help="Common Crawl: select records of this HTTP status, 200 by default; repeatable."
+            "--status",
+            rich_help_panel=COMMON_CRAWL,
+            help="Select records of this HTTP status, 200 by default; repeatable.",
         ),
     ] = None,
     language: Annotated[
         list[str] | None,
         typer.Option(
             "--language",
-            help="Common Crawl: select records mostly in this language, such as eng or deu; repeatable.",
+            rich_help_panel=COMMON_CRAWL,
+            help="Select records mostly in this language, such as eng or deu; repeatable.",
         ),
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", min=1, help="Common Crawl: ingest at most N of the selected records."),
+        typer.Option(
+            "--limit", min=1, rich_help_panel=COMMON_CRAWL, help="Ingest at most N of the selected records."
+        ),
     ] = None,
     index: Annotated[
-        IndexName, typer.Option("--index", help="Common Crawl: index to ask, cdx or columnar.")
+        IndexName,
+        typer.Option("--index", rich_help_panel=COMMON_CRAWL, help="Index to ask, cdx or columnar."),
     ] = "cdx",
     project: ProjectOption = HERE,
     as_json: JsonOption = False,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand
 
 from core import InputError
 
@@ -63,6 +64,23 @@ MaxTimeOption = Annotated[float | None, typer.Option("--max-time", min=0, help="
 OutOption = Annotated[
     str, typer.Option("--out", help="Directory of the dataset: a new one, or that of the same dataset.")
 ]
+
+
+class GroupedOptions(TyperCommand):
+    """A command whose `--help` lists options with a `rich_help_panel` under that heading, behind all others."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Required by click: write the options of `--help`."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            heading = getattr(parameter, "rich_help_panel", None) or (
+                "Arguments" if parameter.param_type_name == "argument" else "Options"
+            )
+            if record := parameter.get_help_record(ctx):
+                groups.setdefault(heading, []).append(record)
+        for heading in sorted(groups, key=lambda name: name not in {"Arguments", "Options"}):
+            with formatter.section(heading):
+                formatter.write_dl(groups[heading])
 
 
 def checked_name(name: str) -> str:

@@ -272,6 +272,8 @@ def readers() -> dict[str, Reader]:
 
     import zstandard
 
+    from tests.storage import made_inputs
+
     wiki, posts = _dumps()
     packed = (gzip.compress(PAGE), zlib.compress(PAGE), zstandard.compress(PAGE), bz2.compress(PAGE))
     warc = tuple(gzip.compress(WARC + WARC.replace(b"a.test", b"b.test") * 2) for _ in range(1))
@@ -468,13 +470,13 @@ def readers() -> dict[str, Reader]:
             tokens=(b",", b";", b'"', b"\n", b"\r", b"\0", b"text"),
             samples=(made_inputs.delimited(made_inputs.ROWS),),
         ),
-        "made_inputs.parquet": Reader(
+        "inputs.parquet": Reader(
             read=_input("x.parquet"),
             tokens=(b"PAR1", b"\xff\xff\xff\x7f", b"\0\0\0\0"),
             samples=(made_inputs.parquet(made_inputs.ROWS),),
             us_a_byte=200.0,
         ),
-        "made_inputs.arrow": Reader(
+        "inputs.arrow": Reader(
             read=_input("x.arrow"),
             tokens=(b"ARROW1\0\0", b"\xff\xff\xff\xff", b"\0\0\0\0"),
             samples=(made_inputs.arrow(made_inputs.ROWS),),
