@@ -28,7 +28,7 @@ import numpy as np
 
 from storage.cache import block
 from storage.cache.cache import Cache
-from storage.cache.room import PAGE, Room
+from storage.cache.cache_space import PAGE, Room
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 KEYS, ROOM, READS = 20_000, 2_000, 60_000

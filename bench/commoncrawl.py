@@ -23,7 +23,7 @@ from pipeline.configuration import parse
 from pipeline.inputs import commoncrawl_input
 from pipeline.inputs.commoncrawl_selection import Wanted
 from pipeline.terminal.progress import LineProgress
-from storage.files import Files
+from storage.directory_store import Files
 from tests.commoncrawl import CRAWL, Page, article, make, serving
 
 

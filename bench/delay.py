@@ -30,7 +30,7 @@ from crawler import WorkerConfig, run_worker
 from frontier import Discovery, Frontier, Scope, canonical
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded
-from storage.files import Files
+from storage.directory_store import Files
 
 SPAWN = multiprocessing.get_context("spawn")
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"

@@ -36,7 +36,7 @@ from pipeline.inputs.ingest import ingest  # noqa: E402
 from pipeline.inputs.locate import given  # noqa: E402
 from pipeline.steps import process  # noqa: E402 - a script finds the packages only now
 from pipeline.terminal.progress import LineProgress  # noqa: E402
-from storage.files import Files  # noqa: E402
+from storage.directory_store import Files  # noqa: E402
 from storage.warc.records import read  # noqa: E402
 
 FILTERS = FiltersConfig(preset="none", languages=())

@@ -4,7 +4,7 @@ usage: python bench/extract.py --data DIR --peers DIR [--python PYTHON] [--tools
 
 DIR of --data holds `gold.jsonl.zst` and `pages.tar.zst`, that of --peers the scoring (`extract_score.py`) and the runner of the others (`extract_eval.py`),
 which PYTHON runs, in an environment with trafilatura, resiliparse, magic-html, readability-lxml and jusText. Scores are those of that module: word-level
-precision, recall and F1 a page, means by source; snippets pooled. Pages whose kind is not an article, as `extract.page.kind` has it, are
+precision, recall and F1 a page, means by source; snippets pooled. Pages whose kind is not an article, as `extract.page.page_kind` has it, are
 counted apart too. Ours runs on the bytes of the page, as everybody's does. Prints one JSON line.
 """
 

@@ -52,7 +52,7 @@ from frontier.link.connect import connect  # noqa: E402
 from frontier.link.embedded import embedded  # noqa: E402
 from frontier.link.link import Call, Link  # noqa: E402
 from frontier.urls.canonical import known  # noqa: E402
-from storage.files import Files  # noqa: E402
+from storage.directory_store import Files  # noqa: E402
 
 BATCH = 1000
 LINKS = 40  # of one host on a page

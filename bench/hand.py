@@ -18,7 +18,7 @@ from frontier import Exchange, Frontier, Lease
 from frontier import Kind as Wanted
 from frontier.link.connect import connect
 from frontier.link.link import Link
-from storage.files import Files
+from storage.directory_store import Files
 
 CRAWL = "fleet"
 SERIALS = 1 << 16

@@ -27,7 +27,7 @@ from crawler import WorkerConfig, run_worker
 from frontier import Discovery, Frontier, Outcome, Scope, Settings, canonical
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded
-from storage.files import Files
+from storage.directory_store import Files
 
 LINKS = 100
 MARKS = (0.1, 0.25, 0.5, 1.0)

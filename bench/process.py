@@ -27,7 +27,7 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 from resiliparse.extract.html2text import extract_plain_text
 
 from extract.record_document import document
-from isolation.mark import Mark
+from isolation.shared_int import Mark
 from pipeline.configuration import FiltersConfig
 from pipeline.engine.local.part_server import PartServer
 from pipeline.engine.part_store import PartStore
@@ -36,7 +36,7 @@ from pipeline.engine.task import NOWHERE, Made, Task, Watch
 from pipeline.inputs.ingest import ingest
 from pipeline.inputs.locate import given
 from pipeline.steps import process
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import Input
 from storage.warc.records import read
 

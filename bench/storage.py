@@ -20,8 +20,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from storage.files import Files
-from storage.s3.bucket import Bucket
+from storage.directory_store import Files
+from storage.s3.s3_store import Bucket
 from storage.store import Store
 from tests.storage.s3server import BUCKET, KEYS, serving
 

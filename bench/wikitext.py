@@ -28,7 +28,7 @@ import mwparserfromhell
 from extract import Skip
 from extract.wikitext import extract
 from storage.inputs.entry import Entry
-from storage.inputs.kinds import items, kind_of, kinds
+from storage.inputs.input_kinds import items, kind_of, kinds
 from tests.storage.dumps import head, page, revision
 
 TEXT = (

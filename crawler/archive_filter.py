@@ -14,15 +14,15 @@ from uuid import UUID
 from core import Capture
 from core.capture import Truncation
 from crawler.reading.conditional import revisit
-from crawler.reading.listed import is_sitemap
 from crawler.reading.outcome import REDIRECTS
 from crawler.reading.page_options import USUAL, PageOptions
 from crawler.reading.page_reading import Reading, read, rights_of
-from crawler.reading.rendered import Rendered
+from crawler.reading.page_response import Answer, seen
+from crawler.reading.rendered_page import Rendered
 from crawler.reading.request_state import decode
-from crawler.reading.response import Answer, seen
 from crawler.reading.seedlist import answer_of, is_list
-from crawler.settlement import Finished
+from crawler.reading.sitemap_discoveries import is_sitemap
+from crawler.settler import Finished
 from crawler.wire import Headers, field
 from extract.rights import Rights
 from extract.soft_error import SUSPICIONS

@@ -22,22 +22,22 @@ from uuid import UUID
 from core import Capture, reading
 from core import Failure as ReadingFailure
 from crawler.archive_filter import End, Screen, end, finished
-from crawler.decoded import DecodedBytes
+from crawler.decode_budget import DecodedBytes
+from crawler.identifiers import record_id
 from crawler.machine.activity import Activity
 from crawler.page_process import HEAVY, Aside, crashed, is_heavy
 from crawler.reading.conditional import conditions
 from crawler.reading.outcome import READING, UNREAD, Judgement, fault_of, of_failure
 from crawler.reading.page_options import USUAL, PageOptions
 from crawler.reading.page_reading import settled
-from crawler.reading.rendered import Rendered
+from crawler.reading.rendered_page import Rendered
 from crawler.reading.request_state import EMPTY, decode
 from crawler.reading.seedlist import answer_of
 from crawler.robots.robots_txt import UNREADABLE, AskAgain, Event, Ruling, ask
 from crawler.scheduling.scheduler import Loop
-from crawler.settlement import Finished, Settler
+from crawler.settler import Finished, Settler
 from crawler.uplink.address_limiter import Entrance
 from crawler.uplink.uplink import Uplink
-from crawler.user_agent import record_id
 from crawler.wire import Failure, Wait, field
 from frontier import Kind, Lease, Settlement
 from storage.warc.payload import TOO_LONG, content_decoded

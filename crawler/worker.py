@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from crawler.archive_filter import Screen
-from crawler.backpressure import Gate
-from crawler.decoded import DecodedBytes
+from crawler.decode_budget import DecodedBytes
+from crawler.gate_monitor import Gate
+from crawler.identifiers import user_agent
 from crawler.lease_handler import Steward
 from crawler.machine.activity import Activity
 from crawler.machine.heartbeat import Pulse
@@ -30,13 +31,12 @@ from crawler.render.chromium.program import TABS, program
 from crawler.robots.robots_txt import PATIENCE_MS
 from crawler.rotation import Rotation
 from crawler.scheduling.scheduler import Loop
-from crawler.settlement import Settler
+from crawler.settler import Settler
 from crawler.spiders import Guest
-from crawler.spiders.blocking import LONGEST_S
+from crawler.spiders.blocking_watch import LONGEST_S
 from crawler.spiders.feeds import Feeds
 from crawler.uplink.address_limiter import Entrance
 from crawler.uplink.uplink import Uplink
-from crawler.user_agent import user_agent
 from crawler.wire import Client, networks
 from crawler.wire.limits import TOTAL
 from frontier import Frontier, GivenUp
@@ -109,7 +109,7 @@ class WorkerConfig:
     """Whether Chromium's own sandbox is on. Off, a page that breaks out of its script engine is kept by the outer walls alone."""
     ttl_s: float = 30.0
     """How long the worker is taken for living after it was heard of; it beats three times as often. With a spider it is longer
-    by as much as that may hold up the event loop (`crawler.spiders.blocking`)."""
+    by as much as that may hold up the event loop (`crawler.spiders.blocking_watch`)."""
 
 
 class Named(Protocol):

@@ -9,7 +9,7 @@ from lxml import etree
 
 from extract import page_facts
 from extract.bounds import LONGEST, beyond
-from extract.extracted import Extracted
+from extract.extraction import Extracted
 from extract.page import content, layout, page_reader
 from extract.page.boxes import MOST_ELEMENTS
 from extract.rights import METAS

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+from extract.fact_formats import LANGUAGE, creative_commons, day
 from extract.page.boxes import Said
-from extract.page.kind import Kind, kind
-from extract.stated import LANGUAGE, creative_commons, day
+from extract.page.page_kind import Kind, kind
 
 LONGEST_TITLE = 1_000
 """Characters."""

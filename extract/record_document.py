@@ -8,7 +8,7 @@ from typing import Protocol
 from core import Document, RecordRef
 from extract import html, pdf, wikitext
 from extract.charset import Decoded, decode
-from extract.extracted import Extracted
+from extract.extraction import Extracted
 from extract.mime import HTML, PDF, PLAIN, XHTML, sniffed
 from extract.rights import Rights, rights
 from extract.skip import Skip

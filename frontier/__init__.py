@@ -4,7 +4,7 @@
 its fingerprint (`frontier.page_key`), and if that is new, the budgets have room and no trap is suspected (`frontier.urls.novelty`),
 it is *waiting*,
 in the queue of its host, behind what is nearer to the seeds or has more priority; where too much waits for memory, in
-storage (`frontier.verbs.tail`). When its turn comes it is *leased*: promised to one worker until a deadline, under a token
+storage (`frontier.verbs.queue_tail`). When its turn comes it is *leased*: promised to one worker until a deadline, under a token
 that no other grant ever has. The worker ends the promise with a `Settlement`, once what it fetched is durable, and the URL
 is *settled*: fetched, unchanged, redirected (its target was added before), gone, refused or failed. It never becomes
 unknown again, so no URL is crawled twice, unless it is asked for anew: by another `generation`, or because it was to be
@@ -46,8 +46,8 @@ server's (`lua/state/clock.lua`). `server.embedded` runs such a server for one m
 process, without a server: what is promised, in plain Python.
 """
 
-from frontier.flow import Flow
 from frontier.frontier import Frontier
+from frontier.gate_state import Flow
 from frontier.lease import (
     Added,
     Budget,

@@ -30,11 +30,11 @@ from frontier.lease import (
     Unlogged,
 )
 from frontier.link.link import Arg, Call, Link
-from frontier.link.lost import lost_frontier
+from frontier.link.lost_frontier import lost_frontier
 from frontier.robots_record import RobotsRecord, Rule, packed
 from frontier.urls.canonical import host_of
 from frontier.verbs.operator import Steering
-from frontier.verbs.tail import HOT, Shelf, Tail
+from frontier.verbs.queue_tail import HOT, Shelf, Tail
 
 T = TypeVar("T")
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from isolation import filesystem, syscalls, user
+from isolation import filesystem, privileges, syscalls
 from isolation.environment import scrubbed
-from isolation.limit import limit
+from isolation.resource_limit import limit
 
 BOOT = "import sys; sys.path[:] = {path!r}; from isolation.browser_launch import main; main(sys.argv[1:])"
 PROFILE = "--user-data-dir="
@@ -69,7 +69,7 @@ def _confine(program: Path, own: Sequence[Path]) -> None:
     if os.geteuid() == 0:
         try:
             for path in own:
-                os.chown(path, user.NOBODY, user.NOBODY)
+                os.chown(path, privileges.NOBODY, privileges.NOBODY)
         except OSError:  # a container may give root no right to
             may_be_nobody = False
     code = program.resolve().parent
@@ -79,7 +79,7 @@ def _confine(program: Path, own: Sequence[Path]) -> None:
                 run=(*map(Path, RUN), code), read=tuple(map(Path, READ)), write=(*map(Path, WRITE), *own)
             )
         )
-    if user.drop(may_be_nobody=may_be_nobody) == "nobody":
+    if privileges.drop(may_be_nobody=may_be_nobody) == "nobody":
         limit(resource.RLIMIT_NPROC, PROCESSES)
     limit(resource.RLIMIT_CORE, 0)
     limit(resource.RLIMIT_FSIZE, FILE_BYTES)

@@ -15,8 +15,8 @@ import os
 import resource
 from dataclasses import dataclass
 
-from isolation import filesystem, syscalls, user
-from isolation.limit import limit
+from isolation import filesystem, privileges, syscalls
+from isolation.resource_limit import limit
 
 DESCRIPTORS = 64
 WITHOUT_SECCOMP = "a worker may speak to the network and signal processes of its user"
@@ -35,7 +35,7 @@ class Limits:
 class Confinement:
     """What holds for a confined process."""
 
-    user: user.User
+    user: privileges.User
     landlock: int
     """Version of the kernel's interface; 0 where it has none."""
     seccomp: bool
@@ -64,7 +64,7 @@ def confine(limits: Limits) -> Confinement:
     except (OSError, ImportError) as error:
         landlock = 0
         lacks.append(f"no Landlock ({error}; Linux has it from 5.13 on): {WITHOUT_LANDLOCK}")
-    who = user.drop(may_be_nobody=is_open)
+    who = privileges.drop(may_be_nobody=is_open)
     _limit(limits)
     try:
         if seccomp:

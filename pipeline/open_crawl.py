@@ -13,7 +13,7 @@ from frontier import Frontier, StorageId
 from frontier.link.link import Link
 from frontier.settings import check_storage
 from pipeline.project import Project
-from storage.archive.unfinished import WARC, left
+from storage.archive.open_files import WARC, left
 from storage.crawllog.log_line import FOLDER as LOG
 from storage.storage_id import identify, identity
 from storage.store import Store

@@ -21,7 +21,7 @@ from pipeline.engine.ray.ray_pool import ray_crew
 from pipeline.terminal.output import warn
 from pipeline.url_policy import policy
 from storage.cache.cache import Cache, default_directory
-from storage.cache.tally import CacheStats
+from storage.cache.cache_counters import CacheStats
 from storage.catalog import Catalog
 from storage.location import store
 from storage.store import Store

@@ -5,7 +5,7 @@ from pathlib import Path
 from core import InputError
 from core.printable_address import shown
 from storage.cache.cache import Cache
-from storage.files import Files
+from storage.directory_store import Files
 from storage.store import Store
 
 SCHEMES = ("file", "s3")
@@ -19,7 +19,7 @@ def store(uri: str, base: Path, *, key: str = "project.storage", cache: Cache | 
     """
     scheme, colon, rest = uri.partition(":")
     if colon and scheme == "s3":
-        from storage.s3.bucket import Bucket  # noqa: PLC0415 - the client takes most of a second to import
+        from storage.s3.s3_store import Bucket  # noqa: PLC0415 - the client takes most of a second to import
 
         return Bucket.at(uri, key=key, cache=cache)
     if not colon or scheme != "file":

@@ -33,7 +33,7 @@ HANDED_OVER = {
 """Expressions that another module calls by another name, and how."""
 WRITTEN_INLINE = {
     # An expression that is made when the program runs, and one that it may be.
-    "extract/wikitext/set_aside.py": [r"(?i)</ref\s*+>"],
+    "extract/wikitext/literals.py": [r"(?i)</ref\s*+>"],
     "storage/inputs/arc.py": [],  # see `test_the_lines_of_an_arc`
     "pipeline/integrity/verify.py": [r"part-w-\d{12}\.json"],
 }

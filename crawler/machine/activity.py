@@ -2,7 +2,7 @@
 
 1. Two numbers in memory that the two processes share. Writing them costs nothing, and they outlive the worker.
 2. The supervisor ends a worker whose event loop stands still, and knows of one that died which page it was reading.
-3. How long a user's spider may hold up the event loop is not the supervisor's to say (`crawler.spiders.blocking`), so it sees
+3. How long a user's spider may hold up the event loop is not the supervisor's to say (`crawler.spiders.blocking_watch`), so it sees
    whether the spider may be at work.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from core import ThresherError
-from isolation.mark import Mark
+from isolation.shared_int import Mark
 
 TURN_S = 1.0
 """Between two turns that are counted."""

@@ -12,8 +12,8 @@
 from dataclasses import replace
 
 from core import Capture
+from crawler.reading.page_response import Answer
 from crawler.reading.request_state import Note
-from crawler.reading.response import Answer
 from storage.warc.cdxj import field_value
 from storage.warc.exchange_records import payload_sha256
 from storage.warc.revisit import Profile, Revisit

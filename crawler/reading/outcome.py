@@ -10,7 +10,7 @@
 | 408 425                         | RETRY `status_<nnn>`                                |                      |
 | 403                             | FETCHED `status_403`                                | FORBIDDEN            |
 | any other status                | FETCHED, with `status_<nnn>` where it is not 200     |                      |
-| no record can be made of it     | FAILED `no_record` (`crawler.settlement`)               |                      |
+| no record can be made of it     | FAILED `no_record` (`crawler.settler`)               |                      |
 | a page that kills its reader    | FAILED `parser_crash` (`crawler.page_process`)             |                      |
 | its reading raises an exception | FAILED `reading` (`crawler.lease_handler`)                |                      |
 | a page of a guard (any status)  | RETRY `block_page`                                  | BUSY                 |
@@ -37,7 +37,7 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 from core.capture import Truncation
-from crawler.reading.response import DENIED
+from crawler.reading.page_response import DENIED
 from crawler.wire import Reason
 from frontier import Fault, Outcome
 

@@ -27,15 +27,15 @@ from dataclasses import dataclass, replace
 from core import Url
 from crawler.reading import redirect_chain
 from crawler.reading.conditional import note_of, unchanged
-from crawler.reading.listed import is_in_reach, is_sitemap, leads_on, listed, reaches_nothing
+from crawler.reading.link_targets import target, targets
 from crawler.reading.outcome import BLOCKED, Judgement, as_browsers_read, of_response
 from crawler.reading.page_options import USUAL, PageOptions
+from crawler.reading.page_response import DENIED, Answer, is_html, is_read
 from crawler.reading.request_state import Note, decode, encode
-from crawler.reading.response import DENIED, Answer, is_html, is_read
 from crawler.reading.seedlist import is_list
 from crawler.reading.sitemap import listing
+from crawler.reading.sitemap_discoveries import is_in_reach, is_sitemap, leads_on, listed, reaches_nothing
 from crawler.reading.sketch import NOTHING, sketch
-from crawler.reading.targets import target, targets
 from extract.charset import utf8
 from extract.links import links
 from extract.rights import Rights, rights

@@ -11,9 +11,9 @@ from dataclasses import replace
 from uuid import UUID
 
 from core import Capture
-from crawler.reading.listed import is_sitemap
+from crawler.reading.page_response import Answer, answer, is_html
 from crawler.reading.request_state import decode
-from crawler.reading.response import Answer, answer, is_html
+from crawler.reading.sitemap_discoveries import is_sitemap
 from frontier import Lease
 from storage.warc.records import PAYLOAD_LIMIT, mime_of
 

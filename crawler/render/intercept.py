@@ -17,9 +17,9 @@ from playwright.async_api import CDPSession, Error
 
 from core import Capture
 from crawler.reading.outcome import REDIRECTS
-from crawler.render import part_headers
+from crawler.render import request_rules
 from crawler.render.chromium import dom
-from crawler.render.parts import Parts, Wanted
+from crawler.render.subresources import Parts, Wanted
 
 MOST_WENT = 100
 """Places to which the scripts of a page would go that are remembered."""
@@ -66,14 +66,14 @@ class Interceptor:
     async def _on_paused(self, event: dict[str, Any]) -> None:
         self.asked += 1
         key, request = event["requestId"], event["request"]
-        kind = part_headers.kind(event["resourceType"], request["headers"])
+        kind = request_rules.kind(event["resourceType"], request["headers"])
         try:
             if kind == DOCUMENT:
                 await self._navigate(key, request["url"], event["frameId"])
                 return
-            asked_for = part_headers.preflight(request["method"], request["headers"])
+            asked_for = request_rules.preflight(request["method"], request["headers"])
             method = asked_for or request["method"]
-            if reason := part_headers.refusal(method=method, kind=kind, url=request["url"]):
+            if reason := request_rules.refusal(method=method, kind=kind, url=request["url"]):
                 if reason != "other" or not request["url"].endswith(FAVICON):
                     self.refuse(reason)
                 await self._fail(key, "BlockedByClient")
@@ -94,7 +94,7 @@ class Interceptor:
             return
         else:
             self.refuse("navigation")
-            if len(self.went) < MOST_WENT and len(url) <= part_headers.LONGEST_URL:
+            if len(self.went) < MOST_WENT and len(url) <= request_rules.LONGEST_URL:
                 self.went[url] = None
         await self._fail(key, "Aborted")
 
@@ -118,7 +118,7 @@ class Interceptor:
             self.refuse(found)
             await self._fail(key, "Failed")
             return
-        if found.status in REDIRECTS and wanted.method != part_headers.PREFLIGHT:
+        if found.status in REDIRECTS and wanted.method != request_rules.PREFLIGHT:
             self._redirected[network] = replace(wanted, left_site=self._parts.leaves_site(wanted))
         await self._give(key, found)
 
@@ -126,7 +126,7 @@ class Interceptor:
         if not 200 <= capture.status <= 599:
             await self._fail(key, "Failed")
             return
-        headers = part_headers.given(capture.headers, without=without)
+        headers = request_rules.given(capture.headers, without=without)
         if not any(name.lower() == "content-type" for name, _ in headers):
             headers.append(("content-type", "text/html" if capture is self._capture else "text/plain"))
         async with self._parts.decoded.decoded(capture) as body:

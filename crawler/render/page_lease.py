@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from core import Url
-from crawler.render.part_robots import PartRules, Permission, Rulings
+from crawler.render.subresource_robots import PartRules, Permission, Rulings
 from crawler.robots.robots_txt import Event, Rulebook, ask
 from crawler.uplink.address_limiter import Entrance
 from crawler.uplink.uplink import Getter

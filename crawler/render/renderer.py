@@ -1,6 +1,6 @@
 """`Renderer`: the browser of one worker: which pages it renders, how many at a time, and when it is replaced.
 
-1. `auto` renders what gives evidence (`crawler.render.need`), `always` every HTML page; nothing that is not whole, or
+1. `auto` renders what gives evidence (`crawler.render.render_need`), `always` every HTML page; nothing that is not whole, or
    was not answered with 200.
 2. So many tabs at a time; the other pages wait.
 3. The browser is started before the first page, so that what is missing is known at once, and replaced after so many pages, or
@@ -14,15 +14,15 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from core import Capture
-from crawler.decoded import DecodedBytes
-from crawler.reading.rendered import Note, Rendered
+from crawler.decode_budget import DecodedBytes
+from crawler.reading.rendered_page import Note, Rendered
 from crawler.render.chromium.browser import Browser, start
 from crawler.render.chromium.program import TABS, program
-from crawler.render.need import need
 from crawler.render.page_lease import PageLease
-from crawler.render.part_cache import Kept
-from crawler.render.part_robots import PartRules
-from crawler.render.parts import Hosts, Parts
+from crawler.render.render_need import need
+from crawler.render.subresource_cache import Kept
+from crawler.render.subresource_robots import PartRules
+from crawler.render.subresources import Hosts, Parts
 from crawler.render.tab import BrowserGoneError, render
 from crawler.robots.robots_txt import Rulebook
 from crawler.uplink.address_limiter import Entrance

@@ -1,7 +1,7 @@
 """`render`: one page in one tab, from the answer that was archived to the DOM that its scripts made of it.
 
 1. A fresh context for each page: no cookie, cache or storage of another. Its first document is the answer at hand, which
-   is not asked again. Everything else that it asks for comes to `crawler.render.intercept`, and goes to `crawler.render.parts` or
+   is not asked again. Everything else that it asks for comes to `crawler.render.intercept`, and goes to `crawler.render.subresources` or
    nowhere.
 2. The page's clock is virtual: it stands still while a part is fetched, and jumps to the next timer when nothing else is to
    be done. So what a page does within five seconds is seen in a fraction of one, and a part that has to wait for its
@@ -30,14 +30,14 @@ from playwright.async_api import (
 )
 
 from core import Capture
-from crawler.reading.rendered import Note, Problem, Rendered
+from crawler.reading.rendered_page import Note, Problem, Rendered
 from crawler.render.chromium import dom
 from crawler.render.chromium.browser import Browser
 from crawler.render.chromium.init_script import INIT_SCRIPT, has_noticed
-from crawler.render.chromium.world import call
-from crawler.render.chromium.world import world as make_world
+from crawler.render.chromium.isolated_world import call
+from crawler.render.chromium.isolated_world import world as make_world
 from crawler.render.intercept import Interceptor
-from crawler.render.parts import Parts
+from crawler.render.subresources import Parts
 
 ROUND_MS = 5_000
 """Of the page's own clock."""

@@ -11,7 +11,7 @@ import math
 from crawler.log_entry import of_conclusion
 from crawler.machine.system import REAL, System
 from frontier import Frontier
-from frontier.verbs.tail import Tail
+from frontier.verbs.queue_tail import Tail
 from storage.crawllog import log_writer
 from storage.store import Store
 

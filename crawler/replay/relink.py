@@ -16,13 +16,13 @@ from uuid import UUID
 from core import CorruptData, Failure, Url, reading
 from crawler.log_entry import discovery, lease
 from crawler.page_process import Aside
-from crawler.reading.listed import leads_on
+from crawler.reading.link_targets import target
 from crawler.reading.outcome import READING
 from crawler.reading.page_options import PageOptions
 from crawler.reading.page_reading import settlement, settlement_of_dropped
 from crawler.reading.request_state import decode as decode_note
-from crawler.reading.targets import target
-from crawler.render.archive_parts import RENDERED
+from crawler.reading.sitemap_discoveries import leads_on
+from crawler.render.rendering_archive import RENDERED
 from crawler.replay.replay import archived_answer
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
 from storage.crawllog.log_line import Line

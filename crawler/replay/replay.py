@@ -28,25 +28,25 @@ from uuid import UUID
 
 from core import Failure, reading
 from core.capture import Truncation
+from crawler.identifiers import record_id
 from crawler.log_entry import of_record
 from crawler.machine.system import REAL, System
 from crawler.page_process import Aside, crashed
 from crawler.reading.outcome import READING, UNREAD, wait_ms
 from crawler.reading.page_options import USUAL, PageOptions
 from crawler.reading.page_reading import settled, settlement, settlement_of_dropped
-from crawler.reading.rendered import decode as read_note
-from crawler.reading.rendered import dom_id, note_id
-from crawler.reading.response import Answer, seen
-from crawler.recent import Recent
-from crawler.render.archive_parts import RENDERED
+from crawler.reading.page_response import Answer, seen
+from crawler.reading.rendered_page import decode as read_note
+from crawler.reading.rendered_page import dom_id, note_id
+from crawler.recent_set import Recent
+from crawler.render.rendering_archive import RENDERED
 from crawler.robots.robots_txt import HOPS, UNREADABLE, redirect, ruling
-from crawler.settlement import BATCH, Finished, end
-from crawler.user_agent import record_id
+from crawler.settler import BATCH, Finished, end
 from frontier import Frontier, Kind, Lease, Settlement
 from storage.archive.archive_writer import recover as seal_unfinished
+from storage.archive.open_files import left as open_files
+from storage.archive.open_files import writer_and_serial
 from storage.archive.originals import originals
-from storage.archive.unfinished import left as open_files
-from storage.archive.unfinished import writer_and_serial
 from storage.crawllog import log_writer
 from storage.crawllog.log_line import Line
 from storage.store import Store
@@ -231,7 +231,7 @@ def archived_answer(
     """Return what a page answered, of the record of its response, whose id is `page`; None where that has no HTTP head.
 
     `records` are those beside it, by id: note and DOM of a page that was rendered lie in front of its response
-    (`crawler.render.archive_parts`).
+    (`crawler.render.rendering_archive`).
     """
     if record.status is None:
         return None

@@ -14,7 +14,7 @@
 7. Of the pages that dead workers held (`Lease.orphan`) one is fetched at a time: if it kills this worker too, the others are not
    blamed.
 8. While the worker is kept from the web nothing is leased, and a few pages when that seems to be over (`crawler.uplink.uplink`).
-9. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.backpressure`).
+9. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate_monitor`).
 10. A lease of a registered domain that holds its share of the slots goes back, and its host waits (`crawler.scheduling.slot_share`).
 11. A server of the frontier that has restarted may have lost what it knew: what the worker remembers of that is forgotten. The
    frontier's client has told it again by then (`frontier.verbs.reconciler`).
@@ -29,14 +29,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from math import ceil
 
 from core import Failure, reading
-from crawler.backpressure import ASK_S, Gate
+from crawler.gate_monitor import ASK_S, Gate
 from crawler.machine.heartbeat import Pulse
-from crawler.reading.listed import is_sitemap, leads_on, named
 from crawler.reading.outcome import READING, UNREAD, Judgement
+from crawler.reading.sitemap_discoveries import is_sitemap, leads_on, named
 from crawler.robots.robots_txt import Rulebook
 from crawler.scheduling.poll import Poll
 from crawler.scheduling.slot_share import Shares
-from crawler.settlement import Settler
+from crawler.settler import Settler
 from crawler.uplink.uplink import Uplink
 from frontier import Exchange, Frontier, Kind, Lease, Outcome
 

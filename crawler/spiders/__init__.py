@@ -15,6 +15,6 @@ So a page whose worker is killed before that is fetched and read again: nothing 
 come at least once.
 """
 
-from crawler.spiders.load import Guest
+from crawler.spiders.spider_spec import Guest
 
 __all__ = ["Guest"]

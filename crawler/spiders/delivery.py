@@ -2,7 +2,7 @@
 
 1. Every lease that ends for good is delivered once. The errback is called for each failure: no response, a page that is not
    asked for, a status that is no success, a redirect that leads nowhere, a page that something between us and the host sent in its
-   place, one that kills what reads it (`crawler.spiders.failures` says by which exception).
+   place, one that kills what reads it (`crawler.spiders.spider_exceptions` says by which exception).
 2. Nothing is delivered of what the frontier tries again (RETRY, but for the last time), of a redirect that leads on, whose
    target is delivered in its place, and of a page that is as it was (304).
 """
@@ -14,7 +14,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 
 from crawler.reading.outcome import BLOCKED
 from crawler.reading.page_options import PageOptions
-from crawler.spiders.failures import failure
+from crawler.spiders.spider_exceptions import failure
 from crawler.spiders.visit import MIDDLEWARE, Visit, is_same, misplaced_redirect, wants_redirect
 from frontier import Lease, Outcome, Settlement
 

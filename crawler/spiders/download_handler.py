@@ -18,12 +18,12 @@ from scrapy.responsetypes import responsetypes
 
 from core import Capture, InputError, reading
 from core import Failure as ReadingFailure
-from crawler.decoded import Decoded
+from crawler.decode_budget import Decoded
 from crawler.lease_handler import Steward
 from crawler.reading.outcome import READING, UNREAD, of_failure
-from crawler.reading.rendered import CONTENT_TYPE, Rendered
+from crawler.reading.rendered_page import CONTENT_TYPE, Rendered
 from crawler.robots.robots_txt import Event
-from crawler.spiders.failures import failure, loss
+from crawler.spiders.spider_exceptions import failure, loss
 from crawler.spiders.spider_request import IMPOSSIBLE
 from crawler.spiders.visit import Visit
 from crawler.wire import Failure

@@ -31,15 +31,16 @@ from twisted.internet.defer import Deferred, inlineCallbacks
 from twisted.python.failure import Failure as Trouble
 
 from core import Failure, InputError, ThresherError
+from crawler.identifiers import read_by_guest
 from crawler.lease_handler import Steward
-from crawler.reading.listed import is_sitemap
+from crawler.reading.sitemap_discoveries import is_sitemap
 from crawler.spiders import spider_settings
-from crawler.spiders.blocking import BlockingWatch, place
+from crawler.spiders.blocking_watch import BlockingWatch, place
 from crawler.spiders.delivery import delivery
 from crawler.spiders.download_handler import GuestHandler
 from crawler.spiders.feeds import Feeds
 from crawler.spiders.lease_scheduler import GuestScheduler
-from crawler.spiders.load import Guest, at_home, spider_class
+from crawler.spiders.spider_spec import Guest, at_home, spider_class
 from crawler.spiders.visit import (
     IGNORED,
     Visit,
@@ -50,7 +51,6 @@ from crawler.spiders.visit import (
     request_of,
     unread,
 )
-from crawler.user_agent import read_by_guest
 from frontier import Kind
 
 RENEW_S = 60.0

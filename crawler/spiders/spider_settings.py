@@ -15,7 +15,7 @@ from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, Settings, default
 
 from crawler.spiders.durable_feed import DurableFile
 from crawler.spiders.feeds import placed
-from crawler.spiders.load import Guest, settings_module
+from crawler.spiders.spider_spec import Guest, settings_module
 
 OVER_ALL = 1_000
 """Priority of what is forced; Scrapy's highest is 40."""
@@ -26,7 +26,7 @@ BASE: Mapping[str, Any] = {
     "CONCURRENT_ITEMS": 8,  # so many tasks for each response
     "DEFAULT_REQUEST_HEADERS": {},
     "DOWNLOADER_MIDDLEWARES_BASE": {
-        "crawler.spiders.refusal.RefusalMiddleware": FIRST,
+        "crawler.spiders.refusal_middleware.RefusalMiddleware": FIRST,
         "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": 50,
         "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": 300,
         "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": 400,

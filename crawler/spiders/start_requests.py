@@ -7,7 +7,7 @@ import asyncio
 
 from core import ThresherError
 from crawler.machine.activity import Channel
-from crawler.spiders.load import Guest
+from crawler.spiders.spider_spec import Guest
 from frontier import Frontier
 from frontier.link.connect import connect
 from storage.store import Store
@@ -24,7 +24,7 @@ def sow(guest: Guest, crawl: str, redis: str, store: Store, channel: Channel) ->
 
 
 async def _add(guest: Guest, crawl: str, redis: str, store: Store) -> None:
-    from crawler.spiders.start import starts  # noqa: PLC0415 - Scrapy, for guests alone
+    from crawler.spiders.start_discoveries import starts  # noqa: PLC0415 - Scrapy, for guests alone
 
     link = await connect(redis)
     try:

@@ -32,8 +32,8 @@ from crawler.reading import request_state
 from crawler.reading.outcome import REDIRECTS, UNREAD, Judgement
 from crawler.reading.page_options import PageOptions
 from crawler.reading.page_reading import HOPS, forbids_following, settled
-from crawler.reading.response import answer, seen
-from crawler.settlement import Finished
+from crawler.reading.page_response import answer, seen
+from crawler.settler import Finished
 from crawler.spiders.spider_request import errand, read, redirected
 from crawler.wire import Wait
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
@@ -61,7 +61,7 @@ class Visit:
     reading: Finished | None = None
     """How the lease ends as far as the spider has no say in it; None where nothing was fetched."""
     response_bytes: int = 0
-    """Decoded bytes that its responses hold (`crawler.decoded`)."""
+    """Decoded bytes that its responses hold (`crawler.decode_budget`)."""
     begun: bool = False
     """Whether the engine took the request."""
     failed: bool = False

@@ -1,6 +1,6 @@
 """`Uplink`: a worker's way to the web: its client, and what is done when our own side fails.
 
-1. Every failure is judged (`crawler.uplink.blame`) before it is anybody's. What is not the host's fault is a `Wait`: the lease goes back,
+1. Every failure is judged (`crawler.uplink.failure_attribution`) before it is anybody's. What is not the host's fault is a `Wait`: the lease goes back,
    and counts neither as an attempt of its URL nor as a fault of its host.
 2. From then on there is an outage: the worker leases nothing, says why (log, heartbeat), and probes what is wrong, with
    increasing delays. The other workers of the crawl go on: their way may be another. Where it is the same they find that out
@@ -18,7 +18,7 @@ from math import inf
 from typing import Protocol
 
 from core import Capture, ThresherError, Url
-from crawler.uplink.blame import ALIKE, Cause, Facts, Others, Question, judge, proves, wait_s
+from crawler.uplink.failure_attribution import ALIKE, Cause, Facts, Others, Question, judge, proves, wait_s
 from crawler.wire import Client, Enter, Failure, Reason, Wait, at_once
 from crawler.wire.http.request import HeaderList
 from frontier import Outage, canonical

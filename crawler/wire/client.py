@@ -10,7 +10,7 @@ from zlib import crc32
 
 from core import Capture, Url
 from core.capture import Timing, Truncation
-from crawler.recent import Recent
+from crawler.recent_set import Recent
 from crawler.wire.cookies import Cookies
 from crawler.wire.credentials import credentials, headers_for
 from crawler.wire.fetch_failure import Enter, Failure, Reason, Sign, Wait, at_once, utc_ms

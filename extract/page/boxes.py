@@ -50,7 +50,7 @@ class Box:
     weight = 0
     unlikely = 0.0
     comments = sure = False
-    """See `extract.page.signs`."""
+    """See `extract.page.class_hints`."""
     children: Sequence["Box"] = ()
 
     def __init__(self, number: int, tag: str, parent: "Box | None", first: int) -> None:

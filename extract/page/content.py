@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from extract.page import cues, trim
 from extract.page.boxes import Block, Box, Page
 from extract.page.headline import AHEAD, headline
-from extract.page.kind import Kind
+from extract.page.page_kind import Kind
 from extract.page.scores import Scores, around, ruled_out
 
 ENOUGH = 250

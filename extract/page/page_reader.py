@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from lxml import etree
 
 from extract.page.boxes import DEEPEST, MOST_ELEMENTS, Block, Box, Page, Said
-from extract.page.signs import NEVER_DISBELIEVED, NOTHING, signs
+from extract.page.class_hints import NEVER_DISBELIEVED, NOTHING, signs
 
 INLINE = frozenset((
     "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd",

@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from extract.pdf.pdf_page import Line, Page
+from extract.pdf.page_text import Line, Page
 
 EDGE = 3
 """Lines at each edge that are asked."""

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from extract.pdf.pdf_page import HYPHEN
+from extract.pdf.page_text import HYPHEN
 
 SOFT = "\u00ad"
 LONGEST = 40

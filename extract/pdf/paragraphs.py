@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from extract.pdf.hyphens import Lexicon, is_parted, joint
+from extract.pdf.page_text import Line
 from extract.pdf.pdf_lines import is_right_to_left
-from extract.pdf.pdf_page import Line
 from extract.pdf.reading_order import Block
 
 LEADING = 1.35

@@ -7,10 +7,10 @@ few programs.
 
 import re
 
+from extract.fact_formats import LANGUAGE, creative_commons, day
 from extract.pdf.pdfium import Book
 from extract.pdf.quality import normal
 from extract.references import unescape
-from extract.stated import LANGUAGE, creative_commons, day
 
 LONGEST = 1_000
 """Characters of a title, or of names."""

@@ -11,7 +11,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from extract.pdf.pdf_page import Line, Word
+from extract.pdf.page_text import Line, Word
 
 WIDEST_SPACE = 1.2
 """Heights of a word between words that follow each other; those of justified lines are less."""

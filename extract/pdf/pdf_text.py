@@ -15,11 +15,11 @@ from importlib.metadata import version
 
 from extract.pdf import furniture, pdf_facts
 from extract.pdf.bombs import is_bomb
-from extract.pdf.extracted_pdf import Extracted, Ocr
 from extract.pdf.hyphens import lexicon
+from extract.pdf.page_text import HYPHEN, Kind, Page
 from extract.pdf.paragraphs import continued, paragraphs
+from extract.pdf.pdf_extraction import Extracted, Ocr
 from extract.pdf.pdf_lines import lines
-from extract.pdf.pdf_page import HYPHEN, Kind, Page
 from extract.pdf.pdfium import MOST_STEPS, Book, Sheet, opened
 from extract.pdf.quality import is_garbled, normal
 from extract.pdf.reading_order import ordered

@@ -18,8 +18,8 @@ from typing import Any
 
 import pypdfium2.raw as pdfium
 
-from extract.pdf.extracted_pdf import Raster
-from extract.pdf.pdf_page import HYPHEN, Word
+from extract.pdf.page_text import HYPHEN, Word
+from extract.pdf.pdf_extraction import Raster
 
 MOST_OBJECTS = 200_000
 """On a page, those of its forms included: 0.4 s. The fullest of 1,002 real pages, a map, has 66,357."""

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from extract.pdf.page_text import Line
 from extract.pdf.pdf_lines import height, is_right_to_left, rows
-from extract.pdf.pdf_page import Line
 
 GUTTER = 0.55
 """Heights of a line that columns are apart at least."""

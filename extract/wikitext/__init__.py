@@ -12,13 +12,13 @@
 
 import re
 
-from extract.extracted import Extracted
+from extract.extraction import Extracted
 from extract.skip import Skip
 from extract.wikitext.blocks import blocks
 from extract.wikitext.braces import resolved
 from extract.wikitext.inline import finished, plain
+from extract.wikitext.literals import back, set_aside
 from extract.wikitext.names import is_redirect
-from extract.wikitext.set_aside import back, set_aside
 
 __all__ = ["EXTRACTOR", "LONGEST", "extract"]
 

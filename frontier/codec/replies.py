@@ -6,7 +6,7 @@ from typing import Any
 
 from core import CorruptData
 from frontier.codec.entries import decode, is_orphan
-from frontier.flow import Flow
+from frontier.gate_state import Flow
 from frontier.lease import Added, Conclusion, Discovery, Kind, Lease, Outcome, Stats
 from frontier.urls.canonical import canonical
 from frontier.urls.scope import Scope

@@ -7,7 +7,7 @@
    themselves; in a slot that moves key by key (CLUSTER SETSLOT) one that finds a key gone would be broken off half-way.
    Because one of two keys named is missing, the server refuses it as a whole (TRYAGAIN) until the slot has moved.
 
-Calls are grouped, repeated and acknowledged as in `frontier.link.carrier`. redis-py's own cluster client is not used:
+Calls are grouped, repeated and acknowledged as in `frontier.link.retrying_link`. redis-py's own cluster client is not used:
 docs/decisions/0011-cluster-link.md says why.
 """
 
@@ -25,10 +25,10 @@ from redis.exceptions import AskError, MovedError, ResponseError, TryAgainError
 from redis.exceptions import ConnectionError as Lost
 
 from frontier.link.call_retry import LOST, PATIENCE_S
-from frontier.link.carrier import Carrier
 from frontier.link.master import Node
 from frontier.link.redis_client import HOST, PORT, client
 from frontier.link.replication import grace_s
+from frontier.link.retrying_link import Carrier
 
 _LEARN_S = 2.0
 """How long one node is given to tell the map."""

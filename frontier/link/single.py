@@ -11,9 +11,9 @@ from redis.asyncio import Redis
 from redis.exceptions import AskError, ReadOnlyError
 
 from frontier.link.call_retry import PATIENCE_S, refused
-from frontier.link.carrier import Carrier
 from frontier.link.master import Node
 from frontier.link.redis_client import HOST, PORT
+from frontier.link.retrying_link import Carrier
 
 
 class Single(Carrier):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable
 from typing import Self
 
-from frontier.flow import Flow
+from frontier.gate_state import Flow
 from frontier.outage import Outage
 from frontier.settings import Settings, StorageId, check_settings, check_storage, merged
 from frontier.testing.crawl import Crawl

@@ -18,8 +18,8 @@ from frontier.lease import Added, Conclusion, Discovery, Fault, Kind, Outcome, R
 from frontier.page_key import identity, name, page_key
 from frontier.policy import Policy
 from frontier.settings import Settings
-from frontier.testing.bodies import forget_bodies
 from frontier.testing.circuit import OWN, judge, judge_origin, rest_reason, scaled
+from frontier.testing.robots_bodies import forget_bodies
 from frontier.testing.state import Domain, Host, Origin, Page, Promise
 from frontier.urls.novelty import starving, trickles
 from frontier.urls.scope import Scope, registered_domain

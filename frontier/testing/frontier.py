@@ -20,13 +20,13 @@ from frontier.lease import (
 )
 from frontier.robots_record import LARGE_KEPT_MS, RobotsRecord, Rule
 from frontier.testing.address_line import asked, enter
-from frontier.testing.bodies import forget_bodies
 from frontier.testing.circuit import LONGEST_HOLD_MS, OWN, RETRY_MS, rest, rest_reason
 from frontier.testing.coordination import MemoryHome
 from frontier.testing.crawl import DROPPED
 from frontier.testing.inspection import find, hosts
 from frontier.testing.lease_reply import told
-from frontier.testing.settling import settle
+from frontier.testing.robots_bodies import forget_bodies
+from frontier.testing.settle_page import settle
 from frontier.testing.turn import end_turn, turn
 from frontier.urls.canonical import canonical
 from frontier.urls.scope import Scope

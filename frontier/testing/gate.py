@@ -1,8 +1,8 @@
-"""`Gate`: whether a crawl waits for what follows it. The rules are those of `frontier.flow`."""
+"""`Gate`: whether a crawl waits for what follows it. The rules are those of `frontier.gate_state`."""
 
 from dataclasses import dataclass, replace
 
-from frontier.flow import Flow
+from frontier.gate_state import Flow
 
 _OPENS_AT = (4, 5)  # of the limit: a gate that opened at the limit would flutter
 

@@ -9,7 +9,7 @@
    one, so any number of clients may tell the partitions, in any order, and one that was killed before it did is made up for
    by the next.
 5. Whoever makes a crawl gives that making a name, which home and partitions keep. A partition that is of another making, or
-   not there although all were made, is lost, and so is the crawl (`frontier.link.lost`): a server that was emptied, or another one at its
+   not there although all were made, is lost, and so is the crawl (`frontier.link.lost_frontier`): a server that was emptied, or another one at its
    address, is never taken for a crawl that has nothing to do.
 """
 
@@ -20,7 +20,7 @@ from uuid import uuid4
 from core import CorruptData
 from frontier.codec.entries import VERSION
 from frontier.link.link import Call, Link
-from frontier.link.lost import lost_frontier
+from frontier.link.lost_frontier import lost_frontier
 from frontier.link.partition import Partitions, home
 from frontier.settings import Settings, StorageId, check_settings, check_storage, decode, encode, merged
 

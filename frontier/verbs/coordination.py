@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from core import InputError
 from frontier.codec.replies import flow
-from frontier.flow import Flow
+from frontier.gate_state import Flow
 from frontier.link.functions import code
 from frontier.link.link import Arg, Link
 from frontier.link.partition import MOST, ON_A_CLUSTER, Partitions, home

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from frontier.codec.entries import decode
 from frontier.lease import Kind
 from frontier.link.link import Arg, Call
-from frontier.link.lost import forgotten_frontier
+from frontier.link.lost_frontier import forgotten_frontier
 from frontier.page_key import identity
 from frontier.policy import Policy
 from frontier.urls.scope import registered_domain

@@ -33,7 +33,7 @@ from pipeline.engine.local.crawl_worker import Berth, Place, told
 from pipeline.fleet.crawl_command import take_up
 from pipeline.project import Project
 from pipeline.terminal.progress import Progress
-from storage.archive.unfinished import INDEX_SUFFIX, WARC
+from storage.archive.open_files import INDEX_SUFFIX, WARC
 from storage.crawllog.log_writer import ARCHIVES, STEP_NAME, VISITS, seal_lost
 from storage.manifest import manifests
 from storage.storage_id import identity

@@ -23,7 +23,7 @@ from crawler.reading.sitemap import entries
 from frontier import NotAUrl
 from frontier.urls.canonical import canonical
 from pipeline.crawls import seed_lines, wat
-from storage.inputs.inflated import Inflated, inflated
+from storage.inputs.decompression import Inflated, inflated
 from storage.warc.members import PLAIN
 
 PEEK = 4096

@@ -18,14 +18,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from core import Conflict, InputError
-from crawler.user_agent import user_agent
+from crawler.identifiers import user_agent
 from pipeline.configuration import Config
 from pipeline.inputs.commoncrawl_selection import IndexName, Wanted, files_of, selection_of
 from pipeline.inputs.ingest import Brought, Ingested, ingest
 from pipeline.inputs.locate import Given
 from pipeline.terminal.progress import Progress
-from storage.archive.unfinished import INDEX_SUFFIX, STEP, STEP_NAME
-from storage.commoncrawl import claimed
+from storage.archive.open_files import INDEX_SUFFIX, STEP, STEP_NAME
+from storage.commoncrawl import row_results
 from storage.commoncrawl.batch import ROWS, Hauled, batches, haul, identity
 from storage.commoncrawl.index import columnar, zipnum
 from storage.commoncrawl.index.row import Row
@@ -146,7 +146,7 @@ def select(
         return Selected(found=rows, known=rows)
     met: Counter[str] = Counter({"rows": 0})
     wanted = islice(_rows(client, selection, index), selection.limit)
-    known = claimed.known(store, source)
+    known = row_results.known(store, source)
     found = Selected()
     progress.start(f"ingest {source}", None)
     try:
@@ -171,7 +171,7 @@ def _rows(client: Client, selection: Selection, index: IndexName) -> Iterator[Ro
     return filter(selection.admits, rows)
 
 
-def _unknown(rows: Iterable[Row], known: claimed.Known, met: Counter[str]) -> Iterator[Row]:
+def _unknown(rows: Iterable[Row], known: row_results.Known, met: Counter[str]) -> Iterator[Row]:
     for row in rows:
         met["rows"] += 1
         if row in known:
@@ -192,13 +192,13 @@ def _haul(store: Store, source: str, client: Client, crawl: str, batch: tuple[Ro
         if added:
             _seal_archive(store, part, warc, staged.path, hauled, unusable)
     table = put_output(
-        store, claimed.name(part), len(batch), partial(claimed.write, taken=hauled.taken, file=warc)
+        store, row_results.name(part), len(batch), partial(row_results.write, taken=hauled.taken, file=warc)
     )
     recipe: dict[str, JSON] = {"crawl": crawl, "ranges": ranges}
     manifest = Manifest(
-        step=claimed.STEP,
+        step=row_results.STEP,
         part=part,
-        fingerprint=fingerprint(claimed.STEP, recipe, ()),
+        fingerprint=fingerprint(row_results.STEP, recipe, ()),
         recipe=recipe,
         inputs=(),
         outputs=(table,),

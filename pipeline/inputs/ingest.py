@@ -21,11 +21,11 @@ from typing import BinaryIO, Literal, TypedDict
 from core import Failure, InputError, reading
 from pipeline.inputs.inventory import Inventory, InventoryEntry
 from pipeline.inputs.locate import Given
+from storage.archive.open_files import STEP_NAME
 from storage.archive.reseal import contents, seal_contents
-from storage.archive.unfinished import STEP_NAME
 from storage.inputs import shared_archive
 from storage.inputs.indexes import IndexFile
-from storage.inputs.kinds import COMPRESSED, Kind, items, kind_of, kinds
+from storage.inputs.input_kinds import COMPRESSED, Kind, items, kind_of, kinds
 from storage.inputs.origin import Origin, passed_over, require_same_reading
 from storage.inputs.shared_archive import SMALL, SharedArchive
 from storage.inputs.tables.columns import USUAL, Columns

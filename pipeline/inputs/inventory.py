@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from storage.archive.unfinished import STEP_NAME
+from storage.archive.open_files import STEP_NAME
 from storage.inputs import shared_archive
 from storage.manifest import JSON, Manifest, manifests
 from storage.store import Store

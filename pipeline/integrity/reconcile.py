@@ -1,7 +1,7 @@
 """Reconcile: the pages that a crawl's frontier has settled, with the records that can be read.
 
 1. A page that was settled as fetched, unchanged, redirected or gone was answered. So the crawl's log has a line of it that names
-   a record, and the record is in an archive file, sealed or open (`crawler.settlement`). The frontier never has more such pages than
+   a record, and the record is in an archive file, sealed or open (`crawler.settler`). The frontier never has more such pages than
    there are such records: a difference is a loss.
 2. A line whose worker was killed before it settled the page may name a record that is nowhere, or one that was fetched again.
    So there may be more lines and records than settled pages, and a record counts once however many lines name it.
@@ -21,7 +21,7 @@ from frontier import Frontier, Stats
 from frontier.link.connect import connect
 from pipeline.integrity.revisit_references import Referred
 from pipeline.project import Project
-from storage.archive.unfinished import WARC, left, look, open_files
+from storage.archive.open_files import WARC, left, look, open_files
 from storage.crawllog import log_line
 from storage.crawllog.log_line import Line
 from storage.crawllog.log_writer import LOST

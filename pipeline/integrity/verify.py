@@ -29,8 +29,8 @@ from pipeline.steps.process import archive_outputs
 from pipeline.terminal.progress import Progress
 from storage import run, storage_id, tables
 from storage.archive import reseal
+from storage.archive.open_files import STEP, STEP_NAME, crawls
 from storage.archive.recovery import remains
-from storage.archive.unfinished import STEP, STEP_NAME, crawls
 from storage.crawllog import log_writer as log
 from storage.inputs.origin import PASSED_OVER
 from storage.manifest import Manifest, Output, load, manifest_name, stored_digest

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from storage.cache.tally import CacheStats, exposition
+from storage.cache.cache_counters import CacheStats, exposition
 
 RECORDS = ("archived", "processed", "kept")
 URLS = ("waiting", "later", "leased", "tail", "scheduled")

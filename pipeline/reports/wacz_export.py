@@ -29,7 +29,7 @@ from extract.mime import HTML, XHTML
 from extract.references import unescape
 from pipeline.steps.process import archive_outputs
 from pipeline.terminal.progress import Progress
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import Output, manifests, stored_digest
 from storage.store import Store
 from storage.warc import cdxj

@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from core import CorruptData, InputError
-from filters.blocked_urls import Addresses, addresses
+from filters.url_blocklist import Addresses, addresses
 from pipeline.engine.part_store import PartStore
 from storage.store import Store
 

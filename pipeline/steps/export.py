@@ -33,7 +33,7 @@ from shards.card import CARD, card
 from shards.dataset import Dataset, ShardFile, SideFile
 from shards.tokenizer import TokenizerFile
 from storage import sealed_reading, tables
-from storage.files import Files
+from storage.directory_store import Files
 from storage.location import SCHEMES
 from storage.location import store as open_store
 from storage.manifest import Input, Manifest, drift, fingerprint, manifests, seal

@@ -27,7 +27,7 @@ from pipeline.project import Project
 from pipeline.runs import recorded
 from pipeline.steps import blocklist, process
 from pipeline.terminal.progress import Progress
-from storage.archive.unfinished import left
+from storage.archive.open_files import left
 from storage.manifest import load
 
 ROUND_S = 1.0

@@ -19,7 +19,7 @@ import numpy as np
 
 from core import Document, Failure, InputError, Verdict, reading
 from core.failure import FAILED
-from crawler.reading.rendered import CONTENT_TYPE, dom_id
+from crawler.reading.rendered_page import CONTENT_TYPE, dom_id
 from extract import Skip
 from extract.mime import PLAIN
 from extract.raw_text import declared, glances
@@ -37,7 +37,7 @@ from pipeline.engine.task import Made, Watch
 from pipeline.steps import blocklist
 from pipeline.steps.language_precheck import is_foreign, recognition
 from storage import sealed_reading, tables
-from storage.commoncrawl import facts
+from storage.commoncrawl import index_facts
 from storage.manifest import Input, Manifest, Output, manifest_name, manifests
 from storage.store import Store
 from storage.warc.cdxj import read as read_cdxj
@@ -251,7 +251,7 @@ class _Reader(NamedTuple):
             payload, reason = _payload_bytes(record), pageless(record)
             if reason is None:
                 # The same page, as its browser saw it, and as Common Crawl's index knows it.
-                record = facts.told(seen(record, dom), told)
+                record = index_facts.told(seen(record, dom), told)
                 if self.refused is not None and self.refused(record.url):
                     reason = BLOCKED
         if reason is not None:

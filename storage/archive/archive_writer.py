@@ -16,10 +16,10 @@ from uuid import UUID
 
 from core import Capture, Conflict, InputError, RecordRef
 from core.capture import Truncation
-from storage.archive.growing_file import GrowingFile
-from storage.archive.recall import recall
+from storage.archive.open_archive_file import GrowingFile
+from storage.archive.open_files import WARC, begin, left, publish, writer_and_serial
+from storage.archive.recent_payloads import recall
 from storage.archive.recovery import Recovered, Survivor, recover
-from storage.archive.unfinished import WARC, begin, left, publish, writer_and_serial
 from storage.archive.written_payloads import LIMIT, Payloads
 from storage.manifest import Manifest
 from storage.store import Store

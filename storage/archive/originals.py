@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-from storage.archive.unfinished import INDEX_SUFFIX
+from storage.archive.open_files import INDEX_SUFFIX
 from storage.store import Store
 from storage.warc import cdxj
 from storage.warc.compression import stem

@@ -5,7 +5,7 @@
    `writer_is_dead` says.
 3. Recovery may be killed and run again, or run twice at the same time, or while the writer lives after all.
 4. Nothing is removed but what is in a sealed file. What a writer put when its file was sealed already (its machine slept, and
-   it knew nothing of it) is sealed as a file of its own, a tail (`storage.archive.unfinished.tail_of`).
+   it knew nothing of it) is sealed as a file of its own, a tail (`storage.archive.open_files.tail_of`).
 """
 
 import os
@@ -18,9 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core import Conflict, CorruptData, InputError
-from storage.archive.provenance import CONFORMS_TO
-from storage.archive.reseal import reseal
-from storage.archive.unfinished import (
+from storage.archive.open_files import (
     STEP_NAME,
     WARC,
     Left,
@@ -31,7 +29,9 @@ from storage.archive.unfinished import (
     take,
     writer_and_serial,
 )
-from storage.files import sync
+from storage.archive.provenance import CONFORMS_TO
+from storage.archive.reseal import reseal
+from storage.directory_store import sync
 from storage.manifest import Manifest, digest, manifest_name
 from storage.store import Store
 from storage.warc import cdxj

@@ -10,8 +10,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import BinaryIO, NamedTuple
 
+from storage.archive.open_files import INDEX_SUFFIX, RECIPE, STEP, STEP_NAME
 from storage.archive.provenance import recipe_said
-from storage.archive.unfinished import INDEX_SUFFIX, RECIPE, STEP, STEP_NAME
 from storage.manifest import (
     JSON,
     Manifest,

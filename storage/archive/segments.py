@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from core import Conflict, CorruptData
-from storage.files import writing
+from storage.directory_store import writing
 from storage.store import Store
 
 OPEN = "open"

@@ -3,7 +3,7 @@
 1. A payload is known only once its record is committed: no revisit refers to what may yet be lost.
 2. Memory is bounded: the payloads that were longest of no use are forgotten.
 3. Small payloads are never known: to leave one out saves nothing, and whoever reads the archive has it at hand. Of one that was
-   archived before (`storage.archive.recall`) only its record's length is known, which may be a small one's: it is never asked for.
+   archived before (`storage.archive.recent_payloads`) only its record's length is known, which may be a small one's: it is never asked for.
 """
 
 from collections.abc import Iterable

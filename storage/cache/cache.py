@@ -2,7 +2,7 @@
 
 1. `get` returns what `fetch` returned for that key, whatever happened to the directory; at worst it fetches again.
    It raises nothing but what `fetch` raises.
-2. The blocks take no more room than the bound (`storage.cache.room` says what is counted), whatever the number of
+2. The blocks take no more room than the bound (`storage.cache.cache_space` says what is counted), whatever the number of
    processes; those that were not read for longest go first.
 3. Of many that miss a key at once one fetches and the others wait for it, `WAIT_SECONDS` at most.
 4. Any process may be killed at any instruction, and the directory deleted at any time.
@@ -19,8 +19,8 @@ from pathlib import Path
 
 from core import CorruptData, InputError
 from storage.cache import block
-from storage.cache.room import Making, Room
-from storage.cache.tally import CacheStats, Tally, added_up
+from storage.cache.cache_counters import CacheStats, Tally, added_up
+from storage.cache.cache_space import Making, Room
 
 WAIT_SECONDS = 10.0
 """As long as a slow server may take for a block of 8 MiB; who waits longer fetches without storing."""

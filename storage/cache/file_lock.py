@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from storage.files import FILE_MODE
+from storage.directory_store import FILE_MODE
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.000_5, 0.005
 """Seconds between two looks at a lock that another holds; they double. `flock` cannot wait for a bounded time."""

@@ -17,11 +17,11 @@ from typing import BinaryIO
 from uuid import UUID
 
 from storage.archive.archive_writer import CONFORMS_TO
-from storage.commoncrawl import facts
-from storage.commoncrawl.claimed import Taken
-from storage.commoncrawl.index.reach import Reach, reaches
+from storage.commoncrawl import index_facts
+from storage.commoncrawl.index.range_read import Reach, reaches
 from storage.commoncrawl.index.row import Row
-from storage.commoncrawl.member import read_member
+from storage.commoncrawl.record_check import read_member
+from storage.commoncrawl.row_results import Taken
 from storage.commoncrawl.transport.response_kind import Answered
 from storage.commoncrawl.transport.source_client import Ask, Client
 from storage.warc import cdxj
@@ -125,7 +125,7 @@ def _append_facts(file: BinaryIO, found: ArchivedRecord, row: Row) -> int:
         response_id = UUID(found.record_id)
     except ValueError:
         return 0
-    file.write(member(facts.record(row, date_ms=found.date_ms, response_id=response_id)))
+    file.write(member(index_facts.record(row, date_ms=found.date_ms, response_id=response_id)))
     return 1
 
 

@@ -32,7 +32,7 @@ from typing import Any, BinaryIO
 import zstandard
 
 from core import CorruptData
-from storage.archive.unfinished import look, open_files
+from storage.archive.open_files import look, open_files
 from storage.store import Store
 
 FOLDER = "log"

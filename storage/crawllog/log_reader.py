@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count, islice
 
-from storage.archive.unfinished import look, open_files, read_on
+from storage.archive.open_files import look, open_files, read_on
 from storage.crawllog.log_line import FOLDER, SEALED, SUFFIX, Line, decode, files, read, whole_lines
 from storage.store import Store
 

@@ -19,7 +19,7 @@ import zstandard
 
 from core import Conflict, InputError
 from storage.archive.archive_writer import NAME
-from storage.archive.unfinished import (
+from storage.archive.open_files import (
     Left,
     Unfinished,
     begin,

@@ -15,9 +15,9 @@ from ipaddress import ip_address
 from typing import BinaryIO, cast
 
 from core import Failure, InputError, reading
+from storage.inputs.decompression import inflated
 from storage.inputs.entry import DAMAGE, HTTP_RESPONSE, LONGEST, Entry, Unusable
-from storage.inputs.inflated import inflated
-from storage.inputs.part import Part
+from storage.inputs.file_slice import Part
 from storage.inputs.tables.columns import milliseconds
 from storage.warc.exchange_records import MIME
 from storage.warc.members import CUT_OFF, NO_RECORD, members

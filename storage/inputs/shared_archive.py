@@ -23,9 +23,9 @@ from types import TracebackType
 from typing import Self
 
 from core import CorruptData
+from storage.archive.open_files import STEP_NAME
 from storage.archive.provenance import opening, recipe_said
 from storage.archive.reseal import Contents, contents, reseal, seal_contents
-from storage.archive.unfinished import STEP_NAME
 from storage.inputs.entry import Entry, Item, Unusable
 from storage.inputs.origin import PASSED_OVER, Origin, record, require_good, warc_type
 from storage.inputs.volumes import FULL, Size

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Literal
 
 from core import InputError
+from storage.archive.open_files import STEP_NAME
 from storage.archive.provenance import opening
 from storage.archive.reseal import Contents, contents, seal_contents
-from storage.archive.unfinished import STEP_NAME
 from storage.inputs.entry import Entry, Item, Unusable
 from storage.inputs.origin import PASSED_OVER, Origin, passed_over, record, require_good, require_same_reading
 from storage.manifest import JSON, Manifest, load, manifest_name, put_output

@@ -19,10 +19,10 @@ from typing import Any, BinaryIO, NoReturn, cast
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from core import InputError
-from storage.inputs import rewrapped
+from storage.inputs import warc_input
+from storage.inputs.decompression import swelling, swollen
 from storage.inputs.entry import Copied, Unusable
-from storage.inputs.inflated import swelling, swollen
-from storage.inputs.part import Part
+from storage.inputs.file_slice import Part
 
 PACKAGE, SEAL = "datapackage.json", "datapackage-digest.json"
 ARCHIVE = re.compile(r"archive/.*\.warc(?:\.gz|\.zst)?")
@@ -66,12 +66,12 @@ def _records(file: BinaryIO, package: ZipFile, archives: list[ZipInfo]) -> Itera
             file.seek(info.header_offset + 26)
             lengths = struct.unpack("<HH", file.read(4))
             part = Part(file, info.header_offset + HEADER + sum(lengths), info.file_size)
-            yield from rewrapped.read(cast("BinaryIO", BufferedReader(part)), info.filename)
+            yield from warc_input.read(cast("BinaryIO", BufferedReader(part)), info.filename)
         else:
             with TemporaryFile() as whole:
                 with package.open(info) as packed:
                     shutil.copyfileobj(packed, whole)
-                yield from rewrapped.read(whole, info.filename)
+                yield from warc_input.read(whole, info.filename)
 
 
 def _checked(package: ZipFile, name: str, size: int) -> list[ZipInfo]:

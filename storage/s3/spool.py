@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from core import Unavailable
-from storage.files import NO_ROOM, Files
+from storage.directory_store import NO_ROOM, Files
 
 
 def spool() -> Files:

@@ -6,7 +6,7 @@ from crawler import WorkerConfig
 from frontier import Budget, Discovery, Frontier, Scope, Settings, canonical
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded
-from storage.files import Files
+from storage.directory_store import Files
 from tests.crawler.nameserver import Names
 from tests.crawler.server import Server
 

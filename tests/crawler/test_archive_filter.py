@@ -13,9 +13,9 @@ from crawler import recover, run_worker
 from crawler.archive_filter import MOST_OUTLINKS, finished
 from crawler.reading.page_options import PageOptions
 from crawler.reading.page_reading import settlement, settlement_of_dropped
-from crawler.reading.response import answer
+from crawler.reading.page_response import answer
 from frontier import canonical
-from storage.files import Files
+from storage.directory_store import Files
 from storage.warc.dropped import DROPPED, decode, encode
 from tests.crawler.crawls.test_crawl import archived, everybody, slowly, start, wait_for, web
 from tests.crawler.leases import lease

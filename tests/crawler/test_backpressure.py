@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawler.backpressure import Gate
+from crawler.gate_monitor import Gate
 from crawler.rotation import Rotation
 from frontier import Flow
 

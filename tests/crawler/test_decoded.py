@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from crawler.decoded import MOST, SMALL, DecodedBytes
+from crawler.decode_budget import MOST, SMALL, DecodedBytes
 from crawler.lease_handler import Fetched, Steward
 from crawler.machine.activity import Activity
 from crawler.page_process import HEAVY

@@ -3,7 +3,7 @@
 import asyncio
 from types import SimpleNamespace
 
-from crawler.decoded import DecodedBytes
+from crawler.decode_budget import DecodedBytes
 from crawler.lease_handler import Steward
 from crawler.machine.activity import Activity
 from crawler.wire import at_once

@@ -17,7 +17,7 @@ from crawler import recover, run_worker
 from crawler.page_process import HEAVY, MOST_LINKS, Aside, is_heavy
 from crawler.wire.client import Client
 from frontier import Kind, Outcome
-from storage.files import Files
+from storage.directory_store import Files
 from tests.crawler import deadly as deadly_parser
 from tests.crawler.crawls.test_crawl import everybody, slowly
 from tests.crawler.replay.test_replay_revisit import settle_robots

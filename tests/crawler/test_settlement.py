@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from crawler.reading.outcome import UNREAD
 from crawler.reading.page_reading import settled
-from crawler.settlement import Finished, Settler
+from crawler.settler import Finished, Settler
 from tests.crawler.leases import lease
 
 HOUR = 3_600_000

@@ -12,7 +12,7 @@ import pytest
 from demo.article import changed, compose
 from demo.bank import bank
 from demo.web import ADDRESSES, Web
-from extract.extracted import Extracted
+from extract.extraction import Extracted
 from extract.html import extract
 from filters import Text
 from filters.rules.presets import rules

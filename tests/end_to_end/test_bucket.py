@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from demo.web import Web
-from storage.s3.bucket import Bucket
+from storage.s3.s3_store import Bucket
 from tests.end_to_end.conftest import TOML, User, kill_tree, wait_until
 from tests.storage.s3server import BUCKET
 

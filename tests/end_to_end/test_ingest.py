@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from storage.s3.bucket import Bucket
+from storage.s3.s3_store import Bucket
 from tests.storage.made_inputs import FORMS, ROWS, packed
 from tests.storage.s3server import BUCKET
 

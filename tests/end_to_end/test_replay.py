@@ -17,7 +17,7 @@ import pytest
 from pipeline.reports.wacz_export import export_wacz
 from pipeline.terminal.progress import LineProgress
 from storage.archive.archive_writer import Archive, Notes, Revisit
-from storage.files import Files
+from storage.directory_store import Files
 from storage.warc import cdxj
 from storage.warc.records import read
 from tests.storage.captures import STARTED_MS, capture

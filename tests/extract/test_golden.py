@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from extract.extracted import Extracted
+from extract.extraction import Extracted
 from extract.html import extract
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "html"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extract.extracted import Extracted
+from extract.extraction import Extracted
 from extract.html import extract
 from extract.skip import Skip
 

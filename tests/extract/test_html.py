@@ -8,7 +8,7 @@ import zstandard
 
 from core import RecordRef
 from extract import Skip
-from extract.extracted import Extracted
+from extract.extraction import Extracted
 from extract.html import EXTRACTOR, LONGEST, extract
 from extract.page.boxes import MOST_ELEMENTS
 from extract.record_document import document, document_id

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from extract.charset import decode
-from extract.extracted import Extracted
+from extract.extraction import Extracted
 from extract.html import extract
 from tests.shared import shared
 

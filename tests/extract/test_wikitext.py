@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract import Skip
-from extract.extracted import Extracted
+from extract.extraction import Extracted
 from extract.wikitext import LONGEST, extract
 from extract.wikitext.templates import SHOWN
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from filters.blocked_urls import addresses
+from filters.url_blocklist import addresses
 
 LIST = addresses(
     """# a comment

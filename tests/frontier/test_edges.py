@@ -10,7 +10,7 @@ import pytest
 
 from core import CorruptData
 from frontier import Exchange, Fault, Frontier, Kind, Outcome, Rank, Scope, Settlement
-from frontier.verbs.tail import _segment
+from frontier.verbs.queue_tail import _segment
 from tests.frontier.standing import paced
 
 _serial = count()
@@ -287,7 +287,7 @@ async def test_a_spill_that_is_told_twice_is_done_once(one, found, redis, monkey
     await checked(one, redis)
     shelf = Shelf()
     shelf.put(name, segment)
-    monkeypatch.setattr("frontier.verbs.tail.KEPT_S", -1)
+    monkeypatch.setattr("frontier.verbs.queue_tail.KEPT_S", -1)
     await one.tail(shelf).sweep()
     assert shelf.objects  # 128 pages lie there
 

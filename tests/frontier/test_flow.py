@@ -220,7 +220,7 @@ STEPS = st.one_of(
 
 
 class Model:
-    """The rules of `frontier.flow`, as plainly as they can be said."""
+    """The rules of `frontier.gate_state`, as plainly as they can be said."""
 
     def __init__(self):
         self.report = None

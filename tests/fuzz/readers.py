@@ -9,7 +9,7 @@ from core.surt import surt
 from crawler.reading import seedlist, sitemap
 from crawler.reading.outcome import as_browsers_read, wait_ms
 from crawler.reading.sketch import sketch
-from crawler.render.need import need
+from crawler.render.render_need import need
 from crawler.robots.robots_rules import parse, target
 from crawler.wire.cookies import Cookies
 from crawler.wire.http.message import read_head
@@ -26,7 +26,7 @@ from frontier import Discovery, NotAUrl, Scope, canonical
 from frontier.codec import replies
 from frontier.codec.entries import decode as read_entry
 from frontier.codec.entries import encode as entry_of
-from storage.inputs.kinds import items, kind_of, kinds
+from storage.inputs.input_kinds import items, kind_of, kinds
 from storage.warc.payload import content_decoded, transfer_decoded
 from storage.warc.records import read
 

@@ -22,7 +22,7 @@ from isolation.filesystem import is_open_to_all
 from pipeline.engine.local.part_process import Cell
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import Made, Sealed, Task
-from storage.files import Files
+from storage.directory_store import Files
 from tests.isolation import escapes
 from tests.isolation.escapes import SECRET, Target
 

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 import pytest
 
-from isolation import Limits, WorkerProcess, confine, filesystem, probe, syscalls, user
+from isolation import Limits, WorkerProcess, confine, filesystem, privileges, probe, syscalls
 from tests.isolation import escapes, prison
 from tests.isolation.escapes import EVERY, FILES, MEMORY, NETWORK, OF_BROWSER, PROCESSES, WRITES
 from tests.isolation.lacking import lack
@@ -138,7 +138,7 @@ def test_without_seccomp_files_and_what_landlock_knows_hold(tmp_path, missing, r
 
 
 def status_of_nobody(pipe):
-    pipe.send((user.drop(may_be_nobody=True), Path("/proc/self/status").read_text()))
+    pipe.send((privileges.drop(may_be_nobody=True), Path("/proc/self/status").read_text()))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")

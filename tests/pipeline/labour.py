@@ -16,7 +16,7 @@ import time
 from core import CorruptData, InputError, Unavailable
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import Made
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import Input
 
 STEP = Step(name="double", version=1, recipe={"factor": 2})

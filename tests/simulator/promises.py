@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from core import InputError
-from crawler.user_agent import record_id
+from crawler.identifiers import record_id
 from storage.crawllog import log_line
 from storage.manifest import manifests, stored_digest
 from storage.warc.compression import compression_of

@@ -2,7 +2,7 @@
 
 1. A call travels, is carried out in one moment, and its reply travels back. Who is killed in between has called all the
    same: its call arrives, perhaps late.
-2. Where a reply is lost, the link makes the call again (`frontier.link.carrier`): it is carried out twice. Where nobody answers for as
+2. Where a reply is lost, the link makes the call again (`frontier.link.retrying_link`): it is carried out twice. Where nobody answers for as
    long as the link has patience, the caller hears `Unavailable`.
 3. A server that loses its tail has forgotten its last moments when it comes back: what it had replied did not happen. It
    has another nonce then, as a real one has: its tokens leap ahead, and all hosts and addresses wait for a delay

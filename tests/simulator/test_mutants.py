@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawler import settlement
+from crawler import settler
 from crawler.reading import page_reading
 from crawler.replay import replay
 from frontier.testing.liveness import Living
@@ -28,7 +28,7 @@ def found(kinds, seeds=SEEDS, promise=""):
 
 
 def test_a_page_settled_before_its_record_is_durable_is_found(monkeypatch):
-    sound = settlement.Settler._store
+    sound = settler.Settler._store
 
     def hasty(self, batch, now_ms):
         commit, self._archive.commit = self._archive.commit, lambda: None
@@ -37,7 +37,7 @@ def test_a_page_settled_before_its_record_is_durable_is_found(monkeypatch):
         finally:
             self._archive.commit = commit
 
-    monkeypatch.setattr(settlement.Settler, "_store", hasty)
+    monkeypatch.setattr(settler.Settler, "_store", hasty)
     monkeypatch.setattr("crawler.worker.Archive", _with_commit(archive_writer.Archive))
     assert found(["kill"], promise="settled is readable")
 

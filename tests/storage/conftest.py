@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from storage.s3.bucket import Bucket
 from storage.s3.request_retry import Patience
+from storage.s3.s3_store import Bucket
 from tests.storage.proxy import proxied
 from tests.storage.s3server import BUCKET, KEYS, serving
 

@@ -9,7 +9,7 @@ from html import escape
 import zstandard
 
 from storage.inputs.entry import Unusable
-from storage.inputs.kinds import Kind, items
+from storage.inputs.input_kinds import Kind, items
 
 ENDS = ("broken_xml", "cut_off", "broken_compression")
 PACKED = {

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
-from storage.inputs.kinds import items, kind_of, kinds
+from storage.inputs.input_kinds import items, kind_of, kinds
 
 ROWS = [
     {"text": "The first, with\nlines of its own.", "url": "https://example.org/1", "id": "a1"},

@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from storage.files import Files
+from storage.directory_store import Files
 from storage.store import Staged
 
 

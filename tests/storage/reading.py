@@ -1,7 +1,7 @@
 """Records, index lines and tables of a local file, as the tests ask for them."""
 
 from storage import tables
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import Input, stored_digest
 from storage.warc import cdxj, records
 

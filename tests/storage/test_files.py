@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import InputError, Unavailable
-from storage.files import STAGING, Files
+from storage.directory_store import STAGING, Files
 from storage.location import store
 from tests.storage.faults import failing_at, steps
 

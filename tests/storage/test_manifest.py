@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import Conflict, CorruptData, InputError
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import (
     Input,
     Manifest,

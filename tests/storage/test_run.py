@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core import CorruptData, InputError
 from storage import run as runs
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import body_digest
 from tests.storage.sealing import ran
 

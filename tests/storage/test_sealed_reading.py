@@ -12,7 +12,7 @@ from pipeline.inputs.ingest import ingest
 from pipeline.inputs.locate import given
 from storage import sealed_reading, tables
 from storage.archive.archive_writer import Archive, Notes
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import Input, manifests, put_output
 from storage.warc.records import DAMAGED, block_of
 from tests.shared import shared

@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core import CorruptData, InputError
-from storage.files import Files
-from storage.s3 import bucket as bucket_module
+from storage.directory_store import Files
+from storage.s3 import s3_store as bucket_module
 from tests.storage.proxy import MIX, at_random
 
 SPAWN = multiprocessing.get_context("spawn")

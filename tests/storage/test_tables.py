@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core import CorruptData, Document, RecordRef, Verdict
 from storage import tables
-from storage.files import Files
+from storage.directory_store import Files
 from tests.storage.reading import sealed
 
 

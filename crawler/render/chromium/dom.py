@@ -18,7 +18,7 @@ from typing import Any
 
 from playwright.async_api import CDPSession, Error
 
-from crawler.render.chromium.world import call
+from crawler.render.chromium.isolated_world import call
 
 MOST_PIERCED = 40_000
 """Nodes of a page that is looked through for closed shadow roots: that takes some 20 to 40 µs each."""

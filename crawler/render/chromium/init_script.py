@@ -4,7 +4,7 @@ from typing import Literal
 
 from playwright.async_api import CDPSession
 
-from crawler.render.chromium.world import call
+from crawler.render.chromium.isolated_world import call
 
 Notice = Literal["closed", "view"]
 """What a page has done: attached a closed shadow root; begun to wait for what comes into view."""

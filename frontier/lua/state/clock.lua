@@ -30,7 +30,7 @@ local function at(prefix, now, wall, since)
   }
 end
 
--- Nobody has made this, or somebody has emptied the server (frontier/link/lost.py).
+-- Nobody has made this, or somebody has emptied the server (frontier/link/lost_frontier.py).
 local function gone() error({err = 'NOFRONTIER nothing is here'}) end
 
 -- Of each restart: the nonce since, and when the last write was that is still there, by the steady clock.

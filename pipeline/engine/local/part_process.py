@@ -28,7 +28,7 @@ import msgspec
 
 from core import ThresherError, Unavailable
 from isolation import Limits, WorkerProcess, confine
-from isolation.mark import Mark
+from isolation.shared_int import Mark
 from pipeline.engine import messages
 from pipeline.engine.local.part_server import PartServer, shown
 from pipeline.engine.local.watchdog import Watchdog

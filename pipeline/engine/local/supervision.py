@@ -2,7 +2,7 @@
 
 1. Standing still costs CPU time (a parser in an endless loop), or none (a lock that nobody releases). CPU time tells more, for it
    does not pass while the machine sleeps or is busy with others; so much less of it is waited for.
-2. While a user's spider may be at work its CPU time does not count: how long that may take is `crawler.spiders.blocking`'s.
+2. While a user's spider may be at work its CPU time does not count: how long that may take is `crawler.spiders.blocking_watch`'s.
 3. It looks from outside: nothing that the process does, or is made to do, switches it off.
 """
 

@@ -7,7 +7,7 @@ import signal
 import time
 
 from isolation import WorkerProcess
-from isolation.mark import Mark
+from isolation.shared_int import Mark
 from pipeline.engine.task import NOWHERE
 
 EVERY_S = 0.5

@@ -12,7 +12,7 @@ from core import ThresherError
 from pipeline.engine.local.crawl_worker import Left, Place
 from pipeline.engine.ray.actors import Seat, Terms, build, machine
 from pipeline.engine.ray.ray_cluster import PATIENCE_S, POLL_S, cannot_begin, connected, cpus, no_room
-from storage.files import Files
+from storage.directory_store import Files
 from storage.store import Store
 
 

@@ -12,11 +12,11 @@ import pytest
 
 from core import Conflict
 from crawler import recover, run_worker
+from crawler.identifiers import record_id
 from crawler.machine.heartbeat import Pulse
-from crawler.user_agent import record_id
 from frontier import Discovery, Exchange, GivenUp, Kind, Outcome, Scope, Settlement, canonical
 from storage.archive.archive_writer import Archive
-from storage.files import Files
+from storage.directory_store import Files
 from storage.warc.compression import compression_of
 from tests.crawler.crawls.test_crawl import SPAWN, slowly, wait_for, web
 from tests.frontier.standing import Clock, remembered

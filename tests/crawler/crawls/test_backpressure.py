@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import manifests
 from tests.crawler.crawls.test_crawl import pages, slowly, start, wait_for, web
 

@@ -12,11 +12,11 @@ import pytest
 
 from core import CorruptData, Unavailable
 from crawler import recover, run_worker
-from crawler.user_agent import record_id
+from crawler.identifiers import record_id
 from crawler.wire import Client, networks
 from frontier import Kind, Outcome
 from storage.archive.archive_writer import Archive
-from storage.files import Files
+from storage.directory_store import Files
 from tests.crawler.server import Server, links, page, redirect, spelled
 from tests.storage.reading import read
 

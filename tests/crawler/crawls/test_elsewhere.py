@@ -5,7 +5,7 @@ import pytest
 from crawler import recover, run_worker
 from storage.archive.archive_writer import Archive
 from storage.archive.archive_writer import recover as seal_unfinished
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import manifests
 from storage.warc.records import read
 from tests.crawler.crawls.test_crawl import SPAWN, everybody, slowly, start, wait_for, web

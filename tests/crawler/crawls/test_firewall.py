@@ -8,7 +8,7 @@ import pytest
 import crawler.archive_filter
 import crawler.lease_handler
 import crawler.reading.page_reading
-import crawler.reading.response
+import crawler.reading.page_response
 import crawler.reading.seedlist
 import crawler.replay.relink
 import crawler.replay.replay
@@ -26,7 +26,7 @@ from crawler.reading.request_state import Note, encode
 from crawler.wire.client import Client
 from frontier import Outcome
 from storage.crawllog import log_line
-from storage.files import Files
+from storage.directory_store import Files
 from storage.warc.records import read
 from tests.crawler import deadly
 from tests.crawler.deadly import Unforeseen, fail
@@ -106,8 +106,8 @@ def check(crawl, *, archived=True):
         (crawler.lease_handler, "is_heavy"),
         (crawler.lease_handler, "finished"),
         (crawler.reading.seedlist, "answer"),
-        (crawler.reading.response, "content_decoded"),
-        (crawler.reading.response, "mime_of"),
+        (crawler.reading.page_response, "content_decoded"),
+        (crawler.reading.page_response, "mime_of"),
         (crawler.archive_filter, "is_list"),
         (crawler.archive_filter, "rights_of"),
         (crawler.archive_filter, "read"),

@@ -18,7 +18,7 @@ from crawler.replay.outbox import OutboxRelay
 from frontier import Conclusion, Discovery, Outcome, Scope, canonical
 from storage.archive.archive_writer import Archive
 from storage.crawllog import log_line
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import manifests
 from storage.warc.records import read
 from tests.crawler.crawls.test_crawl import SPAWN, everybody, slowly, start, wait_for, web

@@ -11,7 +11,7 @@ from core import Unavailable
 from crawler import recover
 from crawler.machine.heartbeat import Pulse
 from frontier import GivenUp
-from storage.files import Files
+from storage.directory_store import Files
 from tests.crawler.crawls.test_crawl import SPAWN, pages, slowly, wait_for, web
 
 

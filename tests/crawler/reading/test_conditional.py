@@ -7,8 +7,8 @@ import pytest
 from core import RecordRef
 from crawler import run_worker
 from crawler.reading.conditional import conditions, note_of
+from crawler.reading.page_response import answer
 from crawler.reading.request_state import Note, encode
-from crawler.reading.response import answer
 from frontier import Outcome
 from storage.warc.cdxj import row
 from tests.crawler.server import page

@@ -7,18 +7,18 @@ from dataclasses import replace
 import pytest
 
 from crawler import recover, run_worker
-from crawler.reading.listed import DEEPEST, listed, named
+from crawler.identifiers import record_id
 from crawler.reading.page_reading import settlement
+from crawler.reading.page_response import answer
 from crawler.reading.request_state import Note, decode, encode
-from crawler.reading.response import answer
 from crawler.reading.sitemap import Entry
-from crawler.recent import Recent
+from crawler.reading.sitemap_discoveries import DEEPEST, listed, named
+from crawler.recent_set import Recent
 from crawler.robots.robots_txt import AskAgain, stamped
-from crawler.settlement import Finished, end
-from crawler.user_agent import record_id
+from crawler.settler import Finished, end
 from frontier import Discovery, Fault, Kind, Outcome, Scope, canonical
 from storage.archive.archive_writer import Archive
-from storage.files import Files
+from storage.directory_store import Files
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import capture
 from tests.crawler.server import links, page, redirect

@@ -7,8 +7,8 @@ from core import Capture
 from crawler.reading.conditional import revisit
 from crawler.reading.page_options import USUAL, PageOptions
 from crawler.reading.page_reading import HOPS, settlement
+from crawler.reading.page_response import answer
 from crawler.reading.request_state import Note, decode, encode
-from crawler.reading.response import answer
 from frontier import Fault, Outcome, Scope, Switch, canonical
 from tests.crawler.leases import lease
 

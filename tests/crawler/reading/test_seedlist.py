@@ -10,8 +10,8 @@ import zstandard
 from crawler import run_worker
 from crawler.reading.page_options import PageOptions
 from crawler.reading.page_reading import settlement
+from crawler.reading.page_response import answer
 from crawler.reading.request_state import Note, decode, encode
-from crawler.reading.response import answer
 from crawler.reading.seedlist import answer_of, is_list
 from frontier import Outcome, Scope, canonical
 from tests.crawler.leases import lease

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawler.reading.targets import target, targets
+from crawler.reading.link_targets import target, targets
 from frontier import NotAUrl, canonical
 from frontier.urls.canonical import MAX_LENGTH
 from frontier.urls.trap import pitfall

@@ -3,16 +3,16 @@
 import os
 import signal
 
-from crawler import run_worker, settlement
+from crawler import run_worker, settler
 
 
 def die_before_settling(config):
-    end = settlement.end
+    end = settler.end
 
     async def ending(frontier, batch, known, **options):
         if any(finished.rendered for finished in batch):
             os.kill(os.getpid(), signal.SIGKILL)
         await end(frontier, batch, known, **options)
 
-    settlement.end = ending
+    settler.end = ending
     run_worker(config)

@@ -5,12 +5,12 @@ import threading
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 
-from crawler.decoded import DecodedBytes
+from crawler.decode_budget import DecodedBytes
 from crawler.render.chromium.browser import start
 from crawler.render.chromium.program import program
-from crawler.render.part_cache import Kept
-from crawler.render.part_robots import Permission
-from crawler.render.parts import Hosts, Parts
+from crawler.render.subresource_cache import Kept
+from crawler.render.subresource_robots import Permission
+from crawler.render.subresources import Hosts, Parts
 from crawler.render.tab import render
 from crawler.wire import Client, at_once, networks, utc_ms
 from frontier import canonical

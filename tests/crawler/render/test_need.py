@@ -5,7 +5,7 @@ import tarfile
 
 import pytest
 
-from crawler.render.need import need
+from crawler.render.render_need import need
 from tests.shared import shared
 
 REACT = b"""<!doctype html><html lang="en"><head><meta charset="utf-8"/><title>React App</title>

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.reading.rendered import Note, Rendered, decode, encode
-from crawler.render.part_headers import LONGEST_URL, refusal, sent
-from crawler.render.part_headers import given as told
+from crawler.reading.rendered_page import Note, Rendered, decode, encode
+from crawler.render.request_rules import LONGEST_URL, refusal, sent
+from crawler.render.request_rules import given as told
 
 HTTP = "https://example.org/a"
 

@@ -8,7 +8,7 @@ import pytest
 
 from crawler import run_worker
 from crawler.render.page_lease import PageLease
-from crawler.render.part_robots import AGAIN_MS, PartRules, Permission
+from crawler.render.subresource_robots import AGAIN_MS, PartRules, Permission
 from crawler.robots.robots_txt import KEPT_MS, AskAgain, Event, Rulebook, Ruling, stamped
 from crawler.uplink.address_limiter import Entrance
 from frontier import RobotsRecord, Settings, canonical
@@ -97,7 +97,7 @@ async def test_what_one_page_could_not_ask_is_asked_for_the_next(answer, why):
 
 
 async def test_rules_of_many_origins_are_kept_up_to_a_number(monkeypatch):
-    monkeypatch.setattr("crawler.render.part_robots._KEPT_AT_MOST", 2)
+    monkeypatch.setattr("crawler.render.subresource_robots._KEPT_AT_MOST", 2)
     robots = Robots(ALLOW)
     for name in "abca":
         await robots.permission(f"http://{name}.test/")

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from core import Capture
-from crawler.decoded import DecodedBytes
-from crawler.render import parts as module
-from crawler.render.part_cache import MOST_ONE, Kept
-from crawler.render.part_robots import Permission
-from crawler.render.parts import HOPS, Hosts, Parts, Wanted
+from crawler.decode_budget import DecodedBytes
+from crawler.render import subresources as module
+from crawler.render.subresource_cache import MOST_ONE, Kept
+from crawler.render.subresource_robots import Permission
+from crawler.render.subresources import HOPS, Hosts, Parts, Wanted
 from crawler.wire import Client, networks
 from frontier import canonical
 from tests.crawler.render.stage import Unhurried
@@ -257,7 +257,7 @@ async def test_what_is_personal_broken_or_huge_is_not_kept_and_the_least_used_go
     kept.put("d", [], replace(capture, response=b"x" * (MOST_ONE + 1)), "script")
     assert len(kept) == 0
     size = len(capture.request) + len(capture.response) + len(capture.payload)
-    monkeypatch.setattr("crawler.render.part_cache.MOST_BYTES", 2 * size)
+    monkeypatch.setattr("crawler.render.subresource_cache.MOST_BYTES", 2 * size)
     for url in ("a", "b"):
         kept.put(url, [], capture, "script")
     kept.get("a", [])

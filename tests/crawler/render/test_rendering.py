@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from crawler import recover, run_worker
-from crawler.reading.rendered import dom_id, note_id
+from crawler.identifiers import record_id
+from crawler.reading.rendered_page import dom_id, note_id
 from crawler.render.chromium.processes import kill, tree
-from crawler.user_agent import record_id
 from pipeline.configuration import FiltersConfig
 from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import local_crew
 from pipeline.steps.process import parts, step, work
 from pipeline.terminal.progress import LineProgress
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import manifests
 from tests.crawler.conftest import Crawl, redis  # noqa: F401 - a fixture
 from tests.crawler.render.dying import die_before_settling

@@ -3,11 +3,11 @@
 import pytest
 
 from crawler import recover, run_worker
-from crawler.user_agent import record_id
+from crawler.identifiers import record_id
 from crawler.wire import Client, networks
 from frontier import Outcome
 from storage.archive.archive_writer import Archive, Notes, Revisit
-from storage.files import Files
+from storage.directory_store import Files
 from tests.crawler.crawls.test_crawl import archived, everybody
 from tests.crawler.server import page
 

@@ -12,7 +12,7 @@ import pytest
 from core import InputError
 from crawler import run_worker
 from crawler.scheduling.scheduler import Loop
-from crawler.spiders import blocking, spider_engine
+from crawler.spiders import blocking_watch, spider_engine
 from tests.crawler.crawls.test_crawl import SPAWN, pages
 from tests.crawler.server import links, page
 from tests.crawler.spiders.test_spiders import Project, paths_of
@@ -55,11 +55,11 @@ def project(tmp_path):
 def hasten(longest_s=300.0):
     """What takes half a minute takes a third of a second."""
     limits = {"warn_s": 0.3, "longest_s": longest_s}
-    return (blocking.BlockingWatch.__init__, "__kwdefaults__", limits)
+    return (blocking_watch.BlockingWatch.__init__, "__kwdefaults__", limits)
 
 
 def worker_in_haste(config):
-    blocking.NATIVE_S = 0.3
+    blocking_watch.NATIVE_S = 0.3
     setattr(*hasten(longest_s=0.3))
     run_worker(config)
 
@@ -123,7 +123,7 @@ def test_a_callback_that_does_not_let_go_ends_the_crawl_with_one_line_that_names
     crawl, site, project, what, monkeypatch
 ):
     monkeypatch.setattr(*hasten(longest_s=0.6))
-    monkeypatch.setattr(blocking, "AGAIN_S", 0.2)
+    monkeypatch.setattr(blocking_watch, "AGAIN_S", 0.2)
     site.answers |= {"/": links("/other"), "/other": links("/slow"), "/slow": page("x")}
     crawl.seed(f"{site.url}/")
     with pytest.raises(InputError) as raised:
@@ -154,7 +154,7 @@ def test_a_process_that_was_stopped_while_its_loop_waited_is_no_callback_that_bl
     ended = []
 
     async def stopped():
-        watch = blocking.BlockingWatch(lambda _: "x", ended.append)
+        watch = blocking_watch.BlockingWatch(lambda _: "x", ended.append)
         watching = asyncio.create_task(watch.run())
         await asyncio.sleep(0.05)
         watch._turn -= 1_000

@@ -10,7 +10,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 
 from core.capture import Truncation
 from crawler.reading.outcome import of_failure
-from crawler.spiders.failures import failure, loss
+from crawler.spiders.spider_exceptions import failure, loss
 from crawler.wire import Reason
 from frontier import Fault, Outcome
 from frontier.lease import FINER

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from crawler import recover, run_worker
+from crawler.identifiers import record_id
 from crawler.reading.page_options import PageOptions
 from crawler.reading.request_state import decode
-from crawler.user_agent import record_id
 from frontier import Discovery, Scope, canonical
 from storage.archive.archive_writer import Archive
-from storage.files import Files
+from storage.directory_store import Files
 from tests.crawler.reading.test_page_reading import capture
 from tests.crawler.server import Server, links, page, redirect
 

@@ -11,7 +11,7 @@ from core import InputError
 from crawler import recover, run_worker
 from crawler.spiders import Guest
 from frontier import Outcome
-from storage.files import Files
+from storage.directory_store import Files
 from tests.crawler.crawls.test_crawl import archived, everybody, pages, slowly, start, wait_for, web
 from tests.crawler.server import links, page, redirect
 from tests.crawler.test_archive_filter import odd

@@ -14,7 +14,7 @@ from crawler.reading import request_state
 from crawler.reading.outcome import CRASHED, Judgement, of_failure
 from crawler.reading.page_options import USUAL, PageOptions
 from crawler.reading.page_reading import settled
-from crawler.settlement import Finished
+from crawler.settler import Finished
 from crawler.spiders.delivery import delivery
 from crawler.spiders.visit import Visit, ended, forbids_links, left_out
 from crawler.wire import Failure, Wait

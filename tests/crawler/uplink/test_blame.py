@@ -1,4 +1,4 @@
-"""Whose fault it is that no answer came: the table of `crawler.uplink.blame`, and what holds in every row of it."""
+"""Whose fault it is that no answer came: the table of `crawler.uplink.failure_attribution`, and what holds in every row of it."""
 
 from typing import get_args
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.uplink.blame import (
+from crawler.uplink.failure_attribution import (
     ALIKE,
     FIRST_S,
     LONGEST_S,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.page.kind import kind
+from extract.page.page_kind import kind
 
 URL = "https://example.org/2020/a-page"
 

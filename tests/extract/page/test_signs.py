@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.page.signs import DOUBTFUL, LIKELY, LONGEST, NEVER_DISBELIEVED, _signs, signs
+from extract.page.class_hints import DOUBTFUL, LIKELY, LONGEST, NEVER_DISBELIEVED, _signs, signs
 
 
 @pytest.mark.parametrize(

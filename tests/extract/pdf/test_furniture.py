@@ -3,7 +3,7 @@
 import pytest
 
 from extract.pdf.furniture import without
-from extract.pdf.pdf_page import Line, Page
+from extract.pdf.page_text import Line, Page
 from tests.extract.pdf.paper import at
 from tests.extract.pdf.test_pdf_text import read
 

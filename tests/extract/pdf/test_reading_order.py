@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from extract.pdf.page_text import Line, Word
 from extract.pdf.pdf_lines import lines
-from extract.pdf.pdf_page import Line, Word
 from extract.pdf.reading_order import ordered
 from tests.extract.pdf.paper import at, glyphs
 from tests.extract.pdf.test_pdf_text import TEXT, read

@@ -132,7 +132,7 @@ async def test_a_keeper_that_dies_before_it_told_the_frontier_leaves_an_object_a
     await tail.spill()
     assert len(set(await drained(frontier, grants(frontier), tail))) == 400
     shelf.age = 3_600_000
-    monkeypatch.setattr("frontier.verbs.tail.KEPT_S", -1)
+    monkeypatch.setattr("frontier.verbs.queue_tail.KEPT_S", -1)
     await tail.sweep()
     assert not shelf.objects
 
@@ -185,7 +185,7 @@ async def test_a_segment_is_deleted_some_time_after_the_last_of_its_runs_was_rea
     assert await tail.sweep() == 0
     await drained(frontier, grants(frontier), tail)
     assert await tail.sweep() == 0
-    monkeypatch.setattr("frontier.verbs.tail.KEPT_S", -1)
+    monkeypatch.setattr("frontier.verbs.queue_tail.KEPT_S", -1)
     assert await tail.sweep() == 1
     assert await tail.sweep() == 0
     assert not shelf.objects
@@ -201,7 +201,7 @@ async def test_a_dropped_host_has_no_tail(frontier, found, shelf, monkeypatch):
     told = await brought_back(frontier, tail)
     assert {page.discovery.url.text for page in told} == {f"http://a.test/{i}" for i in range(400)}
     assert {(page.outcome, page.reason) for page in told} == {("refused", "dropped")}
-    monkeypatch.setattr("frontier.verbs.tail.KEPT_S", -1)
+    monkeypatch.setattr("frontier.verbs.queue_tail.KEPT_S", -1)
     assert await tail.sweep() == 1
 
 

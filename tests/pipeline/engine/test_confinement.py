@@ -11,7 +11,7 @@ from isolation import probe
 from pipeline.inputs.ingest import ingest
 from pipeline.inputs.locate import given
 from pipeline.reports.status import isolation_line
-from storage.files import Files
+from storage.directory_store import Files
 
 ROOT = Path(__file__).resolve().parents[3]
 LACKING = ROOT / "tests" / "isolation" / "lacking.py"

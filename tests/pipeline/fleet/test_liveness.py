@@ -21,7 +21,7 @@ from pipeline.fleet.crawl_command import Limits, crawl
 from pipeline.project import Project
 from pipeline.terminal.progress import LineProgress
 from storage.archive.archive_writer import NAME
-from storage.archive.unfinished import writer_and_serial
+from storage.archive.open_files import writer_and_serial
 from tests.crawler.crawls.test_crawl import web
 from tests.crawler.server import Server
 from tests.storage.reading import read

@@ -5,7 +5,7 @@ import pytest
 from pipeline.inputs.ingest import ingest
 from pipeline.inputs.locate import given
 from storage.archive.originals import originals
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import manifests
 from storage.warc.records import read
 from storage.warc.revisit import REVISIT

@@ -25,11 +25,11 @@ from pipeline.integrity.garbage import unsealed
 from pipeline.integrity.verify import verify_storage
 from pipeline.steps import process
 from pipeline.terminal.progress import LineProgress
-from storage.commoncrawl import facts
+from storage.commoncrawl import index_facts
 from storage.commoncrawl.index.selection import Selection
 from storage.commoncrawl.transport.http_source import Web
 from storage.commoncrawl.transport.source_client import Client
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import manifests
 from storage.s3.request_retry import Patience
 from storage.warc import cdxj, records
@@ -204,7 +204,7 @@ def test_what_the_index_says_lies_in_front_of_each_record_and_in_a_table(store, 
     brought(store, theirs.base, domains=("docs.example.org",), languages=("deu",))
     found = [record for record in archived(store) if record.type in {"metadata", "response"}]
     assert [record.type for record in found] == ["metadata", "response"] * 5
-    told = facts.decode(found[0].payload)
+    told = index_facts.decode(found[0].payload)
     assert (told.languages, told.charset, told.mime_detected) == ("deu,eng", "UTF-8", "text/html")
     (name,) = store.list("commoncrawl/cc/")
     rows = pq.read_table(store.path(name)).to_pylist()
@@ -300,7 +300,7 @@ from pipeline.terminal.progress import LineProgress
 from storage.commoncrawl.transport.source_client import Client
 from storage.commoncrawl.index.selection import Selection
 from storage.commoncrawl.transport.http_source import Web
-from storage.files import Files
+from storage.directory_store import Files
 client = Client(Web(sys.argv[1], "thresher/0 (+mailto:crawl@example.org)"))
 wanted = Selection(crawl="CC-MAIN-2024-22", domains=frozenset({"org", "net", "test"}))
 print(select(Files(Path(sys.argv[2])), "cc", client, wanted, "cdx", LineProgress(), rows_a_file=6).files)

@@ -15,7 +15,7 @@ from pipeline.integrity.verify import verify_storage
 from pipeline.steps import dedup, export, process
 from pipeline.terminal.progress import LineProgress
 from shards import tokenizer
-from storage.files import Files
+from storage.directory_store import Files
 from storage.inputs.shared_archive import inputs_of
 from storage.inputs.tables.columns import Columns
 from storage.inputs.volumes import Size

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import manifests
 from tests.end_to_end.conftest import TOML, User
 from tests.shared import shared

@@ -19,7 +19,7 @@ from pipeline.integrity.verify import verify_storage
 from pipeline.reports.wacz_export import export_wacz
 from pipeline.steps import process
 from pipeline.terminal.progress import LineProgress
-from storage.files import Files
+from storage.directory_store import Files
 from storage.inputs.shared_archive import inputs_of, is_shared
 from storage.inputs.volumes import Size
 from storage.manifest import manifests
@@ -155,7 +155,7 @@ import os, signal, sys
 from pathlib import Path
 from pipeline.inputs.locate import given
 from pipeline.inputs.ingest import Ways, ingest
-from storage.files import Files
+from storage.directory_store import Files
 from storage.inputs.volumes import Size
 
 directory, root = map(Path, sys.argv[1:])

@@ -9,7 +9,7 @@ import pytest
 from pipeline.integrity.verify import verify_storage
 from pipeline.terminal.progress import LineProgress
 from storage.archive.archive_writer import Archive, Notes, Revisit
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import digest, load, manifest_name, seal
 from storage.warc import cdxj
 from storage.warc.compression import SUFFIXES, compressor

@@ -11,7 +11,7 @@ from pipeline.inputs.locate import given
 from pipeline.integrity import crosscheck
 from pipeline.integrity.verify import verify_storage
 from pipeline.terminal.progress import LineProgress
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import manifests
 from storage.warc.compression import SUFFIXES
 from storage.warc.records import read

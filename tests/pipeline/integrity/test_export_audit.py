@@ -23,7 +23,7 @@ from pipeline.integrity.export_audit import repair_dataset, verify_dataset
 from pipeline.steps import dedup, export, process
 from pipeline.terminal.progress import LineProgress
 from shards import Dataset, tokenizer
-from storage.files import Files
+from storage.directory_store import Files
 
 FILTERS = FiltersConfig(preset="none", languages=())
 FUNNEL = funnel(["s"], {}, [])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.integrity.garbage import MADE_BY, collect, unsealed
-from storage.files import Files
+from storage.directory_store import Files
 
 HOUR_MS = 3_600_000
 NAMES = st.sets(st.text("ab-.1", min_size=1, max_size=3).filter(lambda name: name[0] != "."), max_size=6)

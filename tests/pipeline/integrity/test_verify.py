@@ -15,7 +15,7 @@ from pipeline.integrity.verify import accept_loss, repair, verify_storage
 from pipeline.steps import blocklist, process
 from pipeline.terminal.progress import LineProgress
 from storage import run
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import load
 from tests.storage.sealing import ran
 

@@ -1,7 +1,7 @@
 """The status as Prometheus reads it."""
 
 from pipeline.reports.metrics import metrics
-from storage.cache.tally import CacheStats
+from storage.cache.cache_counters import CacheStats
 
 CRAWL = {
     "name": "docs",

@@ -14,7 +14,7 @@ from pipeline.reports import wacz_export as exporting
 from pipeline.reports.wacz_export import export_wacz
 from pipeline.terminal.progress import LineProgress
 from storage.archive.archive_writer import Archive, Notes
-from storage.files import Files
+from storage.directory_store import Files
 from storage.warc.records import read
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.conftest import bucket_at, keys, proxy, server  # noqa: F401 - fixtures of these tests too

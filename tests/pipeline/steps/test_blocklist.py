@@ -8,7 +8,7 @@ from pipeline.commands.app import app
 from pipeline.configuration import FiltersConfig
 from pipeline.project import Project
 from pipeline.steps import blocklist, process
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import manifests
 
 ROWS = "".join(

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core import CorruptData
-from isolation.mark import Mark
+from isolation.shared_int import Mark
 from pipeline.configuration import FiltersConfig
 from pipeline.engine.local.part_server import PartServer
 from pipeline.engine.messages import Done
@@ -18,7 +18,7 @@ from pipeline.inputs.ingest import Ways, ingest
 from pipeline.inputs.locate import given
 from pipeline.steps import process
 from storage import tables
-from storage.files import Files
+from storage.directory_store import Files
 from storage.inputs import origin, tar, text_files
 from storage.inputs.dumps import stackexchange, wikipedia
 from storage.inputs.tables import arrow, columns, delimited, jsonl

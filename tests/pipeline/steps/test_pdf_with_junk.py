@@ -11,7 +11,7 @@ from extract.record_document import document
 from pipeline.inputs.ingest import ingest
 from pipeline.inputs.locate import given
 from storage.archive.archive_writer import Archive
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import manifests
 from storage.warc.records import read
 from tests.extract.pdf.paper import at, paper

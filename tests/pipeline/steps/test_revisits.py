@@ -10,7 +10,7 @@ from pipeline.steps import process
 from pipeline.terminal.progress import LineProgress
 from storage import tables
 from storage.archive.archive_writer import Archive, Notes
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import manifests
 from storage.warc.compression import SUFFIXES
 from tests.storage.captures import STARTED_MS, capture

@@ -16,7 +16,7 @@ from pipeline.inputs.ingest_result import run_ingest
 from pipeline.terminal import output
 from pipeline.terminal.printable import printable, printable_json
 from pipeline.terminal.progress import BarProgress, LineProgress
-from storage.files import Files
+from storage.directory_store import Files
 
 ESCAPES = "\x1b]0;title\x07\x1b[31mred\x1b[2J\x9b2J\u202eback\r"
 

@@ -8,7 +8,7 @@ import pytest
 
 import frontier
 from core.capture import Truncation
-from crawler.reading.rendered import Problem
+from crawler.reading.rendered_page import Problem
 from crawler.wire import Reason
 from extract.soft_error import SUSPICIONS
 from frontier.lease import FINER, Fault

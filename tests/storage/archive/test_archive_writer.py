@@ -20,7 +20,7 @@ from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from core import Conflict, CorruptData, InputError, RecordRef, Unavailable
 from storage.archive.archive_writer import Archive, recover
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import Input, digest, load, manifests
 from storage.warc.exchange_records import capture_records, target_uri
 from tests.storage.captures import BODY, CHUNKED, RECORD_ID, STARTED_MS, capture

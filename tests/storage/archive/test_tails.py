@@ -11,10 +11,10 @@ from core import Conflict
 from pipeline.integrity.verify import verify_storage
 from pipeline.terminal.progress import LineProgress
 from storage.archive.archive_writer import Archive, recover
-from storage.archive.unfinished import crawls
+from storage.archive.open_files import crawls
 from storage.crawllog import log_line, log_writer
 from storage.crawllog.log_writer import CrawlLog
-from storage.files import Files
+from storage.directory_store import Files
 from storage.warc.compression import compression_of
 from storage.warc.records import read
 from tests.storage.captures import capture

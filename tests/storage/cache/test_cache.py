@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from core import CorruptData, InputError
 from storage.cache import block
 from storage.cache.cache import Cache, default_directory
-from storage.cache.room import Room, taken
+from storage.cache.cache_space import Room, taken
 from tests.storage.faults import failing_at
 
 MIB = 1 << 20

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from storage.cache.cache import Cache
-from storage.cache.room import PAGE, taken
+from storage.cache.cache_space import PAGE, taken
 
 BOUND = 60 * PAGE
 KEYS = 100

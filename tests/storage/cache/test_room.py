@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from storage.cache import block
 from storage.cache.cache import Cache
+from storage.cache.cache_space import GOING, PAGE, Seen, oldest, taken
 from storage.cache.ledger import MAGIC, Ledger, Totals
-from storage.cache.room import GOING, PAGE, Seen, oldest, taken
 
 KEPT = 100
 

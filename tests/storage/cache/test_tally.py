@@ -9,8 +9,8 @@ import threading
 import pytest
 
 from storage.cache.cache import Cache
+from storage.cache.cache_counters import COUNTS, EXPOSED, CacheStats, Tally, added_up, exposition
 from storage.cache.ledger import Totals
-from storage.cache.tally import COUNTS, EXPOSED, CacheStats, Tally, added_up, exposition
 
 EXPOSITION = """\
 # HELP thresher_cache_hits_total Reads answered from the cache.

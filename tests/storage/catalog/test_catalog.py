@@ -13,7 +13,7 @@ from storage import run as runs
 from storage.catalog import Catalog, Contents
 from storage.catalog.catalog_tables import TABLES, Mirrored
 from storage.catalog.refresh import differences
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import Manifest, Output, fingerprint, manifest_name, seal
 from tests.storage.postgres import postgres_server  # noqa: F401 - a fixture
 from tests.storage.sealing import put, ran, rows, sealed, some

@@ -15,7 +15,7 @@ from storage.catalog import Catalog
 from storage.catalog.catalog_tables import TABLES
 from storage.catalog.database import VERSION_TABLE
 from storage.catalog.database_url import locate
-from storage.files import Files
+from storage.directory_store import Files
 from storage.migrations import REVISIONS
 from tests.storage.postgres import postgres_server  # noqa: F401 - a fixture
 from tests.storage.sealing import rows, some

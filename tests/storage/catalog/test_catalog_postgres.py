@@ -7,7 +7,7 @@ import pytest
 
 from core import InputError, ThresherError, Unavailable
 from storage.catalog import Catalog
-from storage.files import Files
+from storage.directory_store import Files
 from tests.storage.postgres import PASSWORD, postgres_server  # noqa: F401 - a fixture
 from tests.storage.sealing import rows, some
 

@@ -10,7 +10,7 @@ import pytest
 
 from storage import run as runs
 from storage.catalog import Catalog
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import manifest_name
 from tests.storage.postgres import postgres_server  # noqa: F401 - a fixture
 from tests.storage.sealing import put, ran, rows, sealed, some
@@ -21,7 +21,7 @@ WORK = """
 import sys, time
 from pathlib import Path
 from storage.catalog import Catalog
-from storage.files import Files
+from storage.directory_store import Files
 
 class Stopping(Files):
     left = int(sys.argv[4])
@@ -40,7 +40,7 @@ OVER_AND_OVER = """
 import sys
 from pathlib import Path
 from storage.catalog import Catalog
-from storage.files import Files
+from storage.directory_store import Files
 
 project = Path(sys.argv[2])
 while not (project / "end").exists():
@@ -54,7 +54,7 @@ PEAK = """
 import resource, sys
 from pathlib import Path
 from storage.catalog import Catalog
-from storage.files import Files
+from storage.directory_store import Files
 
 project = Path(sys.argv[2])
 catalog = Catalog(sys.argv[1], project)

@@ -7,7 +7,7 @@ import pytest
 
 from core import CorruptData, InputError, Unavailable
 from storage.catalog import Catalog
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import manifest_name
 from tests.storage.sealing import put, rows, some
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.commoncrawl import claimed, facts
+from storage.commoncrawl import index_facts, row_results
 from storage.commoncrawl.batch import NOT_THERE, batches, haul
 from storage.commoncrawl.index.row import parse
-from storage.commoncrawl.member import ANOTHER, BROKEN, SHORT, WRONG_DIGEST, read_member
-from storage.files import Files
+from storage.commoncrawl.record_check import ANOTHER, BROKEN, SHORT, WRONG_DIGEST, read_member
+from storage.directory_store import Files
 from storage.manifest import Manifest, fingerprint, put_output, seal
 from storage.warc import records
 from storage.warc.validator import check_record
@@ -107,13 +107,13 @@ def test_a_file_holds_records_byte_for_byte_behind_what_the_index_says(client, s
     for said, page in zip(pairs[::2], pairs[1::2], strict=True):
         assert (said.type, page.type) == ("metadata", "response")
         assert said.url == page.url
-        told = facts.decode(said.payload)
+        told = index_facts.decode(said.payload)
         assert told.digest == base32(page.payload)
         assert (told.truncated or None) == page.truncated
-        assert facts.told(page, said).facts == {"from": told.filename}
-        assert facts.told(replace(page, truncated=None), said).truncated == page.truncated
-        assert facts.told(page, info) is facts.told(page, None) is page
-    assert facts.told(pairs[3], pairs[0]) is pairs[3]
+        assert index_facts.told(page, said).facts == {"from": told.filename}
+        assert index_facts.told(replace(page, truncated=None), said).truncated == page.truncated
+        assert index_facts.told(page, info) is index_facts.told(page, None) is page
+    assert index_facts.told(pairs[3], pairs[0]) is pairs[3]
     for member in records.members(io.BytesIO(data), 0, None, 1 << 20, name=NAME):
         if b"WARC/1.1" in member.data[:10]:
             check_record(member.data)
@@ -164,16 +164,17 @@ def test_what_was_taken_is_known_from_its_sealed_table(stored, tmp_path):
     store = Files(tmp_path)
     rows = rows_of(stored)
     done = [
-        claimed.Taken(row=row, reason="" if at % 2 else BROKEN, offset=at) for at, row in enumerate(rows[:20])
+        row_results.Taken(row=row, reason="" if at % 2 else BROKEN, offset=at)
+        for at, row in enumerate(rows[:20])
     ]
-    name = claimed.name("s/x")
-    output = put_output(store, name, len(done), lambda path: claimed.write(path, done, NAME))
-    assert len(claimed.known(store, "s")) == 0
-    made = fingerprint(claimed.STEP, {}, ())
+    name = row_results.name("s/x")
+    output = put_output(store, name, len(done), lambda path: row_results.write(path, done, NAME))
+    assert len(row_results.known(store, "s")) == 0
+    made = fingerprint(row_results.STEP, {}, ())
     seal(
         store,
         Manifest(
-            step=claimed.STEP,
+            step=row_results.STEP,
             part="s/x",
             fingerprint=made,
             recipe={},
@@ -182,6 +183,6 @@ def test_what_was_taken_is_known_from_its_sealed_table(stored, tmp_path):
             counts={},
         ),
     )
-    known = claimed.known(store, "s")
+    known = row_results.known(store, "s")
     assert [row in known for row in rows] == [True] * 20 + [False] * (len(rows) - 20)
-    assert len(claimed.known(store, "other")) == 0
+    assert len(row_results.known(store, "other")) == 0

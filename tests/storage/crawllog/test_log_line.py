@@ -13,7 +13,7 @@ from core import CorruptData
 from storage.crawllog import log_line, log_writer
 from storage.crawllog.log_line import Line
 from storage.crawllog.log_writer import CrawlLog
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import load, manifest_name
 from tests.storage.plain import Plain
 

@@ -7,7 +7,7 @@ import pytest
 from storage.crawllog.log_line import Line
 from storage.crawllog.log_reader import Follower, is_there, ordered
 from storage.crawllog.log_writer import CrawlLog, recover
-from storage.files import Files
+from storage.directory_store import Files
 
 
 def line(time_ms):

@@ -19,8 +19,8 @@ import zstandard
 
 from core import InputError
 from storage.inputs import wacz_input
-from storage.inputs.inflated import SWELL_AT_LEAST, inflated
-from storage.inputs.kinds import items, kind_of, kinds
+from storage.inputs.decompression import SWELL_AT_LEAST, inflated
+from storage.inputs.input_kinds import items, kind_of, kinds
 from storage.warc.members import members
 from storage.warc.payload import content_decoded, dechunked
 from tests.attacks import cpu_limit

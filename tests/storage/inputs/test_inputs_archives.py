@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import InputError
-from storage.inputs import arc, rewrapped, wacz_input
+from storage.inputs import arc, wacz_input, warc_input
 from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry, Unusable
-from storage.inputs.kinds import items as kind_items
-from storage.inputs.kinds import kind_of, kinds
-from storage.inputs.part import Part
+from storage.inputs.file_slice import Part
+from storage.inputs.input_kinds import items as kind_items
+from storage.inputs.input_kinds import kind_of, kinds
 from storage.warc.compression import member
 from storage.warc.exchange_records import capture_records, warcinfo
 from tests.shared import shared
@@ -115,7 +115,7 @@ def test_an_arc_of_version_2_has_five_fields_more():
 
 def test_a_gzip_member_with_one_record_is_copied_byte_for_byte():
     members = [gzip.compress(record, 9, mtime=1) for record in RECORDS]
-    found = list(rewrapped.read(io.BytesIO(b"".join(members)), "x"))
+    found = list(warc_input.read(io.BytesIO(b"".join(members)), "x"))
     assert [item.member for item in found] == members
 
 
@@ -153,10 +153,10 @@ def test_however_a_warc_lies_each_record_becomes_a_member_its_bytes_unchanged(li
     data = LIES[lie](RECORDS)
     file = io.BytesIO(data)
     assert kind_of(file, "x.warc.zst", kinds()).is_warc
-    found = list(rewrapped.read(file, "x"))
+    found = list(warc_input.read(file, "x"))
     assert unpacked(found) == RECORDS
     for first in range(4):
-        assert list(rewrapped.read(file, "x", first)) == found[first:]
+        assert list(warc_input.read(file, "x", first)) == found[first:]
 
 
 @pytest.mark.parametrize("lie", LIES)
@@ -166,7 +166,7 @@ def test_a_warc_that_lies_otherwise_clipped_at_any_byte_loses_only_what_was_cut(
     silent = {len(LIES[lie](RECORDS[:count])) - less for count in (1, 2, 3) for less in range(5)}
     for cut in range(len(data)):
         try:
-            found = unpacked(rewrapped.read(io.BytesIO(data[:cut]), "x"))
+            found = unpacked(warc_input.read(io.BytesIO(data[:cut]), "x"))
         except InputError:
             continue
         good = [record for record in found if isinstance(record, bytes)]
@@ -177,7 +177,7 @@ def test_a_warc_that_lies_otherwise_clipped_at_any_byte_loses_only_what_was_cut(
 def test_a_dictionary_that_is_none_is_refused():
     data = b"\x5d\x2a\x4d\x18\x04\0\0\0none" + zstandard.compress(INFO)
     with pytest.raises(InputError, match="the Zstandard dictionary at its beginning is broken"):
-        list(rewrapped.read(io.BytesIO(data), "x"))
+        list(warc_input.read(io.BytesIO(data), "x"))
 
 
 def packaged(files, *, package=None, seal=True, wrong=""):
@@ -269,8 +269,8 @@ def test_a_wacz_clipped_at_any_byte_is_refused():
         ("ia-web-commons/IAH-20080430204825-00000-blackbook-truncated.arc", arc.read, 8, []),
         ("browsertrix/example.wacz", wacz_input.read, 15, []),
         ("pywb/valid_example_1.wacz", wacz_input.read, 4, []),
-        ("warcio/example-bad.warc.gz.bad", rewrapped.read, 6, []),
-        ("warcio/example-trunc.warc", rewrapped.read, 4, ["not_a_record"]),
+        ("warcio/example-bad.warc.gz.bad", warc_input.read, 6, []),
+        ("warcio/example-trunc.warc", warc_input.read, 4, ["not_a_record"]),
     ],
 )
 def test_real_archives_are_read(name, read, good, reasons):
@@ -321,7 +321,7 @@ GOOD = b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 2\r\n\r\nxx\r\n\r\n"
     ids=["plain", "gzip", "cut off", "behind another"],
 )
 def test_where_an_archive_holds_no_record_is_said_once(data, said):
-    bad = [item for item in rewrapped.read(io.BytesIO(data), "x") if isinstance(item, Unusable)]
+    bad = [item for item in warc_input.read(io.BytesIO(data), "x") if isinstance(item, Unusable)]
     assert [item.detail for item in bad] == [said]
 
 

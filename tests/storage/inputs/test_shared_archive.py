@@ -6,7 +6,7 @@ import pytest
 
 from core import CorruptData, InputError
 from storage.archive.reseal import reseal
-from storage.files import Files
+from storage.directory_store import Files
 from storage.inputs import shared_archive
 from storage.inputs.entry import Entry, Unusable
 from storage.inputs.origin import Origin, passed_over

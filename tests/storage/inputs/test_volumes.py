@@ -8,7 +8,7 @@ import pytest
 
 from core import InputError
 from storage.archive.reseal import reseal
-from storage.files import Files
+from storage.directory_store import Files
 from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry, Unusable
 from storage.inputs.origin import Origin, passed_over
 from storage.inputs.volumes import Size, bring
@@ -137,7 +137,7 @@ def test_it_goes_on_behind_the_last_volume_that_is_sealed(files, tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from storage.files import Files
+from storage.directory_store import Files
 from storage.inputs.volumes import bring
 from tests.storage.inputs.test_volumes import ORIGIN, SMALL, made
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from core import CorruptData, InputError, Unavailable
-from storage.s3.bucket import Bucket
 from storage.s3.read import BLOCK
 from storage.s3.request_retry import Patience
+from storage.s3.s3_store import Bucket
 from tests.storage.conftest import QUICK, SMALLEST_PART
 from tests.storage.proxy import (
     Answer,

@@ -13,7 +13,7 @@ BOUND = 100 << 20
 PROGRAM = """
 import hashlib, resource, sys
 from pathlib import Path
-from storage.s3.bucket import Bucket
+from storage.s3.s3_store import Bucket
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from storage.s3.bucket import Bucket
+from storage.s3.s3_store import Bucket
 from tests.storage.conftest import QUICK, SMALLEST_PART
 from tests.storage.proxy import Answer, DropCondition, LoseReply, proxied, scripted
 from tests.storage.s3server import BUCKET, serving

@@ -11,7 +11,7 @@ from warcio.checker import Checker
 
 from core import InputError
 from storage.archive.archive_writer import Archive, recover
-from storage.files import Files
+from storage.directory_store import Files
 from storage.manifest import manifests
 from storage.warc.compression import member
 from storage.warc.dropped import DROPPED, Dropped, decode, encode

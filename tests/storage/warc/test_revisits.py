@@ -14,9 +14,9 @@ from core import CorruptData
 from storage.archive import archive_writer as storage_archive
 from storage.archive.archive_writer import Archive, Notes, Revisit, recover
 from storage.archive.originals import originals
-from storage.archive.recall import recall
+from storage.archive.recent_payloads import recall
 from storage.archive.written_payloads import Payloads
-from storage.files import Files
+from storage.directory_store import Files
 from storage.warc.compression import SUFFIXES
 from storage.warc.exchange_records import payload_digest, payload_sha256
 from tests.storage.captures import STARTED_MS, capture
@@ -108,7 +108,7 @@ def test_a_commit_that_fails_makes_nothing_known(files, monkeypatch):
     made.append(page(1), UUID(int=1))
     with monkeypatch.context() as broken:
         broken.setattr(
-            "storage.archive.open_file.os.fsync", lambda _: (_ for _ in ()).throw(OSError(5, "EIO"))
+            "storage.archive.local_open_file.os.fsync", lambda _: (_ for _ in ()).throw(OSError(5, "EIO"))
         )
         with pytest.raises(OSError, match="EIO"):
             made.commit()

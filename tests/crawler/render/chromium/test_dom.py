@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawler.reading.targets import targets
+from crawler.reading.link_targets import targets
 from extract.html import extract
 from extract.links import links
 from tests.crawler.render.test_tab import said, shell

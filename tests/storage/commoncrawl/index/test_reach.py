@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.commoncrawl.batch import batches, identity
-from storage.commoncrawl.index.reach import reaches
+from storage.commoncrawl.index.range_read import reaches
 from tests.storage.commoncrawl.samples import ROW
 
 DATA = bytes(range(256)) * 8

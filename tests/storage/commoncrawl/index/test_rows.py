@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from storage.commoncrawl.facts import decode, encode, of_row
 from storage.commoncrawl.index.row import of_fields, parse
+from storage.commoncrawl.index_facts import decode, encode, of_row
 from tests.shared import shared
 from tests.storage.commoncrawl.samples import LINE
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from uuid import UUID
 
 from core import CorruptData
-from storage.archive.unfinished import INDEX_SUFFIX, writer_and_serial
+from storage.archive.open_files import INDEX_SUFFIX, writer_and_serial
 from storage.archive.written_payloads import Known, Payloads
 from storage.store import Store
 from storage.warc import cdxj

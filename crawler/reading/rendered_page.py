@@ -48,7 +48,7 @@ class Rendered:
     title: str
     parts: tuple[Part, ...]
     blocked: Mapping[str, int]
-    """What the page was refused, by reason (`crawler.render.part_headers`), and how often."""
+    """What the page was refused, by reason (`crawler.render.request_rules`), and how often."""
     note: Note = field(default_factory=Note)
     started_ms: int
     """UTC, milliseconds since the epoch."""

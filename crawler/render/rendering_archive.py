@@ -8,7 +8,7 @@ ended by; what lies there without its response belongs to a page that is fetched
 from uuid import UUID
 
 from core import Capture
-from crawler.reading.rendered import CONTENT_TYPE, Rendered, dom_id, encode, note_id, part_id
+from crawler.reading.rendered_page import CONTENT_TYPE, Rendered, dom_id, encode, note_id, part_id
 from storage.archive.archive_writer import Archive
 
 WARC_FIELDS = "application/warc-fields"

@@ -4,7 +4,7 @@
 2. All happens under the lease of the page, whose host is held as long. One host is asked one thing at a time, whichever
    tab wants it, and every host and every address in its turn (`crawler.render.page_lease`). A turn is waited for if it comes within the page's
    time; what has none is left out.
-3. robots.txt is obeyed, that of the part's own origin (`crawler.render.part_robots`).
+3. robots.txt is obeyed, that of the part's own origin (`crawler.render.subresource_robots`).
 4. Redirects are followed by the browser, each hop a request of its own.
 5. Credentials (`crawler.auth`) and cookies go to the page's own site alone, and no further once a redirect has left it
    (`crawler.render.same_site`). An answer that came with them and is not for the page's origin is asked for again without.
@@ -20,12 +20,12 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from core import Capture, Url
-from crawler.decoded import DecodedBytes
-from crawler.reading.rendered import Part
-from crawler.render import part_headers
+from crawler.decode_budget import DecodedBytes
+from crawler.reading.rendered_page import Part
+from crawler.render import request_rules
 from crawler.render.page_lease import PageLease
-from crawler.render.part_cache import SAME_FOR_ALL, Kept
 from crawler.render.same_site import lets_read, site
+from crawler.render.subresource_cache import SAME_FOR_ALL, Kept
 from crawler.robots.robots_txt import Event, Ruling
 from crawler.wire import Client, Enter, Failure, Wait, at_once, is_public
 from crawler.wire.http.request import HeaderList
@@ -128,8 +128,8 @@ class Parts:
         except NotAUrl:
             return "bad_url"
         same_site = not self.leaves_site(wanted)
-        headers = part_headers.sent(wanted.headers, cookies=same_site)
-        may_carry = same_site and wanted.method != part_headers.PREFLIGHT
+        headers = request_rules.sent(wanted.headers, cookies=same_site)
+        may_carry = same_site and wanted.method != request_rules.PREFLIGHT
         carries = may_carry and self._client.has_credentials(url)
         # What a page has a say in, by its headers or by who it is, is kept for its own site.
         is_for_all = wanted.kind in SAME_FOR_ALL and not carries and is_public(self._address)
@@ -150,7 +150,7 @@ class Parts:
 
     def _is_repeated(self, wanted: Wanted) -> bool:
         # A preflight is no second request for the same.
-        preflight = f"{part_headers.PREFLIGHT} " if wanted.method == part_headers.PREFLIGHT else ""
+        preflight = f"{request_rules.PREFLIGHT} " if wanted.method == request_rules.PREFLIGHT else ""
         place = f"{preflight}{wanted.url.partition('?')[0]}?"
         same = preflight + wanted.url
         self._wanted.update((same, place))
@@ -247,4 +247,4 @@ def _is_readable(found: Capture, headers: HeaderList) -> bool:
 
 
 def _kind(wanted: Wanted) -> str:
-    return "preflight" if wanted.method == part_headers.PREFLIGHT else wanted.kind
+    return "preflight" if wanted.method == request_rules.PREFLIGHT else wanted.kind

@@ -14,11 +14,11 @@ from tempfile import TemporaryFile
 from typing import BinaryIO, cast
 
 from core import Failure, InputError, reading
-from storage.inputs import arc, rewrapped, tar, text_files, wacz_input
+from storage.inputs import arc, tar, text_files, wacz_input, warc_input
+from storage.inputs.decompression import DICTIONARY_FRAME, inflated, swelling, swollen
 from storage.inputs.dumps import stackexchange, wikipedia
 from storage.inputs.entry import Entry, Item, Reader, Unusable
 from storage.inputs.indexes import IndexFile, index
-from storage.inputs.inflated import DICTIONARY_FRAME, inflated, swelling, swollen
 from storage.inputs.tables import arrow, delimited, jsonl, parquet
 from storage.inputs.tables.columns import HTML_BYTES, USUAL, Columns
 from storage.warc.members import LZ4
@@ -111,7 +111,7 @@ def kinds(columns: Columns = USUAL, *, by_line: bool = False, site: str = "") ->
     """Every kind by its word, as the user wants it read."""
     texts = text_files.by_line if by_line else partial(text_files.whole, mime=text_files.PLAIN_BYTES)
     made = (
-        Kind(name="warc@1", read=rewrapped.read, as_it_lies=True),
+        Kind(name="warc@1", read=warc_input.read, as_it_lies=True),
         Kind(name="arc@1", read=arc.read, as_it_lies=True),
         Kind(name="wacz@1", read=wacz_input.read, as_it_lies=True),
         Kind(name="parquet@1", read=partial(parquet.read, columns=columns), seeks=True, rows=True),

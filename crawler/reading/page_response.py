@@ -6,7 +6,7 @@ from uuid import UUID
 
 from core import Capture
 from core.capture import Truncation
-from crawler.reading.rendered import CONTENT_TYPE, Note
+from crawler.reading.rendered_page import CONTENT_TYPE, Note
 from crawler.wire import Headers, field
 from storage.warc.exchange_records import payload_digest, payload_sha256
 from storage.warc.payload import content_decoded

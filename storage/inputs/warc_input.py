@@ -15,9 +15,9 @@ from typing import Any, BinaryIO, cast
 
 from fastwarc.stream_io import Lz4Reader
 
+from storage.inputs.decompression import DICTIONARY_FRAME, Inflated, inflated
 from storage.inputs.entry import DAMAGE, LONGEST_COPIED, Copied, Unusable
-from storage.inputs.inflated import DICTIONARY_FRAME, Inflated, inflated
-from storage.inputs.part import Part
+from storage.inputs.file_slice import Part
 from storage.warc.compression import member
 from storage.warc.members import (
     BROKEN,

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from storage.cache.file_lock import is_free
 from storage.cache.ledger import Totals
-from storage.files import FILE_MODE
+from storage.directory_store import FILE_MODE
 
 COUNTS = struct.Struct("<5Q")
 

@@ -23,14 +23,14 @@ from typing import TypeVar
 from uuid import UUID
 
 from core import Capture, Conflict, CorruptData, Failure, RecordRef, reading
-from crawler.backpressure import Gate
+from crawler.gate_monitor import Gate
 from crawler.log_entry import of_exchange
 from crawler.machine.heartbeat import Pulse
 from crawler.reading.outcome import UNFIT
 from crawler.reading.page_reading import settled
-from crawler.reading.rendered import Rendered
-from crawler.recent import Recent
-from crawler.render.archive_parts import keep
+from crawler.reading.rendered_page import Rendered
+from crawler.recent_set import Recent
+from crawler.render.rendering_archive import keep
 from crawler.robots.robots_txt import AskAgain, Ruling, as_before
 from crawler.rotation import Rotation
 from crawler.wire import utc_ms

@@ -25,7 +25,7 @@ from redis.exceptions import (
 
 from frontier.link.call_retry import LOST, PATIENCE_S, Patience, refused
 from frontier.link.link import CRAWLS, LIBRARY, Call
-from frontier.link.lost import GONE, lost_frontier
+from frontier.link.lost_frontier import GONE, lost_frontier
 from frontier.link.master import Command, Node
 from frontier.link.partition import crawl_of
 

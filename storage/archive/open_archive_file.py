@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 
-from storage.archive.unfinished import Unfinished
+from storage.archive.open_files import Unfinished
 from storage.warc.index_lines import Lines
 
 BUFFER = 1 << 20

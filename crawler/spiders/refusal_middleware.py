@@ -9,7 +9,7 @@ from typing import Any
 
 from scrapy import Request
 
-from crawler.spiders.failures import failure
+from crawler.spiders.spider_exceptions import failure
 from crawler.spiders.visit import Visit
 
 

@@ -13,8 +13,8 @@ from core import InputError, ThresherError
 from crawler.reading import request_state
 from crawler.spiders import spider_settings
 from crawler.spiders.feeds import Feeds, late
-from crawler.spiders.load import Guest, at_home, spider_class
 from crawler.spiders.spider_request import errand
+from crawler.spiders.spider_spec import Guest, at_home, spider_class
 from frontier import Discovery, NotAUrl, Scope, canonical
 
 logger = logging.getLogger(__name__)

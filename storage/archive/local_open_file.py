@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core import Conflict
-from storage.files import Files, make_directory, sync, writing
+from storage.directory_store import Files, make_directory, sync, writing
 
 OPEN = ".open"
 

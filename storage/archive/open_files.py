@@ -1,7 +1,7 @@
 """Unfinished files: where the bytes of an open one lie, and how an archive file is published.
 
 An open file has its final name, `<crawl>-<writer>-<serial>` and a suffix, from the beginning, so that a `RecordRef` into it
-never changes. Where the store is a directory it lies there, in `.open/` of its folder (`storage.archive.open_file`); elsewhere it is
+never changes. Where the store is a directory it lies there, in `.open/` of its folder (`storage.archive.local_open_file`); elsewhere it is
 put piece by piece (`storage.archive.segments`). Either way what was written before `sync` outlives its writer. The folder of an
 archive file is `warc/<crawl>`, that of a file of the crawl's log `log/<crawl>` (`storage.crawllog.log_line`).
 
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Protocol
 
 from core import Conflict
-from storage.archive import open_file, segments
-from storage.files import Files
+from storage.archive import local_open_file, segments
+from storage.directory_store import Files
 from storage.manifest import (
     JSON,
     Manifest,
@@ -91,18 +91,18 @@ class Left(Protocol):
 def begin(store: Store, folder: str, name: str) -> Unfinished:
     """A new open file."""
     if isinstance(store, Files):
-        return open_file.OpenFile(store, folder, name)
+        return local_open_file.OpenFile(store, folder, name)
     return segments.Segments(store, folder, name)
 
 
 def crawls(store: Store) -> list[str]:
     """Names of the crawls that have open archive files, in order."""
-    return open_file.folders(store, WARC) if isinstance(store, Files) else segments.folders(store, WARC)
+    return local_open_file.folders(store, WARC) if isinstance(store, Files) else segments.folders(store, WARC)
 
 
 def open_files(store: Store, folder: str) -> list[str]:
     """Names of all open files of a folder, their writers dead or alive, in order."""
-    return open_file.left(store, folder) if isinstance(store, Files) else segments.left(store, folder)
+    return local_open_file.left(store, folder) if isinstance(store, Files) else segments.left(store, folder)
 
 
 def left(store: Store, crawl: str) -> list[str]:
@@ -114,21 +114,21 @@ def left(store: Store, crawl: str) -> list[str]:
 def look(store: Store, folder: str, name: str) -> AbstractContextManager[Path | None]:
     """A local file of what an open file has so far, not to be changed; None where it is no longer there."""
     if isinstance(store, Files):
-        return open_file.look(store, folder, name)
+        return local_open_file.look(store, folder, name)
     return segments.look(store, folder, name)
 
 
 def read_on(store: Store, folder: str, name: str, at: int) -> bytes | None:
     """What was synced to an open file behind byte `at`, where an earlier call has ended; None where the file is no longer there."""
     if isinstance(store, Files):
-        return open_file.read_on(store, folder, name, at)
+        return local_open_file.read_on(store, folder, name, at)
     return segments.read_on(store, folder, name, at)
 
 
 def take(store: Store, folder: str, name: str) -> AbstractContextManager[Left | None]:
     """What is left of an open file whose writer is dead; None where it lives after all, or another was first."""
     if isinstance(store, Files):
-        return open_file.take(store, folder, name)
+        return local_open_file.take(store, folder, name)
     return segments.take(store, folder, name)
 
 
