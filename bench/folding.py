@@ -29,8 +29,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from core import Url  # noqa: E402 - a script finds the packages only now
-from extract.charset import utf8  # noqa: E402
-from extract.links import links  # noqa: E402
+from extract.charset import to_utf8  # noqa: E402
+from extract.links import extract_links  # noqa: E402
 from frontier import NotAUrl, canonical  # noqa: E402
 from frontier.page_key import page_key  # noqa: E402
 
@@ -111,8 +111,8 @@ def of_pages(path: Path) -> Iterator[Url]:
 
 def of_page(body: bytes, base: str) -> Iterator[Url]:
     """The links of one page."""
-    html, codec = utf8(body, None)
-    page = links(html, base, codec)
+    html, codec = to_utf8(body, None)
+    page = extract_links(html, base, codec)
     return known(page.hrefs, page.base)
 
 

@@ -167,11 +167,11 @@ Peer = Callable[[Path], str]
 
 def thresher() -> tuple[Peer, str]:
     sys.path.insert(0, str(ROOT))
-    from extract.pdf import Extracted, extract
+    from extract.pdf import PdfExtraction, extract
 
     def read(path: Path) -> str:
         found = extract(path.read_bytes())
-        return found.text if isinstance(found, Extracted) else ""
+        return found.text if isinstance(found, PdfExtraction) else ""
 
     return read, pdfium()[1]
 

@@ -26,8 +26,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from resiliparse.extract.html2text import extract_plain_text
 
-from extract.record_document import document
-from isolation.shared_int import Mark
+from extract.record_document import extract_document
+from isolation.shared_int import SharedInt
 from pipeline.configuration import FiltersConfig
 from pipeline.engine.local.part_server import PartServer
 from pipeline.engine.part_store import PartStore
@@ -112,7 +112,7 @@ def made(files: Files, step: Step, part: Part) -> Made:
     """Make a part, in this process."""
     task = Task(store=files, step=step, part=part, work=process.work)
     with PartServer(task.assignment(), most_bytes=1 << 40) as server:
-        return process.work(PartStore(server.answer), step, part, Watch(Mark.make(NOWHERE)))
+        return process.work(PartStore(server.answer), step, part, Watch(SharedInt.create(NOWHERE)))
 
 
 def empty(part: Part) -> Part:
@@ -127,7 +127,7 @@ def documents_alone(warc: Path, languages: tuple[str, ...]) -> None:
     with warc.open("rb") as file:
         for record in read(file, name=str(warc)):
             if record.type == "response" and process.pageless(record) is None:
-                document(record, "bench", glance=glance)
+                extract_document(record, "bench", language_precheck=glance)
 
 
 def floor_alone(warc: Path) -> None:

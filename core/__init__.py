@@ -6,10 +6,10 @@ is a `Verdict` beside it. All of them are frozen values: nothing here opens a fi
 and nothing here needs more than the standard library.
 """
 
-from core.capture import Capture, Timing, Tls
+from core.capture import Capture, Timing, TlsSession
 from core.document import Document
-from core.errors import Conflict, CorruptData, InputError, Interrupted, ThresherError, Unavailable
-from core.failure import Failure, reading
+from core.errors import Conflict, CorruptData, InputError, Interruption, ThresherError, Unavailable
+from core.failure import Failure, failure_boundary
 from core.record import RecordRef
 from core.url import Url
 from core.verdict import Verdict
@@ -21,13 +21,13 @@ __all__ = [
     "Document",
     "Failure",
     "InputError",
-    "Interrupted",
+    "Interruption",
     "RecordRef",
     "ThresherError",
     "Timing",
-    "Tls",
+    "TlsSession",
     "Unavailable",
     "Url",
     "Verdict",
-    "reading",
+    "failure_boundary",
 ]

@@ -6,18 +6,18 @@ from typing import Literal
 from core.url import Url
 
 Truncation = Literal["length", "time", "disconnect", "unspecified"]
-Protocol = Literal["http/0.9", "http/1.0", "http/1.1", "h2"]
+HttpProtocol = Literal["http/0.9", "http/1.0", "http/1.1", "h2"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tls:
+class TlsSession:
     """How a connection was kept from others, and whether its server is who it says."""
 
     version: str
     """`1.2` or `1.3`; older ones where a policy allows them."""
     cipher: str
     """IANA's name of the cipher suite."""
-    verdict: str
+    trust: str
     """`trusted`, or a code of why it is not: `expired`, `self_signed`, `wrong_host`, `untrusted`."""
 
 
@@ -55,9 +55,9 @@ class Capture:
     """IP address of the server."""
     truncated: Truncation | None
     """Why the response is not whole (WARC-Truncated), or None."""
-    protocol: Protocol = "http/1.1"
+    protocol: HttpProtocol = "http/1.1"
     """What was spoken. An exchange over h2 is written down in the syntax of HTTP/1.1: bytes of frames mean nothing alone."""
-    tls: Tls | None = None
+    tls: TlsSession | None = None
     timing: Timing = Timing()
 
     def header(self, name: str) -> str | None:

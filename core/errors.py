@@ -21,7 +21,7 @@ class Conflict(ThresherError):
     """Stored work was made from another recipe or other inputs than the ones at hand."""
 
 
-class Interrupted(ThresherError):
+class Interruption(ThresherError):
     """The user asked for an end before the work was done."""
 
 

@@ -12,13 +12,13 @@ from typing import Self
 
 from core.errors import ThresherError
 
-FAILED = "failed:"
+FAILURE_PREFIX = "failed:"
 """How the reason codes of failures begin."""
-LONGEST_MESSAGE = 200
+MAX_MESSAGE_CHARACTERS = 200
 """Characters of what an exception says: it may hold the bytes that it is about."""
-FRAMES = 4
+MAX_TEXT_FRAMES = 4
 """Places of the traceback that the text names, the innermost last."""
-DEEPEST = 16
+MAX_TRACEBACK_FRAMES = 16
 """Frames of the traceback that are kept, the innermost."""
 
 
@@ -33,23 +33,23 @@ class Failure(Exception):
         """What Python prints of the exception, its innermost frames; the exception's own text is cut."""
 
     @classmethod
-    def of(cls, step: str, error: Exception) -> Self:
+    def from_exception(cls, step: str, error: Exception) -> Self:
         """Return the failure of a step by an exception."""
-        said = "".join(each if each.isprintable() else " " for each in str(error)[:LONGEST_MESSAGE])
+        said = "".join(each if each.isprintable() else " " for each in str(error)[:MAX_MESSAGE_CHARACTERS])
         places = [
             f"{frame.filename.rpartition('/')[2]}:{frame.lineno}"
-            for frame in extract_tb(error.__traceback__)[-FRAMES:]
+            for frame in extract_tb(error.__traceback__)[-MAX_TEXT_FRAMES:]
         ]
         name = type(error).__name__
         return cls(
             f"{step}: {name}: {said} ({' > '.join(places)})",
-            reason=f"{FAILED}{step}:{name}",
-            traceback=f"{''.join(format_tb(error.__traceback__)[-DEEPEST:])}{name}: {said}",
+            reason=f"{FAILURE_PREFIX}{step}:{name}",
+            traceback=f"{''.join(format_tb(error.__traceback__)[-MAX_TRACEBACK_FRAMES:])}{name}: {said}",
         )
 
 
 @contextmanager
-def reading(step: str) -> Iterator[None]:
+def failure_boundary(step: str) -> Iterator[None]:
     """Turn an exception of the body into a `Failure` of that step, unless the bytes cannot be its cause.
 
     They cannot be the cause of errors that Thresher raises on purpose, of memory that ran out, and of what the operating
@@ -62,4 +62,4 @@ def reading(step: str) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise Failure.of(step, error) from error
+        raise Failure.from_exception(step, error) from error

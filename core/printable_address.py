@@ -9,19 +9,19 @@ import re
 _ADDRESS = re.compile(
     r"[A-Za-z][A-Za-z0-9+.-]*+://(?:[A-Za-z0-9._-]*+|\[[0-9A-Fa-f:.]*+\])(?::\d*+)?(?:/[^\s?#@:]*+)?"
 )
-_PLAIN = re.compile(r"(?:[a-z0-9+]++:)?[\w./-]*+", re.ASCII)
+_WORD_OR_PATH = re.compile(r"(?:[a-z0-9+]++:)?[\w./-]*+", re.ASCII)
 """A word or a path, perhaps behind a scheme, such as `file:data`."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}+:")
-_CREDENTIALS = re.compile(r"(?<=[A-Za-z0-9]:)(?://[^/\s]*@|/(?!/)\S*@)")
+_USERINFO = re.compile(r"(?<=[A-Za-z0-9]:)(?://[^/\s]*@|/(?!/)\S*@)")
 """In the authority of an address; and, where a slash is missing, anywhere in front of an `@`."""
-_IN_QUERY = re.compile(
+_SECRET_PARAMETERS = re.compile(
     r"(?i)(?<=[?&;])((?:\w*(?:pass|secret|token)\w*|pwd|auth|signature|x-amz-signature|key|api_?key)=)[^&\s\"']*+"
 )
 
 
-def shown(address: str) -> str:
+def printable_address(address: str) -> str:
     """Return an address without credentials and query; of what cannot be read as one, the scheme at most and `...`."""
-    if _PLAIN.fullmatch(address):
+    if _WORD_OR_PATH.fullmatch(address):
         return address
     scheme = _SCHEME.match(address)
     if scheme is None:
@@ -32,6 +32,6 @@ def shown(address: str) -> str:
     return found[0] if found is not None and has_slashes else f"{scheme[0]}..."
 
 
-def without_secrets(text: str) -> str:
+def redact_secrets(text: str) -> str:
     """Return a text without the user, the password and the secret parameters of the addresses in it."""
-    return _IN_QUERY.sub(r"\1...", _CREDENTIALS.sub("//", text))
+    return _SECRET_PARAMETERS.sub(r"\1...", _USERINFO.sub("//", text))

@@ -18,26 +18,26 @@ import re
 from contextlib import suppress
 from urllib.parse import quote, unquote_to_bytes
 
-PARTS = re.compile(
+URL_PARTS = re.compile(
     r"(?:https?://(?=https?://))*([a-zA-Z][a-zA-Z0-9+.-]*):(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?"
 )
 """Scheme, authority, path and query (RFC 3986, appendix B), behind what a mistaken link has in front: `http://https://...`."""
 DEFAULT_PORTS = {"http": 80, "https": 443}
-HIGHEST_PORT = 65_535
-WWW = re.compile(r"www[0-9]*\.")
-ADDRESS = re.compile(r"[0-9]+|[1-9][0-9]*(?:\.[0-9]+){1,3}|0[0-7]*(?:\.[0-7]+){1,3}")
+MAX_PORT = 65_535
+WWW_PREFIX = re.compile(r"www[0-9]*\.")
+IPV4_ADDRESS = re.compile(r"[0-9]+|[1-9][0-9]*(?:\.[0-9]+){1,3}|0[0-7]*(?:\.[0-7]+){1,3}")
 """An IPv4 address in decimal and octal numbers, as inet_aton reads it."""
-ESCAPES_OF_PERCENT = re.compile(r"%(?:25)+")
-ESCAPED = re.compile(r"[^!\"$&-~]")
+NESTED_PERCENT_ESCAPES = re.compile(r"%(?:25)+")
+CHARACTER_TO_ESCAPE = re.compile(r"[^!\"$&-~]")
 """What does not stay as it is."""
-STAYS = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
+SAFE_CHARACTERS = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
 """What stays as it is, besides letters and digits."""
-SESSIONS_IN_PATH = (
+PATH_SESSION_IDS = (
     re.compile(r"\A(.*/)\((?:[a-z]\([0-9a-z]{24}\))++\)/(?=.)"),
     re.compile(r"\A(.*/)\([0-9a-z]{24}\)/(?=.)"),
 )
 """With what stands in front, in lower case, of what is in front of the last `.aspx`. Each is left out once, the last one."""
-SESSIONS_IN_QUERY = (
+QUERY_SESSION_IDS = (
     re.compile(r"\A(.*)jsessionid=[0-9a-z]{32}(?:&|$)"),
     re.compile(r"\A(.*)phpsessid=[0-9a-z]{32}(?:&|$)"),
     re.compile(r"\A(.*)sid=[0-9a-z]{32}(?:&|$)"),
@@ -54,25 +54,25 @@ def surt(url: str) -> str:
     """
     if not url or url.startswith("filedesc"):  # the address of an ARC file's first record
         return url or "-"
-    parts = PARTS.match(url) or PARTS.match(f"http://{url}")
+    parts = URL_PARTS.match(url) or URL_PARTS.match(f"http://{url}")
     assert parts is not None
     scheme, authority, path, query = parts.groups("")
-    host, port = _host_and_port(authority)
+    host, port = _split_authority(authority)
     if not host and path and scheme.startswith("http"):
         host, _, path = path.lstrip("/").partition("/")
         path = f"/{path}"
-    host = _host(host)
-    query = _query(query)
+    host = _normalize_host(host)
+    query = _normalize_query(query)
     if not host:
-        path = _path(_unescaped(path))
+        path = _normalize_path(_unescape(path))
         return f"{scheme}:{path or ('/' if query else '')}{query}"
-    if scheme != "dns" and (www := WWW.match(host)):
+    if scheme != "dns" and (www := WWW_PREFIX.match(host)):
         host = host[www.end() :]
     shown = f":{port}" if port and port != DEFAULT_PORTS.get(scheme.lower()) else ""
-    return f"{','.join(host.split('.')[::-1])}{shown}){_path(_resolved(_unescaped(path)))}{query}"
+    return f"{','.join(host.split('.')[::-1])}{shown}){_normalize_path(_resolve_segments(_unescape(path)))}{query}"
 
 
-def _host_and_port(authority: str) -> tuple[str, int]:
+def _split_authority(authority: str) -> tuple[str, int]:
     """The host without the brackets of IPv6, and the port; 0 for none."""
     place = authority.rpartition("@")[2].rstrip(":")
     if "[" in place:
@@ -82,25 +82,25 @@ def _host_and_port(authority: str) -> tuple[str, int]:
         host, _, port = place.partition(":")
     if not port:
         return host, 0
-    if not (port.isdigit() and int(port) <= HIGHEST_PORT):
+    if not (port.isdigit() and int(port) <= MAX_PORT):
         raise ValueError(f"{port!r} is no port")
     return host, int(port)
 
 
-def _host(host: str) -> str:
-    host = _unescaped(host)
+def _normalize_host(host: str) -> str:
+    host = _unescape(host)
     if not host.isascii():
         with suppress(
             ValueError
         ):  # if IDNA does not allow the name, the bytes of its UTF-8 are escaped below
             host = host.encode("latin-1").decode(errors="ignore").encode("idna").decode("ascii")
     host = host.replace("..", ".").strip(".")
-    return _dotted(host) or _escaped(host).lower()
+    return _dotted_ipv4(host) or _escape(host).lower()
 
 
-def _dotted(host: str) -> str:
+def _dotted_ipv4(host: str) -> str:
     """An IPv4 address as four numbers; empty for what is none. A single number is taken modulo 2^32."""
-    if not ADDRESS.fullmatch(host):
+    if not IPV4_ADDRESS.fullmatch(host):
         return ""
     *heads, last = host.split(".")
     try:
@@ -115,7 +115,7 @@ def _dotted(host: str) -> str:
     return ".".join(map(str, (*above, *value.to_bytes(4 - len(above)))))
 
 
-def _resolved(path: str) -> str:
+def _resolve_segments(path: str) -> str:
     """Without `.`, `..` and empty segments; `..` at the root stays."""
     if "//" not in path and "/." not in path:
         return path or "/"
@@ -129,20 +129,20 @@ def _resolved(path: str) -> str:
     return "/".join(("", *filter(None, heads), last))
 
 
-def _path(path: str) -> str:
-    path = _escaped(path).lower()
+def _normalize_path(path: str) -> str:
+    path = _escape(path).lower()
     front, aspx, rest = path.rpartition(".aspx")
-    for session in SESSIONS_IN_PATH if aspx else ():
+    for session in PATH_SESSION_IDS if aspx else ():
         front = session.sub(r"\1", front, count=1)
     path = f"{front}{aspx}{rest}"
     return path[:-1] if len(path) > 1 and path.endswith("/") else path
 
 
-def _query(query: str) -> str:
+def _normalize_query(query: str) -> str:
     """With its question mark; empty where nothing is asked."""
-    query = _escaped(_unescaped(query)).lower()
+    query = _escape(_unescape(query)).lower()
     if "id" in query:
-        for session in SESSIONS_IN_QUERY:
+        for session in QUERY_SESSION_IDS:
             query = session.sub(r"\1", query, count=1)
     if "&" in query:
         fields = sorted(tuple(field.split("=", 1)) for field in query.split("&"))
@@ -150,15 +150,15 @@ def _query(query: str) -> str:
     return f"?{query}" if query else ""
 
 
-def _escaped(text: str) -> str:
-    return quote(text, safe=STAYS, encoding="latin-1") if ESCAPED.search(text) else text
+def _escape(text: str) -> str:
+    return quote(text, safe=SAFE_CHARACTERS, encoding="latin-1") if CHARACTER_TO_ESCAPE.search(text) else text
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     """Until nothing is left to unescape; a character a byte (Latin-1)."""
     while "%" in text:
         # An escaped escape of an escape would take a round a level, and a URL can have thousands of levels.
-        before, text = text, ESCAPES_OF_PERCENT.sub("%", text)
+        before, text = text, NESTED_PERCENT_ESCAPES.sub("%", text)
         text = unquote_to_bytes(text.encode("latin-1")).decode("latin-1")
         if text == before:
             break

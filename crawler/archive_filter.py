@@ -25,7 +25,7 @@ from crawler.reading.sitemap_discoveries import is_sitemap
 from crawler.settler import Finished
 from crawler.wire import Headers, field
 from extract.rights import Rights
-from extract.soft_error import SUSPICIONS
+from extract.soft_error import SOFT_ERRORS
 from frontier import Lease, Settlement
 from storage.warc.capture_metadata import LINK, REDIRECT, Notes
 from storage.warc.dropped import Dropped
@@ -111,7 +111,7 @@ def finished(
     whole = reading.settlement
     reason = "noarchive" if private else screen(page) if screen is not None else None
     # What was judged to be no page can be judged so again from its record alone.
-    dropped = None if whole.reason in SUSPICIONS else _dropped(capture, page, whole, reason)
+    dropped = None if whole.reason in SOFT_ERRORS else _dropped(capture, page, whole, reason)
     if dropped is not None:  # there is no record that a next visit could refer to
         whole = replace(whole, note=b"")
         return Finished(lease=lease, records=records, dropped=dropped, answer=untold(whole, known))

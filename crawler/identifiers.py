@@ -3,12 +3,12 @@
 from importlib.metadata import version
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from core.product import PRODUCT
+from core.product import PRODUCT_TOKEN
 
 
 def user_agent(contact: str) -> str:
     """`thresher/VERSION (+contact)`."""
-    return f"{PRODUCT}/{version(PRODUCT)} (+{contact})"
+    return f"{PRODUCT_TOKEN}/{version(PRODUCT_TOKEN)} (+{contact})"
 
 
 def record_id(crawl: str, worker: str, token: int, hop: int = 0) -> UUID:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from core import Capture, reading
+from core import Capture, failure_boundary
 from core import Failure as ReadingFailure
 from crawler.archive_filter import End, Screen, end, finished
 from crawler.decode_budget import DecodedBytes
@@ -149,7 +149,7 @@ class Steward:
         rendered = None
         failure: ReadingFailure | None = None
         try:
-            with reading(READING):
+            with failure_boundary(READING):
                 found = await self._ask(lease, asked)
                 if self._renderer is not None and isinstance(found, Capture):
                     rendered = await self._renderer.rendered(lease, found)
@@ -192,7 +192,7 @@ class Steward:
         """Read what a lease's page came to: what is raised is a `Failure`, and the supervisor sees which page it is. For what does
         not wait.
         """
-        with reading(READING), self._activity.reading(lease.token):
+        with failure_boundary(READING), self._activity.reading(lease.token):
             yield
 
     async def read(self, lease: Lease, fetched: Fetched, name: UUID | None = None) -> Finished | None:
@@ -216,7 +216,7 @@ class Steward:
         try:
             if fetched.failure is not None:
                 raise fetched.failure
-            with reading(READING):
+            with failure_boundary(READING):
                 return await self._read(lease, found, name, fetched.rendered)
         except ReadingFailure as failure:
             records = ((found, name),)

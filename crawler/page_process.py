@@ -23,7 +23,7 @@ from core import Failure, ThresherError
 from crawler.reading.outcome import CRASHED, READING
 from crawler.reading.page_reading import settled
 from frontier import Lease, Settlement
-from isolation import Limits, WorkerProcess, confine
+from isolation import ConfinementLimits, WorkerProcess, confine
 
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ class Aside:
         if self._process is not None and self._process.exitcode() is not None:
             self.close()  # somebody else ended it, between two pages
         if self._process is None:
-            self._process = WorkerProcess(_serve, confined=True)
+            self._process = WorkerProcess(_serve, is_confined=True)
         pipe = self._process.pipe
         with suppress(EOFError, OSError):
             pipe.send_bytes(question)
@@ -112,14 +112,14 @@ def _serve(pipe: Connection) -> None:
         while True:
             work, args = pickle.loads(pipe.recv_bytes())  # noqa: S301 - the parent's; it imports what `work` needs
             if not is_confined:
-                confine(Limits(memory=MOST_MEMORY))
+                confine(ConfinementLimits(memory_bytes=MOST_MEMORY))
                 is_confined = True
             try:
                 answer = DONE + msgspec.msgpack.encode(work(*args))
             except MemoryError:
                 return  # it is the page's fault, and who knows what is left
             except Exception as error:  # noqa: BLE001 - it is raised where it was asked for
-                failure = error if isinstance(error, Failure) else Failure.of(READING, error)
+                failure = error if isinstance(error, Failure) else Failure.from_exception(READING, error)
                 told = (str(failure), failure.reason, failure.traceback)
                 answer = RAISED + "\0".join(told).encode(errors="replace")
             pipe.send_bytes(answer)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 from uuid import UUID
 
-from core import Capture, Conflict, CorruptData, Failure, RecordRef, reading
+from core import Capture, Conflict, CorruptData, Failure, RecordRef, failure_boundary
 from crawler.gate_monitor import Gate
 from crawler.log_entry import of_exchange
 from crawler.machine.heartbeat import Pulse
@@ -166,7 +166,7 @@ class Settler:
     def _stored(self, finished: Finished, now_ms: int) -> Finished:
         ref = None
         try:
-            with reading("record"):
+            with failure_boundary("record"):
                 for capture, record_id in finished.records:
                     ref = self._append(finished, capture, record_id)
         except (CorruptData, Failure) as error:

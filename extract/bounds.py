@@ -19,7 +19,7 @@ _VOID = frozenset(
 )
 
 
-def beyond(html: str) -> str | None:
+def exceeded_bound(html: str) -> str | None:
     """The reason code of the bound that the page is beyond (`too_large`, `too_complex`), or None."""
     if len(html) > LONGEST:
         return "too_large"

@@ -52,7 +52,7 @@ NATIONAL = re.compile(r"(iso8859-|cp)(\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decoded:
+class DecodedText:
     """A page's characters, and who said how to read its bytes."""
 
     text: str
@@ -61,11 +61,11 @@ class Decoded:
     source: Source
 
 
-def decode(body: bytes, content_type: str | None) -> Decoded:
+def decode(body: bytes, content_type: str | None) -> DecodedText:
     """Decode a page; `content_type` is the header's value."""
     for mark, name in BOMS:
         if body.startswith(mark):
-            return Decoded(text=_text(body[len(mark) :], name), charset=name, source="bom")
+            return DecodedText(text=_text(body[len(mark) :], name), charset=name, source="bom")
     utf8 = _is_utf8(body)
     for label, source in _declared(body, content_type):
         name, codec = _known(label)
@@ -73,17 +73,17 @@ def decode(body: bytes, content_type: str | None) -> Decoded:
         if source == "meta" and name.startswith("utf-16"):
             name = codec = "utf-8"
         if name and not _disproved(name, body, utf8=utf8):
-            return Decoded(text=_text(body, codec), charset=name, source=source)
+            return DecodedText(text=_text(body, codec), charset=name, source=source)
     name, codec = "utf-8", "utf-8"
     if not utf8 or ESCAPE in body:
         name, codec = _known(detect_encoding(body[:DETECT]) or "")
     if not name or (name == "utf-8" and not utf8):
         # The web's default (HTML standard, determining the character encoding, last step).
         name, codec = "windows-1252", "cp1252"
-    return Decoded(text=_text(body, codec), charset=name, source="detected")
+    return DecodedText(text=_text(body, codec), charset=name, source="detected")
 
 
-def utf8(body: bytes, content_type: str | None) -> tuple[bytes, str]:
+def to_utf8(body: bytes, content_type: str | None) -> tuple[bytes, str]:
     """The page that `decode` reads, in UTF-8, its own bytes where they are that already; and the codec in which browsers
     write the queries of its links (HTML standard, encoding-parse a URL), empty for UTF-8.
     """

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extracted:
+class Extraction:
     """What a page says, and what it says of itself. Absent facts are empty."""
 
     text: str
@@ -23,5 +23,5 @@ class Extracted:
     canonical_url: str = ""
     metas: tuple[tuple[str, str], ...] = ()
     """What it says of its use: name, in lower case, and content of each <meta> that `extract.rights` reads."""
-    cut: bool = False
+    is_cut_off: bool = False
     """The payload has no end: some server or archive cut it off."""

@@ -125,7 +125,7 @@ _BLANK = "".join(map(chr, range(0x21)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class PageLinks:
     """What a page links to."""
 
     base: str
@@ -138,7 +138,7 @@ class Page:
     """Links beyond the limit."""
 
     @property
-    def nofollow(self) -> bool:
+    def is_nofollow(self) -> bool:
         """Whether a robots <meta> asks that its links not be followed."""
         return any(
             {word.strip() for word in content.lower().split(",")} & {"nofollow", "none"}
@@ -147,7 +147,7 @@ class Page:
         )
 
 
-class _Told(NamedTuple):
+class _ElementFacts(NamedTuple):
     """What an element says that is no `<a>`."""
 
     href: bytes
@@ -156,7 +156,7 @@ class _Told(NamedTuple):
     meta: tuple[str, str] | tuple[()]
 
 
-def links(html: bytes, url: str, codec: str = "") -> Page:
+def extract_links(html: bytes, url: str, codec: str = "") -> PageLinks:
     """The links of a page in UTF-8 that was found at `url`; `codec` is that of their queries (`extract.charset.utf8`).
 
     Never raises.
@@ -172,7 +172,7 @@ def links(html: bytes, url: str, codec: str = "") -> Page:
             href = tag[which]
         else:
             kind, rest = tag[which - 1], tag[which]
-            told = _told(kind, rest) if len(rest) <= _SHORT else _told.__wrapped__(kind, rest)
+            told = _read_element(kind, rest) if len(rest) <= _SHORT else _read_element.__wrapped__(kind, rest)
             base = base or told.base
             if told.meta and len(metas) < MOST_META:
                 metas.append(told.meta)
@@ -187,7 +187,7 @@ def links(html: bytes, url: str, codec: str = "") -> Page:
     hrefs.pop("", None)
     if codec:
         hrefs = dict.fromkeys(_queried(href, codec) for href in hrefs)
-    return Page(base=_joined(base, url), hrefs=tuple(hrefs), metas=tuple(metas), truncated=left)
+    return PageLinks(base=_joined(base, url), hrefs=tuple(hrefs), metas=tuple(metas), truncated=left)
 
 
 def _shown(html: bytes) -> bytes:
@@ -224,21 +224,21 @@ def _written(hrefs: Iterable[bytes]) -> list[str]:
 def _read(value: bytes) -> str:
     """What an attribute's value without NUL says (HTML standard, named character reference state, in an attribute)."""
     text = value.decode(errors="replace")
-    return _REFERENCE.sub(_referred, text) if "&" in text else text
+    return _REFERENCE.sub(_replace_reference, text) if "&" in text else text
 
 
-def _referred(reference: re.Match[str]) -> str:
+def _replace_reference(reference: re.Match[str]) -> str:
     name, end = reference.groups()
     return unescape(reference.group()) if name is None else html5.get(name + end, reference.group())
 
 
 @lru_cache(maxsize=4_096)  # the same head stands on every page of a site
-def _told(kind: bytes, rest: bytes) -> _Told:
+def _read_element(kind: bytes, rest: bytes) -> _ElementFacts:
     kind, told = kind.lower(), _attributes(rest)
     if kind == b"base":
-        return _Told(b"", told.get("href", ""), ())
+        return _ElementFacts(b"", told.get("href", ""), ())
     is_named = kind == b"meta" and "name" in told and "content" in told
-    return _Told(
+    return _ElementFacts(
         _leads_to(kind, told).replace("&", "&amp;").encode(errors="replace"),
         "",
         (told["name"].strip(_BLANK).lower(), told["content"]) if is_named else (),

@@ -64,10 +64,10 @@ _XHTML = re.compile(rb"<html\b[^>]{0,1000}http://www\.w3\.org/1999/xhtml|<!docty
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
 
-def sniffed(payload: bytes, declared: str) -> str:
+def sniff_type(payload: bytes, declared: str) -> str:
     """The type of a payload that was declared as `declared` (lower case, without parameters; empty where nothing was)."""
     start = payload[:RESOURCE_HEADER]
-    signed = _signed(start)
+    signed = _type_by_signature(start)
     if signed == ZIP and declared not in UNKNOWN and not _TEXTUAL.match(declared):
         return declared  # an archive may be more than one: a document of an office, a book
     if signed:
@@ -82,7 +82,7 @@ def sniffed(payload: bytes, declared: str) -> str:
     return HTML if is_medium and _MARKUP.match(start) else declared
 
 
-def _signed(start: bytes) -> str:
+def _type_by_signature(start: bytes) -> str:
     """The type whose signature stands at the beginning; empty where none does."""
     for signature, type_ in _SIGNATURES:
         if start.startswith(signature) and not (signature.isalnum() and _is_text(start)):

@@ -12,8 +12,8 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from extract.fact_formats import LANGUAGE, creative_commons, day
-from extract.page.boxes import Said
-from extract.page.page_kind import Kind, kind
+from extract.page.boxes import MetadataElement
+from extract.page.page_kind import PageKind, page_kind
 
 LONGEST_TITLE = 1_000
 """Characters."""
@@ -67,7 +67,7 @@ _DAY = re.compile(r"\s*(\d{4})[-/](\d{2})[-/](\d{2})(?!\d)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class PageFacts:
     """What a page says of itself. Absent facts are empty."""
 
     title: str
@@ -81,12 +81,12 @@ class Facts:
     """Address of a Creative Commons licence, up to its version."""
     canonical_url: str
     """Absolute."""
-    kind: Kind
+    kind: PageKind
     metas: tuple[tuple[str, str], ...]
     """What it says of its use: name, in lower case, and content of each <meta> that was asked for."""
 
 
-def facts(said: Iterable[Said], url: str, wanted: Container[str]) -> Facts:
+def read_page_facts(said: Iterable[MetadataElement], url: str, wanted: Container[str]) -> PageFacts:
     """What some elements of a page at `url` say; `wanted` names <meta>s that are given back as they are."""
     every = list(said)
     meta: dict[str, str] = {}
@@ -104,23 +104,23 @@ def facts(said: Iterable[Said], url: str, wanted: Container[str]) -> Facts:
         if name in AUTHORS and "://" not in content:
             authors.append(content)
     linked = list(_linked(every))
-    return Facts(
+    return PageFacts(
         title=_title(every, meta),
         author=_author([*authors, *(name for node in linked for name in _authors(node))]),
         date=_date(every, meta, linked),
         language=_language(every, meta),
         license=_license(every, meta),
         canonical_url=_canonical(every, meta, url),
-        kind=kind(meta, linked, url),
+        kind=page_kind(meta, linked, url),
         metas=tuple(metas),
     )
 
 
-def _first(said: Said, *names: str) -> str:
+def _first(said: MetadataElement, *names: str) -> str:
     return next((said.attributes[name] for name in names if name in said.attributes), "")
 
 
-def _title(said: list[Said], meta: dict[str, str]) -> str:
+def _title(said: list[MetadataElement], meta: dict[str, str]) -> str:
     stated = [
         *(each.text for each in said if each.tag == "title"),
         meta.get("og:title", ""),
@@ -138,21 +138,21 @@ def _author(stated: Iterable[str]) -> str:
     return "; ".join(list(names.values())[:MOST_AUTHORS])
 
 
-def _date(said: list[Said], meta: dict[str, str], linked: list[dict[str, Any]]) -> str:
+def _date(said: list[MetadataElement], meta: dict[str, str], linked: list[dict[str, Any]]) -> str:
     stated = [meta[name] for name in DATES if name in meta]
     stated += [node["datePublished"] for node in linked if isinstance(node.get("datePublished"), str)]
     stated += [each.attributes.get("datetime", "") for each in said if each.tag == "time"]
     return next(filter(None, (day(_DAY.match(each)) for each in stated)), "")
 
 
-def _language(said: list[Said], meta: dict[str, str]) -> str:
+def _language(said: list[MetadataElement], meta: dict[str, str]) -> str:
     root = next((each for each in said if each.tag == "html"), None)
     stated = "" if root is None else _first(root, "lang", "xml:lang")
     found = LANGUAGE.fullmatch((stated or meta.get("content-language", "")).strip())
     return found[0] if found else ""
 
 
-def _license(said: list[Said], meta: dict[str, str]) -> str:
+def _license(said: list[MetadataElement], meta: dict[str, str]) -> str:
     """A link to such a licence that is not marked may be about anything on the page."""
     stated = [
         each.attributes.get("href", "")
@@ -163,7 +163,7 @@ def _license(said: list[Said], meta: dict[str, str]) -> str:
     return next(filter(None, map(creative_commons, stated)), "")
 
 
-def _canonical(said: list[Said], meta: dict[str, str], url: str) -> str:
+def _canonical(said: list[MetadataElement], meta: dict[str, str], url: str) -> str:
     stated = [
         each.attributes.get("href", "")
         for each in said
@@ -180,7 +180,7 @@ def _canonical(said: list[Said], meta: dict[str, str], url: str) -> str:
     return ""
 
 
-def _linked(said: Iterable[Said]) -> Iterator[dict[str, Any]]:
+def _linked(said: Iterable[MetadataElement]) -> Iterator[dict[str, Any]]:
     """The nodes of the page's JSON-LD (schema.org), outer ones first."""
     for each in said:
         if each.tag == "script" and len(each.text) <= LONGEST_JSON:

@@ -28,7 +28,7 @@ HEAD = 2_000
 _TAG = re.compile(r"<[^>]*+(?:>|\Z)")
 
 
-def glances(html: str) -> list[str]:
+def page_windows(html: str) -> list[str]:
     """Windows of the text of a page; none where there is too little of it."""
     start = html[:LOOKED_AT]
     seen = _UNSEEN.sub(" ", start)
@@ -40,7 +40,7 @@ def glances(html: str) -> list[str]:
     return [text for text in texts if text] if sum(map(len, texts)) >= ENOUGH else []
 
 
-def declared(html: str) -> str:
+def declared_language(html: str) -> str:
     """The language that the root of a page names, without region, in lower case; empty where it names none."""
     found = _DECLARED.search(html, 0, HEAD)
     return found[1].lower() if found else ""

@@ -7,12 +7,12 @@ from typing import Protocol
 
 from core import Document, RecordRef
 from extract import html, pdf, wikitext
-from extract.charset import Decoded, decode
-from extract.extraction import Extracted
-from extract.mime import HTML, PDF, PLAIN, XHTML, sniffed
+from extract.charset import DecodedText, decode
+from extract.extraction import Extraction
+from extract.mime import HTML, PDF, PLAIN, XHTML, sniff_type
 from extract.rights import Rights, rights
 from extract.skip import Skip
-from extract.soft_error import suspicion
+from extract.soft_error import detect_soft_error
 
 PLAIN_EXTRACTOR = "plain@1"
 WIKITEXT = "text/x-wiki"
@@ -20,7 +20,7 @@ READABLE = frozenset((HTML, XHTML, PLAIN, PDF, WIKITEXT))
 """Types of payloads that text is made of."""
 EXTRACTORS = (html.EXTRACTOR, PLAIN_EXTRACTOR, pdf.EXTRACTOR, wikitext.EXTRACTOR)
 """All of them: what made a document's text stands in it."""
-Glance = Callable[[str], str | None]
+LanguagePrecheck = Callable[[str], str | None]
 """Says of a page's characters, before anything is extracted, why it is not wanted; or None."""
 
 LOOKED_AT = 65_536
@@ -65,8 +65,8 @@ def document_id(source: str, record: RecordRef) -> str:
     return hashlib.blake2b(f"{source}\0{record.file}\0{record.offset}".encode(), digest_size=16).hexdigest()
 
 
-def document(
-    record: Record, source: str, *, glance: Glance | None = None, markdown: bool = False
+def extract_document(
+    record: Record, source: str, *, language_precheck: LanguagePrecheck | None = None, markdown: bool = False
 ) -> Document | Skip:
     """Extract one record: a response, or what an input holds. Its language is left empty: recognising it is a filter's work.
 
@@ -74,25 +74,27 @@ def document(
     """
     # What an input holds is what it was brought in as.
     brought = record.type in {"resource", "conversion"} and record.mime in READABLE
-    mime = record.mime if brought else sniffed(record.payload, record.mime)
-    why = _unreadable(record, mime)
+    mime = record.mime if brought else sniff_type(record.payload, record.mime)
+    why = _record_skip_reason(record, mime)
     if why is not None:
-        return Skip(reason=why, early=True)
+        return Skip(reason=why, is_early=True)
     if mime == PDF:
-        return _made(record, source, mime, None, _pdf(record))
+        return _to_document(record, source, mime, None, _pdf(record))
     if mime == WIKITEXT:
-        return _made(record, source, mime, None, wikitext.extract(record.payload, markdown=markdown))
+        return _to_document(record, source, mime, None, wikitext.extract(record.payload, markdown=markdown))
     decoded = decode(record.payload, record.header("content-type"))
-    why = _unwanted(record, decoded.text, None if mime == PLAIN else glance, is_page=mime != PLAIN)
+    why = _text_skip_reason(
+        record, decoded.text, None if mime == PLAIN else language_precheck, is_page=mime != PLAIN
+    )
     if why is not None:
-        return Skip(reason=why, early=True)
+        return Skip(reason=why, is_early=True)
     found = (
         _plain(decoded.text) if mime == PLAIN else html.extract(decoded.text, record.url, markdown=markdown)
     )
-    return _made(record, source, mime, decoded, found)
+    return _to_document(record, source, mime, decoded, found)
 
 
-def _unreadable(record: Record, mime: str) -> str | None:
+def _record_skip_reason(record: Record, mime: str) -> str | None:
     if record.type == "response" and record.status != 200:
         return "status"
     if not record.payload.strip():
@@ -100,18 +102,20 @@ def _unreadable(record: Record, mime: str) -> str | None:
     return None if mime in READABLE else "unsupported_type"
 
 
-def _unwanted(record: Record, text: str, glance: Glance | None, *, is_page: bool) -> str | None:
+def _text_skip_reason(
+    record: Record, text: str, glance: LanguagePrecheck | None, *, is_page: bool
+) -> str | None:
     if _is_binary(text):
         return "undecodable"
-    why: str | None = suspicion(record.header, text.encode(errors="replace")) if is_page else None
+    why: str | None = detect_soft_error(record.header, text.encode(errors="replace")) if is_page else None
     return glance(text) if why is None and glance is not None else why
 
 
-def _pdf(record: Record) -> Extracted | Skip:
+def _pdf(record: Record) -> Extraction | Skip:
     found = pdf.extract(record.payload, truncated=bool(record.truncated))
     if isinstance(found, Skip):
         return found
-    return Extracted(
+    return Extraction(
         text=found.text,
         extractor=pdf.EXTRACTOR,
         route=found.route,
@@ -120,18 +124,18 @@ def _pdf(record: Record) -> Extracted | Skip:
         date=found.date,
         declared_language=found.declared_language,
         license=found.license,
-        cut=found.cut,
+        is_cut_off=found.is_cut_off,
     )
 
 
-def _plain(text: str) -> Extracted | Skip:
+def _plain(text: str) -> Extraction | Skip:
     text = text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n").strip()
     text = text.encode(errors="replace").decode()
-    return Extracted(text=text, extractor=PLAIN_EXTRACTOR, route="plain") if text else Skip(reason="no_text")
+    return Extraction(text=text, extractor=PLAIN_EXTRACTOR, route="plain") if text else Skip(reason="no_text")
 
 
-def _made(
-    record: Record, source: str, mime: str, decoded: Decoded | None, found: Extracted | Skip
+def _to_document(
+    record: Record, source: str, mime: str, decoded: DecodedText | None, found: Extraction | Skip
 ) -> Document | Skip:
     if isinstance(found, Skip):
         return found
@@ -154,7 +158,7 @@ def _made(
         declared_mime=record.mime,
         charset="" if decoded is None else decoded.charset,
         charset_source="" if decoded is None else decoded.source,
-        truncated=record.truncated or ("unspecified" if found.cut else ""),
+        truncated=record.truncated or ("unspecified" if found.is_cut_off else ""),
         extractor=found.extractor,
         route=found.route,
         source=source,

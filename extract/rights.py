@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from core.product import PRODUCT
+from core.product import PRODUCT_TOKEN
 
 DIRECTIVES = frozenset(
     ("noindex", "nofollow", "noarchive", "nosnippet", "noimageindex", "notranslate", "noai", "noimageai")
@@ -25,7 +25,7 @@ EXPIRED = "unavailable_after"
 RESERVED = "tdm-reservation"
 OBEYABLE = (*sorted(DIRECTIVES - {"nofollow"}), RESERVED, EXPIRED)
 """What a document may be dropped for."""
-METAS = frozenset(("robots", PRODUCT, RESERVED, "tdm-policy"))
+METAS = frozenset(("robots", PRODUCT_TOKEN, RESERVED, "tdm-policy"))
 """Names of <meta>s that are read."""
 LONGEST_POLICY = 2_000
 """Characters of the address of a policy."""
@@ -64,12 +64,12 @@ def rights(
         if name == "x-robots-tag":
             robots.update(_directives(value, at_ms))
         elif name.startswith("tdm-"):
-            _note(tdm, name, value)
+            _set_tdm_field(tdm, name, value)
     for name, content in metas:
-        if name in {"robots", PRODUCT}:
+        if name in {"robots", PRODUCT_TOKEN}:
             robots.update(_directives(content, at_ms))
         elif name.startswith("tdm-"):
-            _note(tdm, name, content)
+            _set_tdm_field(tdm, name, content)
     reservation = tdm.get(RESERVED, "")
     return Rights(
         robots=tuple(sorted(robots)),
@@ -78,7 +78,7 @@ def rights(
     )
 
 
-def _note(tdm: dict[str, str], name: str, value: str) -> None:
+def _set_tdm_field(tdm: dict[str, str], name: str, value: str) -> None:
     """The last that is said counts, but a reservation is never taken back."""
     if not (name == RESERVED and tdm.get(name) == "1"):
         tdm[name] = value.strip()
@@ -91,7 +91,7 @@ def _directives(value: str, at_ms: int) -> Iterator[str]:
         said = part
         named = _NAMED.fullmatch(said)
         if named is not None and named[1].lower() not in _WITH_VALUE:
-            ours, said = named[1].lower() in {PRODUCT, "robots"}, named[2]
+            ours, said = named[1].lower() in {PRODUCT_TOKEN, "robots"}, named[2]
             named = _NAMED.fullmatch(said)
         if not ours:
             continue

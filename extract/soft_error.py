@@ -18,9 +18,9 @@ from typing import Literal, get_args
 
 from extract.references import unescape
 
-Suspicion = Literal["block_page", "soft_404", "login_page"]
+SoftError = Literal["block_page", "soft_404", "login_page"]
 
-SUSPICIONS: frozenset[str] = frozenset(get_args(Suspicion))
+SOFT_ERRORS: frozenset[str] = frozenset(get_args(SoftError))
 LOOKED_AT = 256 << 10
 LITTLE = 1_500
 """Bytes of text on a page of a guard; the longest known have 900."""
@@ -93,7 +93,7 @@ _UNSEEN = re.compile(
 )
 
 
-def suspicion(header: Callable[[str], str | None], html: bytes) -> Suspicion | None:
+def detect_soft_error(header: Callable[[str], str | None], html: bytes) -> SoftError | None:
     """What the page stands in the place of; None for an honest one. `html` is in UTF-8, `header` gives a header's value."""
     for name, value in _HEADERS:
         if (said := header(name)) is not None and said.lower().startswith(value):

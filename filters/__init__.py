@@ -8,6 +8,6 @@ What is kept is signed (`signature`), and the signatures of everything together 
 """
 
 from filters.judge import judge
-from filters.text import Finding, Rule, Text
+from filters.text import AnalyzedText, Finding, Rule
 
-__all__ = ["Finding", "Rule", "Text", "judge"]
+__all__ = ["AnalyzedText", "Finding", "Rule", "judge"]

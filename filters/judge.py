@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from core import Document, Verdict
-from filters.models.language import Language
-from filters.text import Rule, Text
+from filters.models.language import LanguagePrediction
+from filters.text import AnalyzedText, Rule
 
 
-def judge(document: Document, language: Language, rules: Sequence[Rule]) -> Verdict:
+def judge(document: Document, language: LanguagePrediction, rules: Sequence[Rule]) -> Verdict:
     """The verdict of some rules on a document, with everything they measured until they decided."""
-    text = Text(text=document.text, language=language.code, language_score=language.score)
+    text = AnalyzedText(text=document.text, language=language.code, language_score=language.score)
     measurements: dict[str, float] = {}
     for rule in rules:
         finding = rule(text)

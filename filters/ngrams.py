@@ -11,19 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Numbers = npt.NDArray[np.int64]
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repeats:
+class RepeatedNgrams:
     """The n-grams that occur more than once."""
 
     n: int
-    places: Numbers
+    places: IntArray
     """Where they begin, in tokens, ascending."""
-    grams: Numbers
+    grams: IntArray
     """Which one it is, by number."""
-    ends: Numbers
+    ends: IntArray
     """Characters of the tokens before each token, and of all."""
 
     def top_characters(self) -> int:
@@ -57,7 +57,7 @@ class Repeats:
         return int(self.ends[place + self.n] - self.ends[place])
 
 
-def repeats(tokens: Sequence[str]) -> Iterator[Repeats]:
+def repeated_ngrams(tokens: Sequence[str]) -> Iterator[RepeatedNgrams]:
     """Repeated n-grams for n = 2, 3 and so on without end."""
     numbers = {token: number for number, token in enumerate(dict.fromkeys(tokens))}
     identities = np.fromiter(map(numbers.__getitem__, tokens), dtype=np.int64, count=len(tokens))
@@ -70,11 +70,11 @@ def repeats(tokens: Sequence[str]) -> Iterator[Repeats]:
         whole = places + n <= len(tokens)
         places, grams = places[whole], grams[whole]
         # At most tokens x tokens: exact below 3e9 tokens.
-        places, grams = _twice(places, grams * len(numbers) + identities[places + n - 1])
-        yield Repeats(n=n, places=places, grams=grams, ends=ends)
+        places, grams = _repeated_keys(places, grams * len(numbers) + identities[places + n - 1])
+        yield RepeatedNgrams(n=n, places=places, grams=grams, ends=ends)
 
 
-def _twice(places: Numbers, keys: Numbers) -> tuple[Numbers, Numbers]:
+def _repeated_keys(places: IntArray, keys: IntArray) -> tuple[IntArray, IntArray]:
     """The places whose key stands at another place too, and the keys renumbered from 0."""
     if not len(places):
         return places, keys

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-from filters.words import is_word, tokens, unspaced
+from filters.words import is_unspaced, is_word, tokens
 
 PARAGRAPH_BREAK = re.compile(r"\n{2,}")
 LINE_BREAK = re.compile(r"\n+")
 
 
 @dataclass(frozen=True)
-class Text:
+class AnalyzedText:
     """A document's text as rules see it. Parts are computed when first asked for."""
 
     text: str
@@ -32,12 +32,12 @@ class Text:
         return [token for token in self.tokens if is_word(token)]
 
     @cached_property
-    def spaced(self) -> bool:
+    def is_spaced(self) -> bool:
         """Whether words are mostly written with spaces between them.
 
         Where they are not, a character is a word, and limits on the length of words and lines mean nothing.
         """
-        return 2 * sum(map(unspaced, self.words)) <= len(self.words) if not self.text.isascii() else True
+        return 2 * sum(map(is_unspaced, self.words)) <= len(self.words) if not self.text.isascii() else True
 
     @cached_property
     def lines(self) -> list[str]:
@@ -72,7 +72,7 @@ class Rule(Protocol):
         """Names of its measurements."""
         ...
 
-    def __call__(self, text: Text) -> Finding:
+    def __call__(self, text: AnalyzedText) -> Finding:
         """Look at a text."""
         ...
 

@@ -17,14 +17,14 @@ _ENTRY = re.compile(r"(?:https?://)?([\w.-]+)(?::\d+)?(/\S*)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Addresses:
+class UrlBlocklist:
     """What is refused."""
 
     domains: frozenset[str]
     prefixes: frozenset[str]
     """`host/folder/...` without scheme."""
 
-    def refuse(self, url: str) -> bool:
+    def blocks(self, url: str) -> bool:
         """Whether an address is on the list."""
         try:
             parts = urlsplit(url)
@@ -42,7 +42,7 @@ class Addresses:
         return at in self.prefixes or any(at[:end] in self.prefixes for end in ends)
 
 
-def addresses(lines: Iterable[str]) -> Addresses:
+def parse_blocklist(lines: Iterable[str]) -> UrlBlocklist:
     """The list of some lines. Raises `ValueError` naming the first line that is none, by its number."""
     domains, prefixes = set[str](), set[str]()
     for number, line in enumerate(lines, 1):
@@ -63,4 +63,4 @@ def addresses(lines: Iterable[str]) -> Addresses:
             prefixes.add(f"{host}{entry[2].partition('?')[0]}")
         else:
             domains.add(host)
-    return Addresses(domains=frozenset(domains), prefixes=frozenset(prefixes))
+    return UrlBlocklist(domains=frozenset(domains), prefixes=frozenset(prefixes))

@@ -15,7 +15,7 @@ import re
 import unicodedata
 from itertools import groupby
 
-WORDS = f"words@2 unicode {unicodedata.unidata_version}"
+WORDS_VERSION = f"words@2 unicode {unicodedata.unidata_version}"
 
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u19e0-\u19ff\u3005-\u3007\u3041-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
@@ -62,7 +62,7 @@ def is_word(token: str) -> bool:
     return token[0].isalnum()
 
 
-def unspaced(token: str) -> bool:
+def is_unspaced(token: str) -> bool:
     """Whether a token is a word of a script without spaces."""
     return _UNSPACED.match(token) is not None and is_word(token)
 

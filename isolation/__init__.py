@@ -9,8 +9,8 @@ The walls are the kernel's: Landlock (`paths`), seccomp (`syscalls`), another us
 does not offer is found out by trying (`probe`), and said.
 """
 
-from isolation.confinement import Confinement, Limits, confine
-from isolation.probe import probe
+from isolation.confinement import Confinement, ConfinementLimits, confine
+from isolation.probe import probe_confinement
 from isolation.worker_process import WorkerProcess
 
-__all__ = ["Confinement", "Limits", "WorkerProcess", "confine", "probe"]
+__all__ = ["Confinement", "ConfinementLimits", "WorkerProcess", "confine", "probe_confinement"]

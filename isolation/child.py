@@ -8,9 +8,9 @@ import signal
 from multiprocessing.connection import Connection
 
 
-def spawn_main(pipe: int, lifeline: int, orphaned: int) -> None:
+def spawn_main(pipe: int, lifeline: int, orphan_signal: int) -> None:
     """Run the function that the parent sends; the numbers are of the open pipe, the lifeline, and the signal for its end."""
-    _tie(lifeline, orphaned)
+    _tie(lifeline, orphan_signal)
     connection = Connection(pipe)
     work, args = pickle.loads(connection.recv_bytes())  # noqa: S301 - our own parent's
     work(connection, *args)

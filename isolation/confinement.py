@@ -16,18 +16,18 @@ import resource
 from dataclasses import dataclass
 
 from isolation import filesystem, privileges, syscalls
-from isolation.resource_limit import limit
+from isolation.resource_limit import set_resource_limit
 
-DESCRIPTORS = 64
-WITHOUT_SECCOMP = "a worker may speak to the network and signal processes of its user"
-WITHOUT_LANDLOCK = "a worker may read what its user may read"
+MAX_DESCRIPTORS = 64
+RISK_WITHOUT_SECCOMP = "a worker may speak to the network and signal processes of its user"
+RISK_WITHOUT_LANDLOCK = "a worker may read what its user may read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ConfinementLimits:
     """What a confined process may take."""
 
-    memory: int
+    memory_bytes: int
     """Bytes that it may allocate."""
 
 
@@ -35,7 +35,7 @@ class Limits:
 class Confinement:
     """What holds for a confined process."""
 
-    user: privileges.User
+    user: privileges.ProcessUser
     landlock: int
     """Version of the kernel's interface; 0 where it has none."""
     seccomp: bool
@@ -43,7 +43,7 @@ class Confinement:
     """What the machine does not offer, and what follows from that: a line each."""
 
 
-def confine(limits: Limits) -> Confinement:
+def confine(limits: ConfinementLimits) -> Confinement:
     """Give it all up. Call it before the first foreign byte, and after what needs threads or files was imported.
 
     Raises `RuntimeError` if the process has more than one thread: the others would stay free.
@@ -52,30 +52,32 @@ def confine(limits: Limits) -> Confinement:
         raise RuntimeError("a library started a thread when it was imported; it cannot be confined")
     lacks: list[str] = []
     try:
-        syscalls.load_library()  # which takes files and processes
+        syscalls.load_seccomp()  # which takes files and processes
     except (RuntimeError, ImportError) as error:
-        lacks.append(f"no seccomp ({error}; `apt install libseccomp2`): {WITHOUT_SECCOMP}")
+        lacks.append(f"no seccomp ({error}; `apt install libseccomp2`): {RISK_WITHOUT_SECCOMP}")
     seccomp = not lacks
-    allowed = filesystem.code()
-    is_open = filesystem.is_open_to_all(allowed.read)
-    _close_terminal()
+    allowed = filesystem.code_paths()
+    is_open = filesystem.is_world_readable(allowed.readable)
+    _silence_output()
     try:
         landlock = filesystem.restrict(allowed)
     except (OSError, ImportError) as error:
         landlock = 0
-        lacks.append(f"no Landlock ({error}; Linux has it from 5.13 on): {WITHOUT_LANDLOCK}")
-    who = privileges.drop(may_be_nobody=is_open)
-    _limit(limits)
+        lacks.append(f"no Landlock ({error}; Linux has it from 5.13 on): {RISK_WITHOUT_LANDLOCK}")
+    who = privileges.drop_privileges(can_be_nobody=is_open)
+    _set_limits(limits)
     try:
         if seccomp:
-            syscalls.allow(syscalls.of_parser(os.getpid()))
+            syscalls.allow_only(syscalls.parser_rules(os.getpid()))
     except OSError as error:
         seccomp = False
-        lacks.append(f"no seccomp ({error}; the kernel or the container takes no filter): {WITHOUT_SECCOMP}")
+        lacks.append(
+            f"no seccomp ({error}; the kernel or the container takes no filter): {RISK_WITHOUT_SECCOMP}"
+        )
     return Confinement(user=who, landlock=landlock, seccomp=seccomp, lacks=tuple(lacks))
 
 
-def _close_terminal() -> None:
+def _silence_output() -> None:
     """Standard output and error may be a terminal, or a file that fills a disk."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for descriptor in (1, 2):
@@ -83,12 +85,12 @@ def _close_terminal() -> None:
     os.close(nowhere)
 
 
-def _limit(limits: Limits) -> None:
+def _set_limits(limits: ConfinementLimits) -> None:
     for which, most in (
-        (resource.RLIMIT_DATA, limits.memory),
+        (resource.RLIMIT_DATA, limits.memory_bytes),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_NPROC, 0),  # whatever others of the user have: not one more
-        (resource.RLIMIT_NOFILE, DESCRIPTORS),
+        (resource.RLIMIT_NOFILE, MAX_DESCRIPTORS),
     ):
-        limit(which, most)
+        set_resource_limit(which, most)

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-KEPT = frozenset(
+RETAINED_VARIABLES = frozenset(
     {
         *("PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "LD_PRELOAD"),
         *("PYTHONHOME", "PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE", "PYTHONUTF8", "PYTHONWARNINGS"),
     }
 )
-KEPT_BEGINNING = "LC_"
-ONE_THREAD = {
+RETAINED_PREFIX = "LC_"
+SINGLE_THREAD_VARIABLES = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "RAYON_NUM_THREADS": "1",
@@ -21,9 +21,11 @@ NO_HOME = "/nonexistent"
 """The home of `nobody` (Debian Policy, section 9.2.3)."""
 
 
-def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
+def scrub_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for a process that reads what strangers wrote, made from ours."""
     kept = {
-        name: value for name, value in environment.items() if name in KEPT or name.startswith(KEPT_BEGINNING)
+        name: value
+        for name, value in environment.items()
+        if name in RETAINED_VARIABLES or name.startswith(RETAINED_PREFIX)
     }
-    return {**kept, **ONE_THREAD, "HOME": NO_HOME}
+    return {**kept, **SINGLE_THREAD_VARIABLES, "HOME": NO_HOME}

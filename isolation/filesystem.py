@@ -12,33 +12,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-SYSTEM = (
+SYSTEM_PATHS = (
     *("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib"),
     *("/usr/share/zoneinfo", "/etc/localtime", "/etc/ld.so.cache"),
 )
 """Shared libraries, locales, character sets and time zones."""
-OF_PYTHON = ("stdlib", "platstdlib", "purelib", "platlib")
+PYTHON_PATH_NAMES = ("stdlib", "platstdlib", "purelib", "platlib")
 """Names that `sysconfig` has for where the standard library and installed packages lie."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Allowed:
+class AllowedPaths:
     """Files, and directories with all that is below them. What does not exist is left out."""
 
-    read: tuple[Path, ...] = ()
-    list: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
+    listable: tuple[Path, ...] = ()
     """Directories whose names, here and below, may be read, but no file."""
-    run: tuple[Path, ...] = ()
-    write: tuple[Path, ...] = ()
+    executable: tuple[Path, ...] = ()
+    writable: tuple[Path, ...] = ()
     """Where files may be made, changed and removed."""
 
 
-def code() -> Allowed:
+def code_paths() -> AllowedPaths:
     """Return where the code of this interpreter lies, as its `sys.path` has it.
 
     A source tree may hold a project too: only its packages may be read.
     """
-    own = tuple(Path(sysconfig.get_path(name)) for name in OF_PYTHON)
+    own = tuple(Path(sysconfig.get_path(name)) for name in PYTHON_PATH_NAMES)
     # An editable installation is not on the path: it is known from what was imported, this module for one.
     roots = (
         *map(Path, sys.path),
@@ -54,10 +54,10 @@ def code() -> Allowed:
         if path.is_dir() and not any(path.is_relative_to(each) for each in own)
     )
     modules = (module for tree in trees for module in _importable(tree))
-    return Allowed(read=(*own, *modules, *map(Path, SYSTEM)), list=trees)
+    return AllowedPaths(readable=(*own, *modules, *map(Path, SYSTEM_PATHS)), listable=trees)
 
 
-def restrict(allowed: Allowed) -> int:
+def restrict(allowed: AllowedPaths) -> int:
     """Let this thread, and what it starts, open nothing but that. Neither can it signal processes outside, or speak to those that
     listen at abstract sockets, if the kernel knows how to deny that (version 6 of its interface).
 
@@ -69,10 +69,10 @@ def restrict(allowed: Allowed) -> int:
     read = AccessFS.READ_FILE | AccessFS.READ_DIR
     every = ~AccessFS.NONE & ~AccessFS.EXECUTE & ~AccessFS.MAKE_CHAR & ~AccessFS.MAKE_BLOCK
     rights = (
-        (allowed.read, read),
-        (allowed.list, AccessFS.READ_DIR),
-        (allowed.run, read | AccessFS.EXECUTE),
-        (allowed.write, every),
+        (allowed.readable, read),
+        (allowed.listable, AccessFS.READ_DIR),
+        (allowed.executable, read | AccessFS.EXECUTE),
+        (allowed.writable, every),
     )
     with Ruleset(scoped=Scope.ABSTRACT_UNIX_SOCKET | Scope.SIGNAL) as rules:
         for paths, right in rights:
@@ -83,7 +83,7 @@ def restrict(allowed: Allowed) -> int:
         return rules.abi_version
 
 
-def is_open_to_all(paths: Iterable[Path]) -> bool:
+def is_world_readable(paths: Iterable[Path]) -> bool:
     """Whether every user may read what lies there, as far as modes say. What does not exist is left out."""
 
     def has(path: Path, mode: int) -> bool:

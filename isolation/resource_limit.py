@@ -3,8 +3,8 @@
 import resource
 
 
-def limit(which: int, most: int) -> None:
+def set_resource_limit(resource_id: int, maximum: int) -> None:
     """Set one of this process (`resource.RLIMIT_...`); one that is lower already stays."""
-    _, hard = resource.getrlimit(which)
-    at_most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(which, (at_most, at_most))
+    _, hard = resource.getrlimit(resource_id)
+    at_most = maximum if hard == resource.RLIM_INFINITY else min(maximum, hard)
+    resource.setrlimit(resource_id, (at_most, at_most))

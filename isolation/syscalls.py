@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-FREE = (
+UNCONDITIONAL_CALLS = (
     # files, pipes
     *("read", "readv", "pread64", "write", "writev", "lseek", "close", "close_range", "dup", "dup2", "dup3"),
     *("stat", "lstat", "fstat", "newfstatat", "statx", "access", "faccessat", "faccessat2"),
@@ -43,7 +43,7 @@ FREE = (
     *("rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "sigaltstack", "exit", "exit_group"),
 )
 """Calls that reach nothing but what is open already, whatever their arguments."""
-DENIED = (
+EPERM_CALLS = (
     *("socket", "socketpair", "connect", "bind", "clone", "fork", "vfork", "execve", "execveat"),
     *(
         "ptrace",
@@ -58,19 +58,19 @@ DENIED = (
     *("rename", "renameat", "renameat2", "ftruncate", "truncate", "setrlimit", "unshare", "mount"),
 )
 """What is answered EPERM."""
-OPENS = (("open", 1), ("openat", 2))
+OPEN_CALLS = (("open", 1), ("openat", 2))
 """Calls that open files, and which argument holds the flags."""
-TO_ITSELF = ("kill", "tgkill")
+SELF_SIGNAL_CALLS = ("kill", "tgkill")
 """Calls that send a signal to the process that the first argument names."""
-WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
-FCNTL = (
+WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+FCNTL_COMMANDS = (
     *(fcntl.F_DUPFD, fcntl.F_DUPFD_CLOEXEC, fcntl.F_GETFD, fcntl.F_SETFD, fcntl.F_GETFL),
     fcntl.F_SETFL,
 )
 """Not among them: F_SETOWN, by which the kernel can be made to signal any process of the same user."""
-IOCTL = (termios.TCGETS, termios.FIONREAD, termios.FIONBIO, termios.FIOCLEX, termios.FIONCLEX)
+IOCTL_REQUESTS = (termios.TCGETS, termios.FIONREAD, termios.FIONBIO, termios.FIOCLEX, termios.FIONCLEX)
 """Not among them: TIOCSTI, by which one types into a terminal."""
-NO_BROWSER = (
+BROWSER_DENIED_CALLS = (
     *("connect", "io_uring_setup", "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "setns"),
     *(
         "bpf",
@@ -99,7 +99,7 @@ FAMILIES = 64
 """More than Linux has address families (46 in version 6.18)."""
 
 
-class Compared(NamedTuple):
+class ArgumentCondition(NamedTuple):
     """A condition on an argument: its bits under `mask` are `value`."""
 
     argument: int
@@ -107,74 +107,74 @@ class Compared(NamedTuple):
     value: int
 
 
-class Rule(NamedTuple):
+class SyscallRule(NamedTuple):
     """One call, under conditions that must all hold."""
 
     call: str
-    conditions: tuple[Compared, ...] = ()
+    conditions: tuple[ArgumentCondition, ...] = ()
 
 
-WHOLE = (1 << 64) - 1
+MASK_64 = (1 << 64) - 1
 """Mask of an argument that is compared as it is."""
-WORD = (1 << 32) - 1
+MASK_32 = (1 << 32) - 1
 """Mask of an argument that is an `int` in C: the upper half of its register means nothing."""
 
 
-def of_parser(pid: int) -> Iterator[Rule]:
+def parser_rules(pid: int) -> Iterator[SyscallRule]:
     """Yield what a process with that number may do that reads what strangers wrote."""
-    yield from map(Rule, FREE)
-    for call, flags in OPENS:
-        yield Rule(call, (Compared(flags, WRITING, 0),))
-    for call in TO_ITSELF:
-        yield Rule(call, (Compared(0, WORD, pid),))
-    for command in FCNTL:
-        yield Rule("fcntl", (Compared(1, WORD, command),))
-    for request in IOCTL:
-        yield Rule("ioctl", (Compared(1, WORD, request),))
+    yield from map(SyscallRule, UNCONDITIONAL_CALLS)
+    for call, flags in OPEN_CALLS:
+        yield SyscallRule(call, (ArgumentCondition(flags, WRITE_FLAGS, 0),))
+    for call in SELF_SIGNAL_CALLS:
+        yield SyscallRule(call, (ArgumentCondition(0, MASK_32, pid),))
+    for command in FCNTL_COMMANDS:
+        yield SyscallRule("fcntl", (ArgumentCondition(1, MASK_32, command),))
+    for request in IOCTL_REQUESTS:
+        yield SyscallRule("ioctl", (ArgumentCondition(1, MASK_32, request),))
     # Shared memory is counted in no limit.
-    yield Rule("mmap", (Compared(3, mmap.MAP_SHARED, 0),))
+    yield SyscallRule("mmap", (ArgumentCondition(3, mmap.MAP_SHARED, 0),))
     # What limits there are may be asked for; none is set, of no other process.
-    yield Rule("prlimit64", (Compared(0, WORD, 0), Compared(2, WHOLE, 0)))
+    yield SyscallRule("prlimit64", (ArgumentCondition(0, MASK_32, 0), ArgumentCondition(2, MASK_64, 0)))
 
 
-def allow(rules: Iterator[Rule]) -> None:
+def allow_only(rules: Iterator[SyscallRule]) -> None:
     """Let this process do nothing but that, from now on. Raises `OSError` where the kernel takes no filter."""
-    seccomp = load_library()
+    seccomp = load_seccomp()
     filter_ = seccomp.SyscallFilter(seccomp.ERRNO(errno.ENOSYS))
-    for call in DENIED:
-        _add(filter_, seccomp.ERRNO(errno.EPERM), Rule(call))
+    for call in EPERM_CALLS:
+        _add(filter_, seccomp.ERRNO(errno.EPERM), SyscallRule(call))
     for rule in rules:
         _add(filter_, seccomp.ALLOW, rule)
     _load(filter_)
 
 
-def deny_network() -> None:
+def restrict_browser() -> None:
     """Keep this process, and what it starts, from every network, from sockets that others listen at, and from what no browser
-    needs. Raises as `allow`.
+    needs. Raises as `allow_only`.
     """
-    seccomp = load_library()
+    seccomp = load_seccomp()
     filter_ = seccomp.SyscallFilter(seccomp.ALLOW)
     for family in range(FAMILIES):
         if family != socket.AF_UNIX:  # by which its own processes speak with each other
-            rule = Rule("socket", (Compared(0, WORD, family),))
+            rule = SyscallRule("socket", (ArgumentCondition(0, MASK_32, family),))
             _add(filter_, seccomp.ERRNO(errno.EAFNOSUPPORT), rule)
     # Limits are its own to set, and nobody else's.
     others = seccomp.Arg(0, seccomp.NE, 0)
     filter_.add_rule(seccomp.ERRNO(errno.EPERM), "prlimit64", others, seccomp.Arg(2, seccomp.NE, 0))
-    for call in NO_BROWSER:
-        _add(filter_, seccomp.ERRNO(errno.EPERM), Rule(call))
+    for call in BROWSER_DENIED_CALLS:
+        _add(filter_, seccomp.ERRNO(errno.EPERM), SyscallRule(call))
     _load(filter_)
 
 
-def load_library() -> Any:
+def load_seccomp() -> Any:
     """Return the library. Raises `RuntimeError` where libseccomp is not installed, `ImportError` where it cannot be."""
     import pyseccomp  # noqa: PLC0415 - it looks for libseccomp when it is imported
 
     return pyseccomp
 
 
-def _add(filter_: Any, action: int, rule: Rule) -> None:
-    seccomp = load_library()
+def _add(filter_: Any, action: int, rule: SyscallRule) -> None:
+    seccomp = load_seccomp()
     if seccomp.resolve_syscall(seccomp.Arch.NATIVE, rule.call) < 0:
         return  # an older call that this architecture never had
     conditions = (
@@ -184,7 +184,7 @@ def _add(filter_: Any, action: int, rule: Rule) -> None:
 
 
 def _load(filter_: Any) -> None:
-    seccomp = load_library()
+    seccomp = load_seccomp()
     # Before Linux 5.16 a filter switches on the mitigation of Spectre v4, which slows everything: it guards secrets that the
     # process itself holds, and this one has none.
     with suppress(OSError):  # a library or a kernel that does not know of it

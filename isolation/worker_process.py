@@ -17,12 +17,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
 
-from isolation.environment import scrubbed
+from isolation.environment import scrub_environment
 
-BOOT = "import sys; sys.path[:] = sys.argv[4:]; from isolation.child import spawn_main; spawn_main(*map(int, sys.argv[1:4]))"
+BOOTSTRAP_CODE = "import sys; sys.path[:] = sys.argv[4:]; from isolation.child import spawn_main; spawn_main(*map(int, sys.argv[1:4]))"
 """Named as `multiprocessing` names the entry of its own, for who looks at a list of processes."""
-TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
-USER, SYSTEM = 11, 12
+CLOCK_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+UTIME_FIELD, STIME_FIELD = 11, 12
 """Places of CPU time among the fields of /proc/PID/stat that follow the name (proc_pid_stat(5), fields 14 and 15)."""
 
 
@@ -31,16 +31,16 @@ class WorkerProcess:
 
     def __init__(
         self,
-        work: Callable[..., None],
+        target: Callable[..., None],
         *args: object,
-        confined: bool,
-        orphaned: signal.Signals = signal.SIGKILL,
+        is_confined: bool,
+        orphan_signal: signal.Signals = signal.SIGKILL,
         descriptors: tuple[int, ...] = (),
     ) -> None:
-        """Start `work(pipe, *args)`; both travel by pickle.
+        """Start `target(pipe, *args)`; both travel by pickle.
 
-        `confined` gives it a scrubbed environment; `work` must call `confine` before it reads what strangers wrote.
-        `orphaned` is the signal that it gets when we are gone. `descriptors` are open files that it inherits under the
+        `is_confined` gives it a scrubbed environment; `target` must call `confine` before it reads what strangers wrote.
+        `orphan_signal` is the signal that it gets when we are gone. `descriptors` are open files that it inherits under the
         same numbers. Raises `OSError` if no process can be started.
         """
         ours, theirs = socket.socketpair()
@@ -53,14 +53,14 @@ class WorkerProcess:
                     *subprocess._args_from_interpreter_flags(),  # type: ignore[attr-defined]  # noqa: SLF001 - as multiprocessing does
                     "-P",
                     "-c",
-                    BOOT,
-                    *map(str, (*inherited, int(orphaned))),
+                    BOOTSTRAP_CODE,
+                    *map(str, (*inherited, int(orphan_signal))),
                     *(entry or os.getcwd() for entry in sys.path),  # noqa: PTH109 - what an empty entry means
                 ],
                 stdin=subprocess.DEVNULL,
-                stdout=2 if confined else None,
-                env=scrubbed(os.environ) if confined else None,
-                cwd="/" if confined else None,
+                stdout=2 if is_confined else None,
+                env=scrub_environment(os.environ) if is_confined else None,
+                cwd="/" if is_confined else None,
                 pass_fds=(*inherited, *descriptors),
                 start_new_session=True,
             )
@@ -73,7 +73,7 @@ class WorkerProcess:
             os.close(held)
         self.pipe = Connection(ours.detach())
         with suppress(OSError):  # it is dead already: whoever reads from the pipe learns it
-            self.pipe.send_bytes(pickle.dumps((work, args)))
+            self.pipe.send_bytes(pickle.dumps((target, args)))
 
     @property
     def pid(self) -> int:
@@ -86,7 +86,7 @@ class WorkerProcess:
         with suppress(OSError), open(f"/proc/{self.pid}/stat", "rb") as file:  # noqa: PTH123 - there is nothing to join
             stat = file.read()
             fields = stat[stat.rfind(b")") + 2 :].split()
-            return (int(fields[USER]) + int(fields[SYSTEM])) / TICKS_A_SECOND
+            return (int(fields[UTIME_FIELD]) + int(fields[STIME_FIELD])) / CLOCK_TICKS_PER_SECOND
         return 0.0
 
     def exitcode(self) -> int | None:
@@ -102,10 +102,10 @@ class WorkerProcess:
         with suppress(ProcessLookupError):
             self._process.send_signal(signum)
 
-    def close(self, patience_s: float = 0.0) -> int:
+    def close(self, timeout_s: float = 0.0) -> int:
         """End it, if it does not end by itself within that time; return how it ended. What was held for it is free again."""
         try:
-            exitcode = self._process.wait(patience_s)
+            exitcode = self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             self.signal(signal.SIGKILL)
             exitcode = self.wait()

@@ -11,7 +11,7 @@ from core import InputError
 from crawler.reading.page_options import PageOptions
 from frontier import Budget, Settings
 from frontier.link.embedded import embedded
-from isolation import Confinement, probe
+from isolation import Confinement, probe_confinement
 from pipeline import configuration
 from pipeline.configuration import Config
 from pipeline.engine.local.crawl_worker import LocalBerth, Place
@@ -83,7 +83,7 @@ class Project:
         """What a worker process of this machine that reads pages is kept from. What the machine does not offer for that is said when
         it is asked first.
         """
-        found = probe()
+        found = probe_confinement()
         for lack in found.lacks:
             warn(f"isolation: {lack}; see docs/security.md")
         return found

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from core import Interrupted
+from core import Interruption
 from pipeline.crawls.seed import Plan, Seeded, seed
 from pipeline.crawls.seed_files import Refused
 from pipeline.engine import run_step
@@ -22,7 +22,7 @@ from pipeline.runs import recorded
 from pipeline.steps import blocklist, dedup, export, process
 from pipeline.terminal.progress import Progress
 from shards import Dataset
-from shards.tokenizer import TokenizerFile, load
+from shards.tokenizer import TokenizerFile, load_tokenizer_file
 from storage.manifest import Manifest
 
 
@@ -55,14 +55,14 @@ def run(
     _ = project.config.contact
     blocklist.put(project.store, project.directory, project.config.filters.blocklist)
     process.step(project.config.filters)
-    vocabulary = load(tokenizer)
+    vocabulary = load_tokenizer_file(tokenizer)
     export.check_free(out)
     names = (plan.crawl,)
 
     seeded = seed(project, seeds, plan, refused, update=update)
     crawled = crawl(project, plan.crawl, limits, progress)
     if crawled.interrupted:
-        raise Interrupted(
+        raise Interruption(
             f"crawl {plan.crawl} was interrupted, and nothing of it is lost; run the same command again to go on"
         )
     with project.crew(hands) as crew:

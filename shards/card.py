@@ -7,22 +7,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shards.dataset import ShardFile
-from shards.format import DIRECTORY, SHARD
+from shards.format import SHARD_DIRECTORY, SHARD_SCHEMA
 
-CARD = "README.md"
+CARD_NAME = "README.md"
 
 
-def card(recipe: Mapping[str, Any], shards: Sequence[ShardFile]) -> bytes:
+def dataset_card(recipe: Mapping[str, Any], shards: Sequence[ShardFile]) -> bytes:
     """Return the file's bytes; the same recipe and shards give the same bytes."""
     documents, tokens = sum(each.documents for each in shards), sum(each.tokens for each in shards)
     tokenizer = recipe["tokenizer"]
-    columns = "\n".join(f"| `{field.name}` | `{field.type}` |" for field in SHARD)
+    columns = "\n".join(f"| `{field.name}` | `{field.type}` |" for field in SHARD_SCHEMA)
     return f"""---
 configs:
 - config_name: default
   data_files:
   - split: train
-    path: {DIRECTORY}/*.parquet
+    path: {SHARD_DIRECTORY}/*.parquet
 ---
 
 # Dataset of {", ".join(recipe["sources"])}
@@ -36,10 +36,10 @@ permutation. The texts are those of the pages that `url` names; rights in them a
 {columns}
 
 ```python
-pyarrow.parquet.read_table("{DIRECTORY}")
-pandas.read_parquet("{DIRECTORY}")
-polars.read_parquet("{DIRECTORY}")
-duckdb.read_parquet("{DIRECTORY}/*.parquet")
+pyarrow.parquet.read_table("{SHARD_DIRECTORY}")
+pandas.read_parquet("{SHARD_DIRECTORY}")
+polars.read_parquet("{SHARD_DIRECTORY}")
+duckdb.read_parquet("{SHARD_DIRECTORY}/*.parquet")
 datasets.load_dataset(".")
 ```
 

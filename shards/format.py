@@ -2,10 +2,10 @@
 
 import pyarrow as pa
 
-DIRECTORY = "data"
+SHARD_DIRECTORY = "data"
 """Of the export directory. Nothing but shards lies in it: PyArrow, pandas and Polars take every file of a directory for data."""
 
-SHARD = pa.schema(
+SHARD_SCHEMA = pa.schema(
     [
         pa.field("input_ids", pa.list_(pa.int32()), nullable=False),
         pa.field("id", pa.string(), nullable=False),
@@ -20,4 +20,4 @@ SHARD = pa.schema(
 
 def shard_name(number: int) -> str:
     """Name of a shard in the export directory, so that names sort as numbers do up to a hundred thousand."""
-    return f"{DIRECTORY}/shard-{number:05d}.parquet"
+    return f"{SHARD_DIRECTORY}/shard-{number:05d}.parquet"

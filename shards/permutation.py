@@ -20,7 +20,7 @@ MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
 MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
 SHIFT = np.uint64(33)
 
-Numbers = npt.NDArray[np.int64]
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,18 +30,18 @@ class Permutation:
     n: int
     seed: int
 
-    def places(self, numbers: Numbers) -> Numbers:
+    def positions(self, numbers: IntArray) -> IntArray:
         """The place of each number, as an array of the same shape. Numbers must lie in 0..n-1."""
         if numbers.size and (numbers.min() < 0 or numbers.max() >= self.n):
             raise ValueError(f"numbers must lie in 0..{self.n - 1}")
-        places = self._step(numbers.astype(np.uint64))
+        places = self._permute(numbers.astype(np.uint64))
         outside = places >= self.n
         while outside.any():
-            places[outside] = self._step(places[outside])
+            places[outside] = self._permute(places[outside])
             outside = places >= self.n
         return places.astype(np.int64)
 
-    def _step(self, values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    def _permute(self, values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
         half = np.uint64(max(1, (max(self.n - 1, 1).bit_length() + 1) // 2))
         mask = np.uint64((1 << int(half)) - 1)
         left, right = values >> half, values & mask

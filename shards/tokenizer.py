@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from core import InputError
 
-RARE = "\ua66e \U00012000 \U000f0000"
+RARE_CHARACTERS = "\ua66e \U00012000 \U000f0000"
 """A letter of medieval Slavonic manuscripts, one of cuneiform, and a private character: no vocabulary of words has them all."""
 
 
@@ -32,12 +32,12 @@ class TokenizerFile:
         return {"name": self.name, "sha256": self.sha256, "vocabulary": self.vocabulary}
 
 
-def load(path: Path | None) -> TokenizerFile:
+def load_tokenizer_file(path: Path | None) -> TokenizerFile:
     """Read a `tokenizer.json`; None is the byte tokenizer. Raises InputError for what is no tokenizer, and for one that fails
     at a word that it does not know: some page has one.
     """
     if path is None:
-        return _described("bytes", _byte_tokenizer().to_str())
+        return _tokenizer_file("bytes", _byte_tokenizer().to_str())
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -47,13 +47,13 @@ def load(path: Path | None) -> TokenizerFile:
             f"tokenizer {path}: cannot be read as text ({error}); give a tokenizer.json"
         ) from None
     try:
-        described = _described(path.name, text)
+        described = _tokenizer_file(path.name, text)
     except Exception as error:  # noqa: BLE001 - the library raises bare Exception for a malformed file
         raise InputError(
             f"tokenizer {path}: not a Hugging Face tokenizer.json ({str(error).splitlines()[0]})"
         ) from None
     try:
-        opened(text).encode(RARE, add_special_tokens=False)
+        open_tokenizer(text).encode(RARE_CHARACTERS, add_special_tokens=False)
     except Exception as error:  # noqa: BLE001 - the same for a word that it does not know
         raise InputError(
             f"tokenizer {path}: fails at a word that is not in its vocabulary ({str(error).splitlines()[0]}); train it with an "
@@ -62,7 +62,7 @@ def load(path: Path | None) -> TokenizerFile:
     return described
 
 
-def opened(json: str) -> Tokenizer:
+def open_tokenizer(json: str) -> Tokenizer:
     """A tokenizer ready to encode; one for each process.
 
     Truncation and padding that the file may ask for are off: they belong to a model's input, and would make
@@ -74,7 +74,7 @@ def opened(json: str) -> Tokenizer:
     return tokenizer
 
 
-def _described(name: str, text: str) -> TokenizerFile:
+def _tokenizer_file(name: str, text: str) -> TokenizerFile:
     tokenizer = Tokenizer.from_str(text)
     return TokenizerFile(
         name=name,

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from core import InputError
-from core.printable_address import shown
+from core.printable_address import printable_address
 from storage.cache.cache import Cache
 from storage.directory_store import Files
 from storage.store import Store
@@ -24,12 +24,12 @@ def store(uri: str, base: Path, *, key: str = "project.storage", cache: Cache | 
         return Bucket.at(uri, key=key, cache=cache)
     if not colon or scheme != "file":
         raise InputError(
-            f'{key} = "{shown(uri)}" is no address: use "file:DIRECTORY" or "s3://BUCKET/PREFIX"'
+            f'{key} = "{printable_address(uri)}" is no address: use "file:DIRECTORY" or "s3://BUCKET/PREFIX"'
         )
     if rest.startswith("//") and not rest.startswith("///"):
         raise InputError(
-            f'{key} = "{shown(uri)}" names a host: write "file:DIRECTORY" or "file:///DIRECTORY"'
+            f'{key} = "{printable_address(uri)}" names a host: write "file:DIRECTORY" or "file:///DIRECTORY"'
         )
     if not rest.strip("/"):
-        raise InputError(f'{key} = "{shown(uri)}" names no directory: write "file:data"')
+        raise InputError(f'{key} = "{printable_address(uri)}" names no directory: write "file:data"')
     return Files(base / (rest.removeprefix("//") if rest.startswith("///") else rest))

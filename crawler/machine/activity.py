@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from core import ThresherError
-from isolation.shared_int import Mark
+from isolation.shared_int import SharedInt
 
 TURN_S = 1.0
 """Between two turns that are counted."""
@@ -24,7 +24,7 @@ NOTHING, SPIDER = 0, -1
 class Activity:
     """The numbers, as either process has them."""
 
-    def __init__(self, turns: Mark, reads: Mark) -> None:
+    def __init__(self, turns: SharedInt, reads: SharedInt) -> None:
         """The activity that these two marks hold; `make` makes new ones."""
         self._turns, self._reads = turns, reads
         self._else = NOTHING
@@ -32,13 +32,13 @@ class Activity:
     @classmethod
     def make(cls) -> "Activity":
         """Return one of a worker that has not begun."""
-        return cls(Mark.make(0), Mark.make(NOTHING))
+        return cls(SharedInt.create(0), SharedInt.create(NOTHING))
 
     @classmethod
     def inherited(cls, descriptors: tuple[int, int]) -> "Activity":
         """Return that of the parent, in a process that has inherited its `descriptors`."""
         turns, reads = descriptors
-        return cls(Mark(turns), Mark(reads))
+        return cls(SharedInt(turns), SharedInt(reads))
 
     @property
     def descriptors(self) -> tuple[int, int]:

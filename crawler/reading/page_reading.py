@@ -36,10 +36,10 @@ from crawler.reading.seedlist import is_list
 from crawler.reading.sitemap import listing
 from crawler.reading.sitemap_discoveries import is_in_reach, is_sitemap, leads_on, listed, reaches_nothing
 from crawler.reading.sketch import NOTHING, sketch
-from extract.charset import utf8
-from extract.links import links
+from extract.charset import to_utf8
+from extract.links import extract_links
 from extract.rights import Rights, rights
-from extract.soft_error import suspicion
+from extract.soft_error import detect_soft_error
 from frontier import Discovery, Lease, NotAUrl, Outcome, Settlement, canonical
 from frontier.urls.trap import pitfall
 from storage.warc.dropped import Dropped
@@ -110,8 +110,8 @@ def _read(lease: Lease, found: Answer, known: Container[str], options: PageOptio
         return Reading(
             settlement=settled(lease, judgement), rights=rights(found.headers, at_ms=found.received_ms)
         )
-    (html, codec), said = utf8(found.body, found.header("content-type")), NOTHING
-    match suspicion(found.header, html):
+    (html, codec), said = to_utf8(found.body, found.header("content-type")), NOTHING
+    match detect_soft_error(found.header, html):
         case "block_page":
             return Reading(settlement=settled(lease, BLOCKED))
         case _ if found.status == DENIED:
@@ -120,7 +120,7 @@ def _read(lease: Lease, found: Answer, known: Container[str], options: PageOptio
             said = sketch(html, lease.url.text)
         case why:
             judgement = replace(judgement, reason=why)
-    page = links(html, lease.url.wire, codec)
+    page = extract_links(html, lease.url.wire, codec)
     went = found.rendering.went if found.rendering else ()
     urls = targets((*page.hrefs, *went), page.base, options.traps)
     told = rights(found.headers, page.metas, at_ms=found.received_ms)
@@ -160,7 +160,7 @@ def rights_of(found: Answer, base: str) -> Rights:
     """What the page, and its server, say of how it may be used."""
     metas: tuple[tuple[str, str], ...] = ()
     if 200 <= found.status < 300 and found.body and is_html(found):
-        metas = links(utf8(found.body, found.header("content-type"))[0], base).metas
+        metas = extract_links(to_utf8(found.body, found.header("content-type"))[0], base).metas
     return rights(found.headers, metas, at_ms=found.received_ms)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from core import Url
-from core.product import PRODUCT
+from core.product import PRODUCT_TOKEN
 from crawler.robots.robots_rules import Rules, parse, target
 from crawler.robots.robots_txt import BLOCKED, KEPT_MS, Event, Ruling, delay_ms, unstamped
 from frontier import RobotsRecord, canonical
@@ -103,7 +103,7 @@ class PartRules:
         until_ms = read_ms + KEPT_MS
         if until_ms <= self._clock_ms():
             return None
-        return _Entry(until_ms=until_ms, rules=parse(body, PRODUCT))
+        return _Entry(until_ms=until_ms, rules=parse(body, PRODUCT_TOKEN))
 
     def _entry(self, found: Event) -> _Entry:
         answer, now_ms = found.answer, self._clock_ms()
@@ -111,7 +111,7 @@ class PartRules:
             return _Entry(until_ms=now_ms + AGAIN_MS, refusal="robots_unreachable")
         match answer.rule:
             case "rules":
-                rules = parse(unstamped(answer.body)[0], PRODUCT)
+                rules = parse(unstamped(answer.body)[0], PRODUCT_TOKEN)
                 return _Entry(until_ms=now_ms + answer.ttl_ms, rules=rules)
             case "allow":
                 return _Entry(until_ms=now_ms + answer.ttl_ms)

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from functools import partial
 from uuid import UUID
 
-from core import CorruptData, Failure, Url, reading
+from core import CorruptData, Failure, Url, failure_boundary
 from crawler.log_entry import discovery, lease
 from crawler.page_process import Aside
 from crawler.reading.link_targets import target
@@ -57,7 +57,7 @@ async def links(
             for record, beside in _pages(read(file, name=name)):
                 found: tuple[Discovery, ...] = ()
                 try:
-                    with reading(READING):
+                    with failure_boundary(READING):
                         under = _lease(record, lines.get(record.record_id), unlogged)
                         if under is not None:
                             found = await _discoveries(under, record, beside, options, aside)

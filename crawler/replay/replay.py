@@ -26,7 +26,7 @@ from functools import partial
 from typing import cast
 from uuid import UUID
 
-from core import Failure, reading
+from core import Failure, failure_boundary
 from core.capture import Truncation
 from crawler.identifiers import record_id
 from crawler.log_entry import of_record
@@ -197,7 +197,7 @@ async def _finished(
     crawl: str, lease: Lease, records: Records, options: PageOptions, aside: Aside
 ) -> Finished | None:
     try:
-        with reading(READING):
+        with failure_boundary(READING):
             return await _read(crawl, lease, records, options, aside)
     except Failure as failure:
         answer = UNREADABLE if lease.kind is Kind.ROBOTS else settled(lease, UNREAD)

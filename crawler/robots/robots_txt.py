@@ -20,9 +20,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from core import Capture, Url, reading
+from core import Capture, Url, failure_boundary
 from core import Failure as ReadingFailure
-from core.product import PRODUCT
+from core.product import PRODUCT_TOKEN
 from crawler.reading.outcome import (
     FAULTS,
     READING,
@@ -145,7 +145,7 @@ def _further(captures: list[Capture], url: Url, lease: Lease) -> Url | Event:
     """Where the last answer of a chain, that of `url`, redirects to; or what the chain came to."""
     last = captures[-1]
     try:
-        with reading(READING):
+        with failure_boundary(READING):
             further = redirect(last.status, last.header("location"), url.text)
             if further is None or len(captures) > HOPS:
                 return Event(captures=tuple(captures), answer=_of_capture(last, lease))
@@ -180,9 +180,9 @@ def ruling(
     if truncated not in {None, "length"} and 200 <= status < 300:
         return _unreachable(lease, wait, Fault.TIMEOUT if truncated == "time" else Fault.RESET)
     if 200 <= status < 300:
-        rules = parse(whole_lines(body, cut=truncated is not None), PRODUCT)
+        rules = parse(whole_lines(body, cut=truncated is not None), PRODUCT_TOKEN)
         # What is said to others, and comments, may be half a megabyte, and are kept in the archive alone.
-        return Ruling(rule="rules", body=stamped(rules.body(PRODUCT), now_ms), delay_ms=delay_ms(rules))
+        return Ruling(rule="rules", body=stamped(rules.body(PRODUCT_TOKEN), now_ms), delay_ms=delay_ms(rules))
     return Ruling(rule="allow")
 
 
@@ -197,7 +197,7 @@ def as_before(answer: AskAgain, record: RobotsRecord | None, now_ms: int) -> Rul
         rule="rules",
         body=record.body,
         ttl_ms=UNREACHABLE_MS,
-        delay_ms=delay_ms(parse(body, PRODUCT)),
+        delay_ms=delay_ms(parse(body, PRODUCT_TOKEN)),
         hold_ms=(answer.after_ms or 0) if answer.fault is Fault.BUSY else 0,
         fault=answer.fault,
         reason=answer.reason,
@@ -259,7 +259,7 @@ class Rulebook:
             record = await self._read(lease.url.origin)
             rules = None
             if record is not None and record.rule == "rules" and record.body:
-                rules = parse(unstamped(record.body)[0], PRODUCT)
+                rules = parse(unstamped(record.body)[0], PRODUCT_TOKEN)
             page = _Page(record=record, rules=rules)
             self._size += page.size
         self._pages[key] = page

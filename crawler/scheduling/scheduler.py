@@ -28,7 +28,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from math import ceil
 
-from core import Failure, reading
+from core import Failure, failure_boundary
 from crawler.gate_monitor import ASK_S, Gate
 from crawler.machine.heartbeat import Pulse
 from crawler.reading.outcome import READING, UNREAD, Judgement
@@ -167,7 +167,7 @@ class Loop:
             return Judgement(outcome=Outcome(outcome), reason=reason)
         refused: Judgement | None
         try:
-            with reading(READING):
+            with failure_boundary(READING):
                 await self._list(lease, settler)
                 refused = await self._rulebook.refusal(lease)
         except Failure as failure:

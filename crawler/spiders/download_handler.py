@@ -16,7 +16,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
-from core import Capture, InputError, reading
+from core import Capture, InputError, failure_boundary
 from core import Failure as ReadingFailure
 from crawler.decode_budget import Decoded
 from crawler.lease_handler import Steward
@@ -70,7 +70,7 @@ class GuestHandler:
         match found:
             case Capture() if failed is None and (not found.truncated or not self._fails_on_loss(request)):
                 try:
-                    with reading(READING):
+                    with failure_boundary(READING):
                         came = await self._steward.decoded.decode(found)
                     visit.response_bytes += came.held
                     with self._steward.reading(visit.lease):

@@ -49,7 +49,7 @@ class Box:
     """Of its own, not those of its children."""
     weight = 0
     unlikely = 0.0
-    comments = sure = False
+    comments = is_boilerplate = False
     """See `extract.page.class_hints`."""
     children: Sequence["Box"] = ()
 
@@ -65,7 +65,7 @@ class Box:
         return f"<box {self.number}: {self.tag}, blocks {self.first} to {self.last}>"
 
 
-class Said(NamedTuple):
+class MetadataElement(NamedTuple):
     """An element that says something of the page."""
 
     tag: str
@@ -75,12 +75,12 @@ class Said(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class ParsedPage:
     """A page that was read."""
 
     boxes: list[Box]
     blocks: list[Block]
-    said: list[Said]
+    metadata: list[MetadataElement]
     """Elements that say something of the page, in their order."""
     elements: int
     """How many it has; where they are more than `MOST_ELEMENTS`, the page was not read to its end."""

@@ -45,11 +45,11 @@ _IS_UNLIKELY, _IS_MAYBE, _IS_POSITIVE, _IS_NEGATIVE, _IS_COMMENTS, _IS_CAPTION, 
 _PATTERNS = tuple(
     zip(_BITS, (_UNLIKELY, _MAYBE, _POSITIVE, _NEGATIVE, _COMMENTS, _CAPTION, _SURELY, _VOICES), strict=True)
 )
-NEVER_DISBELIEVED = 2.0
+ALWAYS_UNLIKELY = 2.0
 DOUBTFUL, LIKELY = 0.3, 0.8
 
 
-class Signs(NamedTuple):
+class ClassHints(NamedTuple):
     """What the two names of an element come to."""
 
     weight: int
@@ -58,22 +58,22 @@ class Signs(NamedTuple):
     """Where they are of what stands around content, the share of the page's text with which they are not believed; else 0."""
     comments: bool
     """They are of readers' comments."""
-    sure: bool
+    is_boilerplate: bool
     """They are of a part that is hardly ever content, whatever is in it."""
 
 
-NOTHING = Signs(0, 0.0, False, False)
+NO_HINTS = ClassHints(0, 0.0, False, False)
 
 
-def signs(class_: str, id_: str) -> Signs:
-    """What a class and an id say; `NOTHING` itself where that is nothing."""
+def class_hints(class_: str, id_: str) -> ClassHints:
+    """What a class and an id say; `NO_HINTS` itself where that is nothing."""
     if len(class_) + len(id_) <= LONGEST:
         return _signs(class_, id_)
     return _signs(class_[:LONGEST], id_[:LONGEST])
 
 
 @lru_cache(maxsize=1 << 14)
-def _signs(class_: str, id_: str) -> Signs:
+def _signs(class_: str, id_: str) -> ClassHints:
     weight, every = 0, 0
     for attribute in (class_, id_):
         found = 0
@@ -84,9 +84,9 @@ def _signs(class_: str, id_: str) -> Signs:
     sure = every & (_IS_SURE | _IS_VOICES) > 0
     unlikely = 0.0
     if every & _IS_CAPTION or (every & _IS_UNLIKELY and not every & _IS_MAYBE):
-        unlikely = NEVER_DISBELIEVED if every & _IS_VOICES else LIKELY if sure else DOUBTFUL
-    said = Signs(weight, unlikely, every & _IS_COMMENTS > 0, sure)
-    return said if any(said) else NOTHING
+        unlikely = ALWAYS_UNLIKELY if every & _IS_VOICES else LIKELY if sure else DOUBTFUL
+    said = ClassHints(weight, unlikely, every & _IS_COMMENTS > 0, sure)
+    return said if any(said) else NO_HINTS
 
 
 @lru_cache(maxsize=1 << 15)

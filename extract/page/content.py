@@ -8,16 +8,16 @@ A page that gives too little is looked at again with fewer of its boxes ruled ou
 from collections.abc import Iterator, Sequence
 
 from extract.page import cues, trim
-from extract.page.boxes import Block, Box, Page
+from extract.page.boxes import Block, Box, ParsedPage
 from extract.page.headline import AHEAD, headline
-from extract.page.page_kind import Kind
-from extract.page.scores import Scores, around, ruled_out
+from extract.page.page_kind import PageKind
+from extract.page.scores import Scores, ancestors, excluded_boxes
 
 ENOUGH = 250
 """Characters of content with which a look is believed."""
 TOO_LITTLE = 100
 """Characters below which the page is taken as it is."""
-LOOKS = ((True, True, True), (False, True, True), (False, False, True), (False, False, False))
+PASSES = ((True, True, True), (False, True, True), (False, False, True), (False, False, False))
 """Whether unlikely boxes are ruled out, whether names count, and whether the best box is cleaned, look by look."""
 LONG, FAIR = 80, 40
 """Characters of a block that reads like text, and of one that does if it ends as a sentence."""
@@ -25,33 +25,33 @@ MOST_LINKED = 0.33
 """Share of such a block that may be links."""
 CLEANED = frozenset(("form", "fieldset", "table", "ul", "ol", "div", "section", "dl", "header"))
 """Boxes that may be clutter within content."""
-ABOUT = 0.5
+NOTICE_PAGE_SHARE = 0.5
 """Share of what reads like text with which notices are what a page is about."""
-WIDE = 0.9
+WHOLE_PAGE_SHARE = 0.9
 """Share of the page's text beside links that a box must have where the page is taken whole."""
-PARTIAL = 0.3
+MIN_BEST_BOX_SHARE = 0.3
 """Share of it below which the best box cannot be what a page is about that nobody calls an article."""
 NEARLY_ALL, WITH_HEADLINE = 0.85, 0.3
 """Share of what reads like text with which nothing else is looked for; and where the headline stands right before the best box."""
-SURE_OF_ITSELF = 300
+MIN_CHARACTERS_WITH_HEADLINE = 300
 """Characters that such a box must have."""
-GAIN, PURE, LEAST = 0.1, 0.75, 0.1
+MIN_GAIN, MIN_TEXT_SHARE, MIN_RELATIVE_SIZE = 0.1, 0.75, 0.1
 """What else is there must be so much of the best box; boxes taken from it must read like text so far, and be so large beside it."""
 
 
-def choose(page: Page, title: str, kind: Kind) -> list[Block]:
+def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
     """The blocks of the content, in their order; all of the page where it gives next to nothing.
 
     Of a discussion what others say is content; that, references and products are taken whole, not only where they read like an article.
     """
-    gone = ruled_out(
+    gone = excluded_boxes(
         page.boxes,
         lambda box: kind != "discussion" and box.comments and box.last - box.first < len(page.blocks),
     )
     good = [block.length if _is_text(block) else 0 for block in page.blocks]
     notices = _notices(page.blocks, sum(good))
     best: list[Block] = []
-    for strict, weighed, cleaned in LOOKS:
+    for strict, weighed, cleaned in PASSES:
         out = _unlikely(page, good, gone, kind) if strict else gone
         scores = Scores(page, good, out, notices, weighed=weighed)
         found = _content(scores, title, kind, gone, cleaned=cleaned)
@@ -80,16 +80,16 @@ def _is_text(block: Block) -> bool:
 def _notices(blocks: Sequence[Block], text: int) -> frozenset[int]:
     """Numbers of the blocks that say something of cookies, where that is not what the page is about."""
     found = frozenset(number for number, block in enumerate(blocks) if cues.is_notice(block.text))
-    return found if sum(blocks[number].length for number in found) < ABOUT * text else frozenset()
+    return found if sum(blocks[number].length for number in found) < NOTICE_PAGE_SHARE * text else frozenset()
 
 
-def _unlikely(page: Page, good: Sequence[int], gone: Sequence[bool], kind: Kind) -> list[bool]:
+def _unlikely(page: ParsedPage, good: Sequence[int], gone: Sequence[bool], kind: PageKind) -> list[bool]:
     """The boxes that are gone, and those whose names say that they are no content, unless they have too much of the text for that."""
     discussed = kind == "discussion"
     sums = [0]
     for block, size in zip(page.blocks, good, strict=True):
         sums.append(sums[-1] + (0 if gone[block.box.number] else size))
-    return ruled_out(
+    return excluded_boxes(
         page.boxes,
         lambda box: (
             gone[box.number]
@@ -101,29 +101,31 @@ def _unlikely(page: Page, good: Sequence[int], gone: Sequence[bool], kind: Kind)
     )
 
 
-def _content(scores: Scores, title: str, kind: Kind, gone: Sequence[bool], *, cleaned: bool) -> list[Block]:
+def _content(
+    scores: Scores, title: str, kind: PageKind, gone: Sequence[bool], *, cleaned: bool
+) -> list[Block]:
     top = scores.best()
     if top is None:
         return []
     if _is_whole(kind) or (
-        kind == "page" and _plain(scores, top) < PARTIAL * _plain(scores, scores.page.boxes[0])
+        kind == "page" and _plain(scores, top) < MIN_BEST_BOX_SHARE * _plain(scores, scores.page.boxes[0])
     ):
-        top = _widened(scores, top)
+        top = _widen(scores, top)
     blocks = scores.page.blocks
     taken = [False] * len(blocks)
-    for box in (*_elsewhere(scores, top, title), *_siblings(scores, top)):
+    for box in (*_other_text_boxes(scores, top, title), *_siblings(scores, top)):
         taken[box.first : box.last] = scores.live[box.first : box.last]
     if cleaned:
         for box in scores.page.boxes:
             if box.tag in CLEANED and _is_clutter(scores, box, top, kind):
                 for number in range(box.first, box.last):
                     taken[number] = taken[number] and blocks[number].tag == "pre" and box.tag != "form"
-    trim.end(blocks, taken, top.last, comments=kind != "discussion")
-    trim.lead(blocks, taken, title, gone)
+    trim.trim_end(blocks, taken, top.last, comments=kind != "discussion")
+    trim.add_headline(blocks, taken, title, gone)
     return [block for block, each in zip(blocks, taken, strict=True) if each]
 
 
-def _is_whole(kind: Kind) -> bool:
+def _is_whole(kind: PageKind) -> bool:
     return kind not in {"article", "page"}
 
 
@@ -132,27 +134,31 @@ def _plain(scores: Scores, box: Box) -> int:
     return scores.text[box.number] - scores.link[box.number]
 
 
-def _widened(scores: Scores, top: Box) -> Box:
+def _widen(scores: Scores, top: Box) -> Box:
     """The innermost box around the best one that has nearly all of the page's text beside links."""
     outermost = scores.page.boxes[0]
-    enough = WIDE * _plain(scores, outermost)
-    return next((box for box in (top, *around(top)) if _plain(scores, box) >= enough), outermost)
+    enough = WHOLE_PAGE_SHARE * _plain(scores, outermost)
+    return next((box for box in (top, *ancestors(top)) if _plain(scores, box) >= enough), outermost)
 
 
-def _elsewhere(scores: Scores, top: Box, title: str) -> Iterator[Box]:
+def _other_text_boxes(scores: Scores, top: Box, title: str) -> Iterator[Box]:
     """Boxes beside those around the best one that hold text as well."""
     first = next((number for number in range(top.first, top.last) if scores.live[number]), top.first)
     head = headline(title, scores.page.blocks, first)
     size = scores.good(top)
-    begins_here = head is not None and abs(first - head) < AHEAD and size > SURE_OF_ITSELF
+    begins_here = head is not None and abs(first - head) < AHEAD and size > MIN_CHARACTERS_WITH_HEADLINE
     if size >= (WITH_HEADLINE if begins_here else NEARLY_ALL) * scores.all_good:
         return
     inner = top
-    for box in around(top):
-        if scores.good(box) - scores.good(inner) > GAIN * size:
+    for box in ancestors(top):
+        if scores.good(box) - scores.good(inner) > MIN_GAIN * size:
             for each in box.children:
                 good = scores.good(each)
-                if each is not inner and good and good >= max(PURE * scores.text[each.number], LEAST * size):
+                if (
+                    each is not inner
+                    and good
+                    and good >= max(MIN_TEXT_SHARE * scores.text[each.number], MIN_RELATIVE_SIZE * size)
+                ):
                     yield each
         inner = box
 
@@ -170,14 +176,17 @@ def _siblings(scores: Scores, top: Box) -> Iterator[Box]:
             yield box
 
 
-def _is_clutter(scores: Scores, box: Box, top: Box, kind: Kind) -> bool:
+def _is_clutter(scores: Scores, box: Box, top: Box, kind: PageKind) -> bool:
     """Whether a box within what was chosen is none of it: menus, forms, lists of links."""
     if box is top or (box.first <= top.first and box.last >= top.last) or box.first == box.last:
         return False
     number, whole = box.number, _is_whole(kind)
     weight = box.weight if scores.weighed and not (kind == "discussion" and box.comments) else 0
     text = scores.text[number]
-    if weight < 0 and (box.sure or scores.good(box) < max(PURE * text, LEAST * scores.good(top))):
+    if weight < 0 and (
+        box.is_boilerplate
+        or scores.good(box) < max(MIN_TEXT_SHARE * text, MIN_RELATIVE_SIZE * scores.good(top))
+    ):
         return True
     if scores.commas[number] >= 10:
         return False

@@ -22,7 +22,7 @@ SHORTEST_FENCE = 3
 _BACKTICKS = re.compile("`+")
 
 
-class Place(NamedTuple):
+class BlockContext(NamedTuple):
     """What is around a block: the innermost box of each sort."""
 
     item: Box | None = None
@@ -32,7 +32,7 @@ class Place(NamedTuple):
     quotation: Box | None = None
 
 
-Placed = Callable[[Box], Place]
+ContextFinder = Callable[[Box], BlockContext]
 
 
 def plain(blocks: Iterable[Block]) -> str:
@@ -85,20 +85,22 @@ def markdown(blocks: Iterable[Block]) -> str:
     return "".join(written).strip("\n")
 
 
-def _places() -> Placed:
+def _places() -> ContextFinder:
     """Finds the place of a box; each box is looked at once, however many blocks it is around."""
-    known: dict[int, Place] = {}
+    known: dict[int, BlockContext] = {}
 
-    def place(box: Box) -> Place:
+    def place(box: Box) -> BlockContext:
         found = known.get(box.number)
         if found is None:
-            found = known[box.number] = _inner(Place() if box.parent is None else place(box.parent), box)
+            found = known[box.number] = _inner(
+                BlockContext() if box.parent is None else place(box.parent), box
+            )
         return found
 
     return place
 
 
-def _inner(around: Place, box: Box) -> Place:
+def _inner(around: BlockContext, box: Box) -> BlockContext:
     match box.tag:
         case "li":
             return around._replace(item=box)
@@ -113,14 +115,14 @@ def _inner(around: Place, box: Box) -> Place:
     return around
 
 
-def _rows(blocks: Iterable[Block], placed: Placed) -> Iterator[tuple[Box | None, list[Block]]]:
+def _rows(blocks: Iterable[Block], placed: ContextFinder) -> Iterator[tuple[Box | None, list[Block]]]:
     """Blocks of one row of a table together, with its box; all others with None."""
     for row, group in groupby(blocks, key=lambda block: placed(block.box).row):
         cells = list(group)
         yield (row if row is not None and _is_row(cells, placed) else None), cells
 
 
-def _is_row(cells: list[Block], placed: Placed) -> bool:
+def _is_row(cells: list[Block], placed: ContextFinder) -> bool:
     return (
         len(cells) > 1
         and all(block.tag != "pre" for block in cells)
@@ -129,18 +131,18 @@ def _is_row(cells: list[Block], placed: Placed) -> bool:
     )
 
 
-def _cell(block: Block, placed: Placed) -> int:
+def _cell(block: Block, placed: ContextFinder) -> int:
     return (placed(block.box).cell or block.box).number
 
 
-def _columns(row: Box, cells: list[Block], placed: Placed) -> list[str]:
+def _columns(row: Box, cells: list[Block], placed: ContextFinder) -> list[str]:
     """The texts of a row, with those of cells in which there is none."""
     texts = {_cell(block, placed): _one_line(block) for block in cells}
     columns = [box.number for box in row.children if box.tag in {"td", "th"}]
     return [texts.get(column, "") for column in (columns if texts.keys() <= set(columns) else texts)]
 
 
-def _column(item: Box, columns: dict[int, int], placed: Placed) -> int:
+def _column(item: Box, columns: dict[int, int], placed: ContextFinder) -> int:
     """Where an item is written: its own text, where it has begun, or its marker, below the text of the item around it."""
     around: Box | None = item
     while around is not None and around.number not in columns:
@@ -156,7 +158,7 @@ def _marker(item: Box, counted: Counter[int]) -> str:
     return f"{counted[inside.number]}."
 
 
-def _item(block: Block, place: Place, start: str, column: int) -> str:
+def _item(block: Block, place: BlockContext, start: str, column: int) -> str:
     """A block behind the marker or the space that its line starts with; a quotation is within the item, or has it."""
     text, quotation, item = _marked(block), place.quotation, place.item
     is_within = quotation is not None and (item is None or quotation.depth > item.depth)

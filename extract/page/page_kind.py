@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-Kind = Literal["article", "discussion", "reference", "product", "page"]
+PageKind = Literal["article", "discussion", "reference", "product", "page"]
 
-_GENERATORS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+_GENERATORS: tuple[tuple[PageKind, re.Pattern[str]], ...] = (
     (
         "reference",
         re.compile(
@@ -27,7 +27,7 @@ _GENERATORS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         ),
     ),
 )
-_TYPES: Mapping[str, Kind] = {
+_TYPES: Mapping[str, PageKind] = {
     **dict.fromkeys(
         ("article", "newsarticle", "blogposting", "report", "reportagenewsarticle", "analysisnewsarticle", "opinionnewsarticle",
          "scholarlyarticle", "recipe", "liveblogposting"),
@@ -37,8 +37,8 @@ _TYPES: Mapping[str, Kind] = {
     **dict.fromkeys(("techarticle", "apireference", "softwaresourcecode", "definedterm"), "reference"),
     **dict.fromkeys(("product", "productgroup", "individualproduct", "vehicle", "hotel", "apartment"), "product"),
 }  # fmt: skip
-_OPEN_GRAPH: Mapping[str, Kind] = {"article": "article", "product": "product", "og:product": "product"}
-_PATHS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+_OPEN_GRAPH: Mapping[str, PageKind] = {"article": "article", "product": "product", "og:product": "product"}
+_PATHS: tuple[tuple[PageKind, re.Pattern[str]], ...] = (
     (
         "discussion",
         re.compile(
@@ -55,7 +55,7 @@ _PATHS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 )
 
 
-def kind(meta: Mapping[str, str], linked: Iterable[Mapping[str, Any]], url: str) -> Kind:
+def page_kind(meta: Mapping[str, str], linked: Iterable[Mapping[str, Any]], url: str) -> PageKind:
     """Of a page with these <meta>s (by name, in lower case) and nodes of JSON-LD."""
     generator = meta.get("generator", "")
     for of, pattern in _GENERATORS:

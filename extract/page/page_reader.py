@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping
 
 from lxml import etree
 
-from extract.page.boxes import DEEPEST, MOST_ELEMENTS, Block, Box, Page, Said
-from extract.page.class_hints import NEVER_DISBELIEVED, NOTHING, signs
+from extract.page.boxes import DEEPEST, MOST_ELEMENTS, Block, Box, MetadataElement, ParsedPage
+from extract.page.class_hints import ALWAYS_UNLIKELY, NO_HINTS, class_hints
 
 INLINE = frozenset((
     "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd",
     "label", "mark", "q", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt", "u",
     "var", "wbr", "nobr",
 ))  # fmt: skip
-UNSEEN = frozenset((
+INVISIBLE_TAGS = frozenset((
     "applet", "area", "audio", "base", "basefont", "canvas", "figcaption", "frame", "frameset", "map", "marquee",
     "noscript", "option", "param", "rp", "source", "style", "svg", "track",
 ))  # fmt: skip
@@ -73,31 +73,31 @@ class Reader:
         outermost = Box(0, "", None, 0)
         self.boxes = [outermost]
         self.blocks: list[Block] = []
-        self.said: list[Said] = []
+        self.metadata: list[MetadataElement] = []
         self.elements = 0
         self._box = outermost
         self._pieces: list[str] = []
-        self._linked = self._links = 0
+        self._link_characters = self._links = 0
         """Characters of links since the block began; links that are open."""
         self._verbatim = 0
-        self._silent = 0
+        self._hidden_depth = 0
         """Open elements from the outermost on that is not seen; 0 where all are."""
-        self._deaf = 0
+        self._ignored_depth = 0
         """As many from the outermost on, and among them one that says a formula once more."""
-        self._heard: list[str] | None = None
+        self._captured: list[str] | None = None
         """What is listened to all the same."""
-        self._told: Callable[[str], None] = self._is_nothing
+        self._on_captured: Callable[[str], None] = self._ignore_text
         """What becomes of it."""
         self._ends: list[Callable[[], None] | None] = []
         """Of the open elements, what is to be done when they end."""
         self._box_ends = self._block_ends  # bound once, not once a box
         self._starts: dict[str, Callable[[str, Mapping[str, str]], None]] = {
             **dict.fromkeys(INLINE, self._inline),
-            **dict.fromkeys(UNSEEN, self._unseen),
+            **dict.fromkeys(INVISIBLE_TAGS, self._unseen),
             **dict.fromkeys(CONTROLS, self._control),
             **dict.fromkeys(PLAYERS, self._player),
             "a": self._link, "br": self._break, "head": self._head, "hr": self._rule, "html": self._html, "img": self._image,
-            "link": self._fact, "math": self._math, "meta": self._fact, "pre": self._pre, "script": self._script, "sup": self._raised,
+            "link": self._fact, "math": self._math, "meta": self._fact, "pre": self._pre, "script": self._script, "sup": self._superscript,
             "template": self._template, "time": self._time, "title": self._title,
         }  # fmt: skip
 
@@ -106,14 +106,14 @@ class Reader:
         self.elements += 1
         if self.elements > MOST_ELEMENTS:
             raise TooManyError
-        if self._silent:
-            self._silent += 1
-            if self._heard is not None and tag in ANNOTATIONS and not self._deaf:
+        if self._hidden_depth:
+            self._hidden_depth += 1
+            if self._captured is not None and tag in ANNOTATIONS and not self._ignored_depth:
                 if attributes.get("encoding") in TEX:
-                    self._heard.clear()
-                    self._told = self._is_tex
+                    self._captured.clear()
+                    self._on_captured = self._add_tex
                 else:
-                    self._deaf = self._silent
+                    self._ignored_depth = self._hidden_depth
             return
         start = self._starts.get(tag)
         if start is None:
@@ -123,13 +123,17 @@ class Reader:
 
     def end(self, tag: str) -> None:
         """It ends."""
-        if self._silent:
-            self._silent -= 1
-            if self._deaf > self._silent:
-                self._deaf = 0
-            elif not self._deaf and self._heard is not None and (not self._silent or tag == "annotation"):
-                heard, self._heard = "".join(self._heard), None
-                self._told(heard)
+        if self._hidden_depth:
+            self._hidden_depth -= 1
+            if self._ignored_depth > self._hidden_depth:
+                self._ignored_depth = 0
+            elif (
+                not self._ignored_depth
+                and self._captured is not None
+                and (not self._hidden_depth or tag == "annotation")
+            ):
+                heard, self._captured = "".join(self._captured), None
+                self._on_captured(heard)
             return
         end = self._ends.pop()
         if end is not None:
@@ -137,24 +141,26 @@ class Reader:
 
     def data(self, text: str) -> None:
         """Text, or a piece of it."""
-        if self._silent:
-            if self._heard is not None and not self._deaf:
-                self._heard.append(text)
+        if self._hidden_depth:
+            if self._captured is not None and not self._ignored_depth:
+                self._captured.append(text)
             return
         if not self._pieces and not self._verbatim and text.isspace():
             return  # between two elements: half of all texts
         self._pieces.append(text)
         if self._links:
-            self._linked += len(text.strip())
+            self._link_characters += len(text.strip())
 
     def close(self) -> None:
         """Of an interface; there is nothing to do."""
 
-    def page(self) -> Page:
+    def page(self) -> ParsedPage:
         """What was read, once the parser is done."""
         self._flush()
         self.boxes[0].last = len(self.blocks)
-        return Page(boxes=self.boxes, blocks=self.blocks, said=self.said, elements=self.elements)
+        return ParsedPage(
+            boxes=self.boxes, blocks=self.blocks, metadata=self.metadata, elements=self.elements
+        )
 
     def _flush(self) -> None:
         pieces = self._pieces
@@ -174,14 +180,14 @@ class Reader:
                 text = _EXPONENT.sub("^", text).replace(POWER, "")
             if text and not (text[0].isdigit() and _numbers_lines(text)):
                 # Links in code lead to what it names, and not away from it.
-                self.blocks.append(Block(self._box, text, 0 if self._verbatim else self._linked))
-        self._linked = 0
+                self.blocks.append(Block(self._box, text, 0 if self._verbatim else self._link_characters))
+        self._link_characters = 0
 
     def _block(self, tag: str, attributes: Mapping[str, str]) -> None:
         """A box begins; within a <pre>, a line."""
         # Pages hide their body until a script of theirs has run.
         if attributes and tag != "body" and _is_hidden(attributes):
-            self._silent = 1
+            self._hidden_depth = 1
             return
         if self._verbatim:
             if self._pieces and not self._pieces[-1].endswith("\n"):
@@ -204,7 +210,7 @@ class Reader:
         if attributes:
             _name(box, attributes)
         if tag in UNLIKELY_TAGS:
-            box.unlikely = NEVER_DISBELIEVED
+            box.unlikely = ALWAYS_UNLIKELY
 
     def _block_ends(self) -> None:
         if self._pieces:
@@ -219,7 +225,7 @@ class Reader:
             self._pieces.append(LINE_END)
 
     def _html(self, tag: str, attributes: Mapping[str, str]) -> None:
-        self.said.append(Said(tag, dict(attributes)))
+        self.metadata.append(MetadataElement(tag, dict(attributes)))
         self._block(tag, {})
 
     def _head(self, _tag: str, _attributes: Mapping[str, str]) -> None:
@@ -227,7 +233,7 @@ class Reader:
 
     def _pre(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._block(tag, attributes)
-        if not self._silent:
+        if not self._hidden_depth:
             self._ends[-1] = self._pre_ends if not self._verbatim else self._inner_pre_ends
             self._verbatim += 1
 
@@ -243,28 +249,28 @@ class Reader:
 
     def _inline(self, _tag: str, attributes: Mapping[str, str]) -> None:
         if attributes and _is_hidden(attributes):
-            self._silent = 1
+            self._hidden_depth = 1
         else:
             self._ends.append(None)
 
-    def _raised(self, tag: str, attributes: Mapping[str, str]) -> None:
+    def _superscript(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._inline(tag, attributes)
-        if not self._silent and self._pieces and self._pieces[-1][-1:].isdigit():
+        if not self._hidden_depth and self._pieces and self._pieces[-1][-1:].isdigit():
             self._pieces.append(POWER)
 
     def _time(self, tag: str, attributes: Mapping[str, str]) -> None:
         if "datetime" in attributes and (
             "pubdate" in attributes or attributes.get("itemprop") == "datePublished"
         ):
-            self.said.append(Said(tag, dict(attributes)))
+            self.metadata.append(MetadataElement(tag, dict(attributes)))
         self._inline(tag, attributes)
 
     def _link(self, tag: str, attributes: Mapping[str, str]) -> None:
         if _is_hidden(attributes):
-            self._silent = 1
+            self._hidden_depth = 1
         elif "href" in attributes:
             if "rel" in attributes:
-                self.said.append(Said(tag, dict(attributes)))
+                self.metadata.append(MetadataElement(tag, dict(attributes)))
             self._links += 1
             self._ends.append(self._link_ends)
         else:
@@ -294,14 +300,14 @@ class Reader:
         self._ends.append(None)
         self._box.images += 1
         if "alt" in attributes and "class" in attributes and _FORMULA.search(attributes["class"]):
-            self._is_tex(attributes["alt"])
+            self._add_tex(attributes["alt"])
 
     def _fact(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._ends.append(None)
-        self.said.append(Said(tag, dict(attributes)))
+        self.metadata.append(MetadataElement(tag, dict(attributes)))
 
     def _unseen(self, _tag: str, _attributes: Mapping[str, str]) -> None:
-        self._silent = 1
+        self._hidden_depth = 1
 
     def _template(self, tag: str, attributes: Mapping[str, str]) -> None:
         """A shadow root that the page declares is shown (HTML standard, section 4.12.3); no other template is."""
@@ -312,63 +318,63 @@ class Reader:
 
     def _control(self, _tag: str, _attributes: Mapping[str, str]) -> None:
         self._box.controls += 1
-        self._silent = 1
+        self._hidden_depth = 1
 
     def _player(self, _tag: str, _attributes: Mapping[str, str]) -> None:
         self._box.players += 1
-        self._silent = 1
+        self._hidden_depth = 1
 
     def _math(self, _tag: str, attributes: Mapping[str, str]) -> None:
-        self._silent = 1
+        self._hidden_depth = 1
         if "alttext" in attributes:
-            self._is_tex(attributes["alttext"])
+            self._add_tex(attributes["alttext"])
         else:
-            self._listen(self._is_formula)
+            self._capture(self._add_formula)
 
     def _script(self, _tag: str, attributes: Mapping[str, str]) -> None:
-        self._silent = 1
+        self._hidden_depth = 1
         type_ = attributes.get("type", "")
         if type_ == JSON_LD:
-            self._listen(self._is_json)
+            self._capture(self._add_json_ld)
         elif type_.startswith("math/tex"):
-            self._listen(self._is_tex)
+            self._capture(self._add_tex)
 
     def _title(self, _tag: str, _attributes: Mapping[str, str]) -> None:
-        self._silent = 1
-        self._listen(self._is_title)
+        self._hidden_depth = 1
+        self._capture(self._add_title)
 
-    def _listen(self, told: Callable[[str], None]) -> None:
-        self._heard, self._told = [], told
+    def _capture(self, told: Callable[[str], None]) -> None:
+        self._captured, self._on_captured = [], told
 
-    def _is_title(self, text: str) -> None:
-        self.said.append(Said("title", {}, text))
+    def _add_title(self, text: str) -> None:
+        self.metadata.append(MetadataElement("title", {}, text))
 
-    def _is_json(self, text: str) -> None:
-        self.said.append(Said("script", {}, text))
+    def _add_json_ld(self, text: str) -> None:
+        self.metadata.append(MetadataElement("script", {}, text))
 
-    def _is_tex(self, text: str) -> None:
+    def _add_tex(self, text: str) -> None:
         tex = text.strip()
         if tex.startswith(STYLES) and tex.endswith("}"):
             tex = tex[tex.index("style") + len("style") : -1].strip()
         if tex:
             self._pieces.append(f" ${tex}$ " if not tex.startswith("$") else f" {tex} ")
 
-    def _is_formula(self, text: str) -> None:
+    def _add_formula(self, text: str) -> None:
         """Of MathML without TeX: its signs, one after another."""
         self._pieces.append("".join(text.split()))
 
-    def _is_nothing(self, _text: str) -> None:
+    def _ignore_text(self, _text: str) -> None:
         pass
 
 
 def _name(box: Box, attributes: Mapping[str, str]) -> None:
     class_, id_ = attributes.get("class"), attributes.get("id")
-    if (class_ or id_) and (said := signs(class_ or "", id_ or "")) is not NOTHING:
-        box.weight, unlikely, comments, box.sure = said
+    if (class_ or id_) and (said := class_hints(class_ or "", id_ or "")) is not NO_HINTS:
+        box.weight, unlikely, comments, box.is_boilerplate = said
         if box.tag not in NEVER_UNLIKELY:
             box.unlikely, box.comments = unlikely, comments
     if "role" in attributes and attributes["role"] in UNLIKELY_ROLES:
-        box.unlikely = NEVER_DISBELIEVED
+        box.unlikely = ALWAYS_UNLIKELY
 
 
 def _numbers_lines(text: str) -> bool:
@@ -387,7 +393,7 @@ def _is_hidden(attributes: Mapping[str, str]) -> bool:
     )
 
 
-def read(html: bytes) -> Page | None:
+def read_page(html: bytes) -> ParsedPage | None:
     """The page in some UTF-8; None where the parser finds nothing in it."""
     reader = Reader()
     try:

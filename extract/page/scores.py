@@ -8,11 +8,11 @@ sums are made in one pass.
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import accumulate
 
-from extract.page.boxes import Block, Box, Page
+from extract.page.boxes import Block, Box, ParsedPage
 
-SCORED = 25
+MIN_SCORED_CHARACTERS = 25
 """Characters of a block that says anything of the boxes around it."""
-SHARES = (1, 2, 6, 9, 12)
+ANCESTOR_DIVISORS = (1, 2, 6, 9, 12)
 """By what a block's points are divided for the boxes around it, the innermost first."""
 BASE = {
     "div": 5, "pre": 3, "td": 3, "blockquote": 3, "article": 8, "main": 8, "address": -3, "ol": -3, "ul": -3, "dl": -3, "dd": -3,
@@ -30,13 +30,20 @@ class Scores:
     """Sums and scores of each box, by its number."""
 
     def __init__(
-        self, page: Page, good: Sequence[int], out: Sequence[bool], passed: Collection[int], *, weighed: bool
+        self,
+        page: ParsedPage,
+        good: Sequence[int],
+        excluded: Sequence[bool],
+        skipped_blocks: Collection[int],
+        *,
+        weighed: bool,
     ) -> None:
-        """`good` is what each block has of text; boxes that are `out`, and blocks that are `passed` over, count nothing; names count where they are `weighed`."""
+        """`good` is what each block has of text; boxes that are `out`, and blocks that are `skipped_blocks` over, count nothing; names count where they are `weighed`."""
         self.page, self.weighed = page, weighed
         n = len(page.boxes)
         self.live = [
-            not out[block.box.number] and number not in passed for number, block in enumerate(page.blocks)
+            not excluded[block.box.number] and number not in skipped_blocks
+            for number, block in enumerate(page.blocks)
         ]
         self.text, self.link, self.commas, self.paragraphs, self.items = ([0] * n for _ in range(5))
         self._points: list[float | None] = [None] * n
@@ -62,11 +69,11 @@ class Scores:
         self.commas[number] += block.commas
         self.paragraphs[number] += block.tag == "p" or bool(inner.children)
         self.items[number] += block.tag == "li"
-        if block.length < SCORED:
+        if block.length < MIN_SCORED_CHARACTERS:
             return
         points = 2 + block.commas + min(block.length // 100, 3)
         box = inner if inner.children else inner.parent
-        for share in SHARES:
+        for share in ANCESTOR_DIVISORS:
             if box is None:
                 return
             score = self._points[box.number]
@@ -107,30 +114,30 @@ class Scores:
         if not self._candidates:
             return None
         ranked = sorted(self._candidates, key=self.score, reverse=True)[:RANKED]
-        top = self._climbed(self._joined(ranked))
-        for box in around(top):
+        top = self._better_ancestor(self._common_ancestor(ranked))
+        for box in ancestors(top):
             if box.tag in {"body", "html"} or len(box.children) != 1:
                 break
             top = box
         return top
 
-    def _joined(self, ranked: Sequence[Box]) -> Box:
+    def _common_ancestor(self, ranked: Sequence[Box]) -> Box:
         """The first, or the innermost box around it that is around several that are as good."""
         top = ranked[0]
-        rivals = [list(around(box)) for box in ranked[1:] if self.score(box) >= RIVAL * self.score(top)]
+        rivals = [list(ancestors(box)) for box in ranked[1:] if self.score(box) >= RIVAL * self.score(top)]
         if len(rivals) >= RIVALS:
-            for box in around(top):
+            for box in ancestors(top):
                 if box.tag == "body":
                     break
                 if sum(box in chain for chain in rivals) >= RIVALS:
                     return box
         return top
 
-    def _climbed(self, top: Box) -> Box:
+    def _better_ancestor(self, top: Box) -> Box:
         """Itself, or a box around it that has a higher score, where the scores between do not fall to a third."""
         last = self.score(top)
         least = last / 3
-        for box in around(top):
+        for box in ancestors(top):
             if box.tag == "body":
                 break
             if self.is_scored(box):
@@ -143,14 +150,14 @@ class Scores:
         return top
 
 
-def around(box: Box) -> Iterator[Box]:
+def ancestors(box: Box) -> Iterator[Box]:
     """The boxes around a box, the innermost first."""
     while (outer := box.parent) is not None:
         yield outer
         box = outer
 
 
-def ruled_out(boxes: Sequence[Box], rule: Callable[[Box], bool]) -> list[bool]:
+def excluded_boxes(boxes: Sequence[Box], rule: Callable[[Box], bool]) -> list[bool]:
     """Of each box, whether the rule holds of it or of one around it."""
     out: list[bool] = []
     for box in boxes:

@@ -20,11 +20,11 @@ DATELINE = 80
 STRAY = 0.15
 """Share of the text that may stand in front of the headline and be none."""
 
-Taken = list[bool]
+KeepFlags = list[bool]
 """Of each block, whether it is chosen; changed in place."""
 
 
-def end(blocks: Sequence[Block], taken: Taken, last: int, *, comments: bool) -> None:
+def trim_end(blocks: Sequence[Block], taken: KeepFlags, last: int, *, comments: bool) -> None:
     """Cut off, up to block `last`, what comes after the content, `comments` or not, and the site's own lines throughout."""
     ends = [
         number
@@ -47,7 +47,7 @@ def end(blocks: Sequence[Block], taken: Taken, last: int, *, comments: bool) -> 
             taken[number] = False
 
 
-def lead(blocks: Sequence[Block], taken: Taken, title: str, gone: Sequence[bool]) -> None:
+def add_headline(blocks: Sequence[Block], taken: KeepFlags, title: str, gone: Sequence[bool]) -> None:
     """Put the headline in front, and the teaser between it and the content; cut off what stands before it.
 
     Boxes that are `gone`, by their numbers, have no teaser.
@@ -65,7 +65,7 @@ def lead(blocks: Sequence[Block], taken: Taken, title: str, gone: Sequence[bool]
         taken[head] = True
 
 
-def _size(blocks: Sequence[Block], taken: Taken) -> int:
+def _size(blocks: Sequence[Block], taken: KeepFlags) -> int:
     return sum(block.length for block, each in zip(blocks, taken, strict=False) if each)
 
 

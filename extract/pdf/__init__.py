@@ -6,7 +6,7 @@ the ends of lines are whole again (`hyphens`). A page that is a picture, or whos
 (`quality`), goes to the OCR that was given, or is left out and counted.
 """
 
-from extract.pdf.pdf_extraction import Extracted, Ocr, Raster
+from extract.pdf.pdf_extraction import Ocr, PdfExtraction, Raster
 from extract.pdf.pdf_text import EXTRACTOR, extract
 
-__all__ = ["EXTRACTOR", "Extracted", "Ocr", "Raster", "extract"]
+__all__ = ["EXTRACTOR", "Ocr", "PdfExtraction", "Raster", "extract"]

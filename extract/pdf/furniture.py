@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from extract.pdf.page_text import Line, Page
+from extract.pdf.page_text import Line, PdfPageText
 
 EDGE = 3
 """Lines at each edge that are asked."""
@@ -31,11 +31,11 @@ _PAGE_NUMBER = re.compile(
 )
 _ROMAN = re.compile(r"[\W_]*[ivxlcdm]{1,7}[\W_]*", re.IGNORECASE)
 
-Place = tuple[int, Line]
+PlacedLine = tuple[int, Line]
 """Number of the page among those given, and a line of it."""
 
 
-def without(pages: Sequence[Page]) -> list[tuple[Line, ...]]:
+def remove_furniture(pages: Sequence[PdfPageText]) -> list[tuple[Line, ...]]:
     """The lines of each page without what repeats."""
     edges = [(_edge(page, from_top=True), _edge(page, from_top=False)) for page in pages]
     repeated: set[tuple[int, int]] = set()
@@ -54,7 +54,7 @@ def without(pages: Sequence[Page]) -> list[tuple[Line, ...]]:
     return found
 
 
-def _edge(page: Page, *, from_top: bool) -> list[Line]:
+def _edge(page: PdfPageText, *, from_top: bool) -> list[Line]:
     """The outermost lines, from the edge inwards."""
     lines = sorted(page.lines, key=lambda line: (line.top if from_top else -line.bottom, line.left))
     return lines[:EDGE]
@@ -66,7 +66,7 @@ def _key(line: Line) -> str:
 
 
 def _repeated(edges: Sequence[list[Line]]) -> set[tuple[int, int]]:
-    places: dict[str, list[Place]] = defaultdict(list)
+    places: dict[str, list[PlacedLine]] = defaultdict(list)
     for number, lines in enumerate(edges):
         for line in lines:
             if len(line.text) <= LONGEST:
@@ -79,10 +79,10 @@ def _repeated(edges: Sequence[list[Line]]) -> set[tuple[int, int]]:
     return found
 
 
-def _chains(places: list[Place]) -> list[list[Place]]:
+def _chains(places: list[PlacedLine]) -> list[list[PlacedLine]]:
     """Places of one text at one height, each within reach of the one before; pages ascend."""
-    open_: list[list[Place]] = []
-    found: list[list[Place]] = []
+    open_: list[list[PlacedLine]] = []
+    found: list[list[PlacedLine]] = []
     for number, line in places:
         open_ = [chain for chain in open_ if number - chain[-1][0] <= REACH]
         for chain in open_:

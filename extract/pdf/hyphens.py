@@ -45,17 +45,17 @@ def lexicon(lines: Iterable[str]) -> Lexicon:
         found = _WORD.findall(line.lower())
         if parted:
             found = found[1:]
-        parted = is_parted(line)
+        parted = ends_hyphenated(line)
         words.update(found[:-1] if parted else found)
     return Lexicon(words=frozenset(words))
 
 
-def is_parted(line: str) -> bool:
+def ends_hyphenated(line: str) -> bool:
     """Whether a line ends in a hyphen behind a word."""
     return line[-1:] in _HYPHENS and _ENDS.search(line, max(0, len(line) - 2 * LONGEST)) is not None
 
 
-def joint(line: str, following: str, lexicon: Lexicon) -> str | None:
+def join_hyphenated(line: str, following: str, lexicon: Lexicon) -> str | None:
     """The line as it stands before the next one, nothing between them; None where it does not end in a word with a hyphen."""
     ends = _ENDS.search(line, max(0, len(line) - 2 * LONGEST)) if line[-1:] in _HYPHENS else None
     if ends is None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-Kind = Literal["text", "blank", "scanned", "garbled", "beyond", "lost"]
+PdfPageKind = Literal["text", "blank", "scanned", "garbled", "beyond", "lost"]
 
 HYPHEN = "\ufffe"
 """What PDFium writes for a hyphen at the end of a line."""
@@ -34,15 +34,15 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class PdfPageText:
     """What a page holds."""
 
-    kind: Kind
+    kind: PdfPageKind
     number: int
     """From 0."""
     lines: tuple[Line, ...] = ()
     """In the direction that most of the page is written in; not yet in reading order."""
-    aside: tuple[str, ...] = ()
+    rotated_text: tuple[str, ...] = ()
     """Text that is written in another direction: stamps in the margin, labels of axes."""
     height: float = 0.0
     text: str = ""

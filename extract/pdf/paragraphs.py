@@ -13,10 +13,10 @@ import statistics
 from collections.abc import Sequence
 from itertools import pairwise
 
-from extract.pdf.hyphens import Lexicon, is_parted, joint
+from extract.pdf.hyphens import Lexicon, ends_hyphenated, join_hyphenated
 from extract.pdf.page_text import Line
 from extract.pdf.pdf_lines import is_right_to_left
-from extract.pdf.reading_order import Block
+from extract.pdf.reading_order import LineBlock
 
 LEADING = 1.35
 """Of the usual distance between lines: beyond it is a new paragraph."""
@@ -41,7 +41,7 @@ _LED = re.compile(r"(?<![.…·])(?<![.…·] )(?: ?[.…·]){3,}+\s*+[\divxl]++
 _WIDE = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 
 
-def paragraphs(blocks: Sequence[Block], lexicon: Lexicon) -> list[str]:
+def paragraphs(blocks: Sequence[LineBlock], lexicon: Lexicon) -> list[str]:
     """The text of each paragraph, in their order; lines that stay lines are parted by a line feed."""
     found: list[str] = []
     for block in blocks:
@@ -52,7 +52,7 @@ def paragraphs(blocks: Sequence[Block], lexicon: Lexicon) -> list[str]:
     return found
 
 
-def continued(paragraphs: Sequence[str], lexicon: Lexicon) -> list[str]:
+def join_continued(paragraphs: Sequence[str], lexicon: Lexicon) -> list[str]:
     """The same, those put together that a page or a column broke."""
     found: list[list[str]] = []
     for paragraph in paragraphs:
@@ -67,7 +67,7 @@ def continued(paragraphs: Sequence[str], lexicon: Lexicon) -> list[str]:
 def _goes_on(before: str, after: str) -> bool:
     if "\n" in before or len(before) < LEAST or not after[:1].islower():
         return False
-    return _BROKEN_OFF.search(before[-2:]) is not None or is_parted(before)
+    return _BROKEN_OFF.search(before[-2:]) is not None or ends_hyphenated(before)
 
 
 def _of_block(lines: Sequence[Line], lexicon: Lexicon) -> list[str]:
@@ -83,7 +83,7 @@ def _of_block(lines: Sequence[Line], lexicon: Lexicon) -> list[str]:
         ends = _ITEM.match(line.text) is not None or _had_room(above, line, end, from_right=from_right)
         if _begins(above, line, usual, begin, from_right=from_right):
             found.append([line.text])
-        elif is_parted(above.text) or not ends:
+        elif ends_hyphenated(above.text) or not ends:
             parts[-1] = _linked(parts[-1], line.text, lexicon)
             parts.append(line.text)
         elif _ENDED.search(above.text[-TAIL:]) and not _ITEM.match(line.text):
@@ -118,7 +118,7 @@ def _had_room(above: Line, line: Line, edge: float, *, from_right: bool) -> bool
 
 def _linked(before: str, after: str, lexicon: Lexicon) -> str:
     """A line, and what stands between it and the one that it goes on with."""
-    parted = joint(before, after, lexicon)
+    parted = join_hyphenated(before, after, lexicon)
     if parted is not None:
         return parted
     is_wide = _WIDE.match(before[-1:]) and _WIDE.match(after[:1])

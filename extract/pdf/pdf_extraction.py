@@ -8,7 +8,7 @@ Route = Literal["pdf", "pdf/partial", "pdf/ocr"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extracted:
+class PdfExtraction:
     """What a PDF says, and what it says of itself. Absent facts are empty."""
 
     text: str
@@ -33,7 +33,7 @@ class Extracted:
     """Pages left out: they cannot be read, as behind the end of a truncated file."""
     ocr: int = 0
     """Pages whose text was read from their picture."""
-    cut: bool = False
+    is_cut_off: bool = False
     """The document has no end: some server or archive cut it off."""
 
     @property

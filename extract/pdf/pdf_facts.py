@@ -8,7 +8,7 @@ few programs.
 import re
 
 from extract.fact_formats import LANGUAGE, creative_commons, day
-from extract.pdf.pdfium import Book
+from extract.pdf.pdfium import PdfDocument
 from extract.pdf.quality import normal
 from extract.references import unescape
 
@@ -39,25 +39,25 @@ def packet(payload: bytes) -> str:
     return payload[begin:end].decode(errors="replace") if end > 0 else ""
 
 
-def title(book: Book, packet: str) -> str:
+def title(book: PdfDocument, packet: str) -> str:
     """`Title`, else `dc:title`; empty where that is the name of a file."""
-    return next(filter(None, map(_stated, (book.fact("Title"), *_items(packet, "dc:title")[:1]))), "")
+    return next(filter(None, map(_clean_value, (book.info("Title"), *_items(packet, "dc:title")[:1]))), "")
 
 
-def author(book: Book, packet: str) -> str:
+def author(book: PdfDocument, packet: str) -> str:
     """`Author`, as written; else the names of `dc:creator` with `; ` between them."""
     return next(
-        filter(None, map(_stated, (book.fact("Author"), "; ".join(_items(packet, "dc:creator"))))), ""
+        filter(None, map(_clean_value, (book.info("Author"), "; ".join(_items(packet, "dc:creator"))))), ""
     )
 
 
-def date(book: Book, packet: str) -> str:
+def date(book: PdfDocument, packet: str) -> str:
     """Day of `CreationDate` (ISO 32000-1, 7.9.4), else of `xmp:CreateDate`; empty where that is no day."""
     stated = re.search(r"xmp:CreateDate(?:=\"|>)([^<\"]{4,40})", packet)
-    return day(_DATE.match(book.fact("CreationDate"))) or day(_DATE.match(stated[1]) if stated else None)
+    return day(_DATE.match(book.info("CreationDate"))) or day(_DATE.match(stated[1]) if stated else None)
 
 
-def language(book: Book, packet: str) -> str:
+def language(book: PdfDocument, packet: str) -> str:
     """`Lang` of the catalog, else the first `dc:language`."""
     for stated in (book.language(), *_items(packet, "dc:language")[:1]):
         if found := LANGUAGE.fullmatch(stated.strip()):
@@ -79,6 +79,6 @@ def _items(packet: str, name: str) -> list[str]:
     return [unescape(item) for item in _ITEM.findall(packet[begin:end])] if 0 <= begin < end else []
 
 
-def _stated(written: str) -> str:
+def _clean_value(written: str) -> str:
     found = " ".join(normal(written).split())[:LONGEST]
     return "" if _FILE.fullmatch(found) or found.lower() in _NOTHING else found

@@ -26,7 +26,7 @@ _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-def lines(words: Sequence[Word]) -> tuple[tuple[Line, ...], tuple[str, ...]]:
+def build_lines(words: Sequence[Word]) -> tuple[tuple[Line, ...], tuple[str, ...]]:
     """The lines of the page in its main direction, and the text written in other directions, a text a direction."""
     if not words:
         return (), ()

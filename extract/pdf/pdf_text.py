@@ -16,13 +16,13 @@ from importlib.metadata import version
 from extract.pdf import furniture, pdf_facts
 from extract.pdf.bombs import is_bomb
 from extract.pdf.hyphens import lexicon
-from extract.pdf.page_text import HYPHEN, Kind, Page
-from extract.pdf.paragraphs import continued, paragraphs
-from extract.pdf.pdf_extraction import Extracted, Ocr
-from extract.pdf.pdf_lines import lines
-from extract.pdf.pdfium import MOST_STEPS, Book, Sheet, opened
+from extract.pdf.page_text import HYPHEN, PdfPageKind, PdfPageText
+from extract.pdf.paragraphs import join_continued, paragraphs
+from extract.pdf.pdf_extraction import Ocr, PdfExtraction
+from extract.pdf.pdf_lines import build_lines
+from extract.pdf.pdfium import MOST_STEPS, PdfDocument, PdfPage, open_document
 from extract.pdf.quality import is_garbled, normal
-from extract.pdf.reading_order import ordered
+from extract.pdf.reading_order import reading_order
 from extract.skip import Skip
 
 EXTRACTOR = f"pypdfium2@{version('pypdfium2')}"
@@ -34,11 +34,11 @@ MOST_CHARACTERS = 10_000_000
 LINE = 20
 MOST_OBJECTS = 5_000_000
 """Of a document: 10 s. Of 1,002 real pages the fullest has 66,357."""
-LITTLE = 40
+MIN_PAGE_CHARACTERS = 40
 """Characters on a page below which a picture decides what it is: a page number, a stamp of whoever scanned it."""
-PICTURED = 0.4
+MIN_SCAN_IMAGE_SHARE = 0.4
 """Share of a page that a picture covers from which on a page with little text is taken for a scan."""
-DRAWN = 500
+MIN_DRAWN_OBJECTS = 500
 """Objects on a page without any text from which on it is taken for letters that were drawn."""
 HEADER = b"%PDF-"
 HEADER_WITHIN = 1024
@@ -46,7 +46,7 @@ HEADER_WITHIN = 1024
 TRAILER = b"%%EOF"
 TRAILER_WITHIN = 2048
 """Bytes at the end in which its last word must be; twice what Acrobat asks for."""
-_REASONS: dict[Kind, str] = {
+_REASONS: dict[PdfPageKind, str] = {
     "scanned": "scanned_pdf",
     "garbled": "garbled_pdf",
     "beyond": "too_complex",
@@ -54,7 +54,7 @@ _REASONS: dict[Kind, str] = {
 }
 
 
-def extract(payload: bytes, *, ocr: Ocr | None = None, truncated: bool = False) -> Extracted | Skip:
+def extract(payload: bytes, *, ocr: Ocr | None = None, truncated: bool = False) -> PdfExtraction | Skip:
     """The text of a PDF. Never raises what a document makes it raise; what `ocr` raises, it raises.
 
     `truncated` says that the payload is known to be cut off; where it is, or has no end, what can be read is
@@ -67,17 +67,17 @@ def extract(payload: bytes, *, ocr: Ocr | None = None, truncated: bool = False) 
         return Skip(reason="too_large")
     if is_bomb(payload):
         return Skip(reason="too_complex")
-    with opened(payload) as book:
+    with open_document(payload) as book:
         why = book if isinstance(book, str) else "broken_pdf"
         found = (
             Skip(reason=why) if isinstance(book, str) or not book.pages else _extracted(book, payload, ocr)
         )
-    if isinstance(found, Skip) and found.reason == "broken_pdf" and (truncated or is_cut(payload)):
+    if isinstance(found, Skip) and found.reason == "broken_pdf" and (truncated or is_cut_off(payload)):
         return Skip(reason="truncated_pdf")
     return found
 
 
-def _extracted(book: Book, payload: bytes, ocr: Ocr | None) -> Extracted | Skip:
+def _extracted(book: PdfDocument, payload: bytes, ocr: Ocr | None) -> PdfExtraction | Skip:
     pages = list(_pages(book, ocr))
     text = _text(pages)
     kinds = Counter(page.kind for page in pages)
@@ -86,7 +86,7 @@ def _extracted(book: Book, payload: bytes, ocr: Ocr | None) -> Extracted | Skip:
         reasons = [(kinds[kind], reason) for kind, reason in _REASONS.items() if kinds[kind]]
         return Skip(reason=max(reasons, key=lambda counted: counted[0])[1] if reasons else "no_text")
     packet = pdf_facts.packet(payload)
-    return Extracted(
+    return PdfExtraction(
         text=text,
         title=pdf_facts.title(book, packet),
         author=pdf_facts.author(book, packet),
@@ -99,22 +99,22 @@ def _extracted(book: Book, payload: bytes, ocr: Ocr | None) -> Extracted | Skip:
         beyond=kinds["beyond"],
         lost=kinds["lost"],
         ocr=sum(bool(page.text) for page in pages),
-        cut=is_cut(payload),
+        is_cut_off=is_cut_off(payload),
     )
 
 
-def is_cut(payload: bytes) -> bool:
+def is_cut_off(payload: bytes) -> bool:
     """Whether a document has no end: some server or archive cut it off."""
     return TRAILER not in payload[-TRAILER_WITHIN:]
 
 
-def _pages(book: Book, ocr: Ocr | None) -> Iterator[Page]:
+def _pages(book: PdfDocument, ocr: Ocr | None) -> Iterator[PdfPageText]:
     """The pages up to what a document may cost."""
     steps = objects = characters = 0
     for number in range(min(book.pages, MOST_PAGES)):
-        with book.sheet(number) as sheet:
+        with book.page(number) as sheet:
             if sheet is None:
-                yield Page(kind="lost", number=number)
+                yield PdfPageText(kind="lost", number=number)
                 continue
             content = sheet.content()
             steps += content.text_objects**2
@@ -122,44 +122,44 @@ def _pages(book: Book, ocr: Ocr | None) -> Iterator[Page]:
             if steps > MOST_STEPS or objects > MOST_OBJECTS or characters > MOST_CHARACTERS:
                 return
             if content.beyond:
-                yield Page(kind="beyond", number=number)
+                yield PdfPageText(kind="beyond", number=number)
                 continue
-            page = _page(sheet, number, content.pictured, content.objects)
+            page = _page(sheet, number, content.image_share, content.objects)
             if ocr is not None and page.kind in {"scanned", "garbled"}:
                 page = _read(sheet, page, ocr)
             characters += sum(len(line.text) + LINE for line in page.lines) + len(page.text)
             yield page
 
 
-def _page(sheet: Sheet, number: int, pictured: float, objects: int) -> Page:
+def _page(sheet: PdfPage, number: int, pictured: float, objects: int) -> PdfPageText:
     words = sheet.words()
     if words is None:
-        return Page(kind="beyond", number=number)
+        return PdfPageText(kind="beyond", number=number)
     said = " ".join(word.text for word in words).replace(HYPHEN, "-")
     characters = sum(len(word.text) for word in words)
-    if characters < LITTLE and pictured >= PICTURED:
-        return Page(kind="scanned", number=number)
+    if characters < MIN_PAGE_CHARACTERS and pictured >= MIN_SCAN_IMAGE_SHARE:
+        return PdfPageText(kind="scanned", number=number)
     if not words:
-        return Page(kind="scanned" if objects >= DRAWN else "blank", number=number)
+        return PdfPageText(kind="scanned" if objects >= MIN_DRAWN_OBJECTS else "blank", number=number)
     if is_garbled(said, unmapped=sum(word.unmapped for word in words) / len(words)):
-        return Page(kind="garbled", number=number)
-    found, aside = lines(words)
-    return Page(kind="text", number=number, lines=found, aside=aside, height=sheet.height)
+        return PdfPageText(kind="garbled", number=number)
+    found, aside = build_lines(words)
+    return PdfPageText(kind="text", number=number, lines=found, rotated_text=aside, height=sheet.height)
 
 
-def _read(sheet: Sheet, page: Page, ocr: Ocr) -> Page:
+def _read(sheet: PdfPage, page: PdfPageText, ocr: Ocr) -> PdfPageText:
     picture = sheet.raster()
     text = ocr(picture, page.number) if picture is not None else None
     return replace(page, kind="text", text=text) if text and text.strip() else page
 
 
-def _text(pages: Sequence[Page]) -> str:
+def _text(pages: Sequence[PdfPageText]) -> str:
     texts = [page for page in pages if page.kind == "text"]
     words = lexicon(line.text for page in texts for line in page.lines)
     found: list[str] = []
-    for page, kept in zip(texts, furniture.without(texts), strict=True):
-        found += [page.text.strip()] if page.text else paragraphs(ordered(kept), words)
-        found += page.aside
-    whole = (normal(paragraph.replace(HYPHEN, "-")).strip() for paragraph in continued(found, words))
+    for page, kept in zip(texts, furniture.remove_furniture(texts), strict=True):
+        found += [page.text.strip()] if page.text else paragraphs(reading_order(kept), words)
+        found += page.rotated_text
+    whole = (normal(paragraph.replace(HYPHEN, "-")).strip() for paragraph in join_continued(found, words))
     # Half a surrogate pair has no bytes.
     return "\n\n".join(filter(None, whole)).encode(errors="replace").decode()

@@ -47,18 +47,18 @@ _REASONS = {pdfium.FPDF_ERR_PASSWORD: "encrypted", pdfium.FPDF_ERR_SECURITY: "en
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Content:
+class PageObjects:
     """What a page is made of, counted."""
 
     objects: int
     text_objects: int
-    pictured: float
+    image_share: float
     """Share of the page that its largest picture covers, 0 to 1."""
     beyond: bool
     """There is more than may be counted."""
 
 
-class Sheet:
+class PdfPage:
     """One page that is open."""
 
     def __init__(self, page: Any) -> None:
@@ -69,7 +69,7 @@ class Sheet:
         self.turned: int = 90 * pdfium.FPDFPage_GetRotation(page)
         """Degrees clockwise that the page is turned before it is shown."""
 
-    def content(self) -> Content:
+    def content(self) -> PageObjects:
         """Count what is on the page. Bounded by `MOST_OBJECTS`."""
         return _content(self._page, max(1.0, self.width * self.height))
 
@@ -116,32 +116,36 @@ class Sheet:
         return f"<sheet: {self.width:.0f} x {self.height:.0f} points>"
 
 
-class Book:
+class PdfDocument:
     """One document that is open."""
 
     def __init__(self, document: Any) -> None:
         self._document = document
         self.pages: int = max(0, pdfium.FPDF_GetPageCount(document))
 
-    def fact(self, name: str) -> str:
+    def info(self, name: str) -> str:
         """`Title`, `Author`, `CreationDate`, ... of the information dictionary; empty where it has none."""
         tag = name.encode()
-        return _told(lambda buffer, size: pdfium.FPDF_GetMetaText(self._document, tag, buffer, size))
+        return _read_utf16(lambda buffer, size: pdfium.FPDF_GetMetaText(self._document, tag, buffer, size))
 
     def language(self) -> str:
         """Of the catalog, as written."""
-        return _told(lambda buffer, size: pdfium.FPDFCatalog_GetLanguage(self._document, buffer, size))
+        return _read_utf16(lambda buffer, size: pdfium.FPDFCatalog_GetLanguage(self._document, buffer, size))
 
     @contextmanager
-    def sheet(self, number: int) -> Iterator[Sheet | None]:
+    def page(self, number: int) -> Iterator[PdfPage | None]:
         """One page, numbered from 0; None for one that cannot be read."""
         page = pdfium.FPDF_LoadPage(self._document, number)
         try:
             # What forms and notes show is text of the page to whoever sees it.
-            if page and _shows_notes(page) and pdfium.FPDFPage_Flatten(page, 0) == pdfium.FLATTEN_SUCCESS:
+            if (
+                page
+                and _has_visible_annotations(page)
+                and pdfium.FPDFPage_Flatten(page, 0) == pdfium.FLATTEN_SUCCESS
+            ):
                 pdfium.FPDF_ClosePage(page)
                 page = pdfium.FPDF_LoadPage(self._document, number)
-            yield Sheet(page) if page else None
+            yield PdfPage(page) if page else None
         finally:
             if page:
                 pdfium.FPDF_ClosePage(page)
@@ -151,14 +155,14 @@ class Book:
 
 
 @contextmanager
-def opened(payload: bytes) -> Iterator[Book | str]:
+def open_document(payload: bytes) -> Iterator[PdfDocument | str]:
     """The document, or the reason code for which it cannot be opened: `encrypted` or `broken_pdf`."""
     document = pdfium.FPDF_LoadMemDocument64(payload, len(payload), None)
     if not document:
         yield _REASONS.get(pdfium.FPDF_GetLastError(), "broken_pdf")
         return
     try:
-        yield Book(document)
+        yield PdfDocument(document)
     finally:
         pdfium.FPDF_CloseDocument(document)
 
@@ -208,7 +212,7 @@ def _whole(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _content(page: Any, area: float) -> Content:
+def _content(page: Any, area: float) -> PageObjects:
     objects = text_objects = 0
     pictured, beyond = 0.0, False
     identity = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
@@ -238,10 +242,10 @@ def _content(page: Any, area: float) -> Content:
                         _within(one, matrix),
                     )
                 )
-    return Content(
+    return PageObjects(
         objects=objects,
         text_objects=text_objects,
-        pictured=min(1.0, pictured),
+        image_share=min(1.0, pictured),
         beyond=beyond or text_objects > MOST_TEXT_OBJECTS,
     )
 
@@ -266,7 +270,7 @@ def _within(one: Any, outer: tuple[float, ...]) -> tuple[float, ...]:
     )
 
 
-def _shows_notes(page: Any) -> bool:
+def _has_visible_annotations(page: Any) -> bool:
     """Whether fields of a form, stamps or text typed onto the page are part of what is seen on it."""
     for place in range(min(pdfium.FPDFPage_GetAnnotCount(page), MOST_NOTES)):
         note = pdfium.FPDFPage_GetAnnot(page, place)
@@ -278,7 +282,7 @@ def _shows_notes(page: Any) -> bool:
     return False
 
 
-def _told(ask: Callable[[Any, int], int]) -> str:
+def _read_utf16(ask: Callable[[Any, int], int]) -> str:
     """What the library writes as UTF-16 into a buffer, NUL at its end."""
     size = ask(None, 0)
     if not 2 < size <= LONGEST_FACT:

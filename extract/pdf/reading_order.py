@@ -18,7 +18,7 @@ from extract.pdf.pdf_lines import height, is_right_to_left, rows
 
 GUTTER = 0.55
 """Heights of a line that columns are apart at least."""
-ENTERED = 4.0
+MAX_INDENT_GUTTERS = 4.0
 """Gutters by which a line of a column may be set out or in."""
 FEWEST_LINES = 3
 """Of a column."""
@@ -39,7 +39,7 @@ Gap = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class LineBlock:
     """Lines one below the other."""
 
     lines: tuple[Line, ...]
@@ -47,14 +47,14 @@ class Block:
     """Each line is a row, read across."""
 
 
-def ordered(lines: Sequence[Line]) -> list[Block]:
+def reading_order(lines: Sequence[Line]) -> list[LineBlock]:
     """The page from its first line to its last."""
     return _blocks(list(lines), DEEPEST) if lines else []
 
 
-def _blocks(lines: list[Line], depth: int) -> list[Block]:
-    found: list[Block] = []
-    across: list[Block] = []
+def _blocks(lines: list[Line], depth: int) -> list[LineBlock]:
+    found: list[LineBlock] = []
+    across: list[LineBlock] = []
     gutter = GUTTER * height(lines)
     for band, gaps in _bands(lines, gutter):
         columns = _columns(band, gaps) if gaps and depth > 0 else []
@@ -100,7 +100,8 @@ def _is_entered(gap: Gap, spaces: list[Gap], gutter: float) -> bool:
     """Whether what is left of a white space was wider: columns begin at one place, titles above them do not."""
     begin, end = gap
     return any(
-        first <= begin + 0.1 and end <= last and last - end > ENTERED * gutter for first, last in spaces
+        first <= begin + 0.1 and end <= last and last - end > MAX_INDENT_GUTTERS * gutter
+        for first, last in spaces
     )
 
 
@@ -207,12 +208,12 @@ def _is_text(column: list[Line]) -> bool:
     return words >= FEWEST_WORDS or (words < 1.5 and width >= WIDE * height(column))
 
 
-def _across(lines: list[Line]) -> list[Block]:
+def _across(lines: list[Line]) -> list[LineBlock]:
     """Rows from the top. Those with cells are a table's."""
-    found: list[Block] = []
+    found: list[LineBlock] = []
     for row in rows(lines):
         if len(row) == 1:
-            found.append(Block(lines=(row[0],)))
+            found.append(LineBlock(lines=(row[0],)))
             continue
         cells = sorted(row, key=lambda line: line.left)
         if is_right_to_left(" ".join(line.text for line in cells)):
@@ -224,13 +225,13 @@ def _across(lines: list[Line]) -> list[Block]:
             max(cell.bottom for cell in cells),
             "  ".join(cell.text for cell in cells),
         )
-        found.append(Block(lines=(whole,), is_table=True))
+        found.append(LineBlock(lines=(whole,), is_table=True))
     return found
 
 
-def _merged(rows: list[Block]) -> list[Block]:
+def _merged(rows: list[LineBlock]) -> list[LineBlock]:
     """Neighbours of a kind as one."""
     return [
-        Block(lines=tuple(line for row in same for line in row.lines), is_table=is_table)
+        LineBlock(lines=tuple(line for row in same for line in row.lines), is_table=is_table)
         for is_table, same in groupby(rows, key=lambda row: row.is_table)
     ]

@@ -12,12 +12,12 @@
 
 import re
 
-from extract.extraction import Extracted
+from extract.extraction import Extraction
 from extract.skip import Skip
-from extract.wikitext.blocks import blocks
-from extract.wikitext.braces import resolved
-from extract.wikitext.inline import finished, plain
-from extract.wikitext.literals import back, set_aside
+from extract.wikitext.blocks import build_blocks
+from extract.wikitext.braces import resolve_templates
+from extract.wikitext.inline import strip_inline_markup, unescape_and_trim
+from extract.wikitext.literals import replace_literals, restore_literals
 from extract.wikitext.names import is_redirect
 
 __all__ = ["EXTRACTOR", "LONGEST", "extract"]
@@ -29,7 +29,7 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 """Left out: no text has them, and some serve as marks here (`marks`)."""
 
 
-def extract(payload: bytes, *, markdown: bool = False) -> Extracted | Skip:
+def extract(payload: bytes, *, markdown: bool = False) -> Extraction | Skip:
     """The text of a page whose wikitext is `payload`, UTF-8; paragraphs and other blocks are apart by a blank line.
 
     Plain: headings are lines, items begin with `- ` or `1. `, rows are lines with ` | ` between cells, code and TeX stand as
@@ -45,7 +45,7 @@ def extract(payload: bytes, *, markdown: bool = False) -> Extracted | Skip:
         return Skip(reason="empty_body")
     if is_redirect(text):
         return Skip(reason="no_text")
-    text, kept = set_aside(text, markdown=markdown)
-    text = blocks(plain(resolved(text), markdown=markdown), markdown=markdown)
-    text = back(finished(text), kept).strip()
-    return Extracted(text=text, extractor=EXTRACTOR, route="wikitext") if text else Skip(reason="no_text")
+    text, kept = replace_literals(text, markdown=markdown)
+    text = build_blocks(strip_inline_markup(resolve_templates(text), markdown=markdown), markdown=markdown)
+    text = restore_literals(unescape_and_trim(text), kept).strip()
+    return Extraction(text=text, extractor=EXTRACTOR, route="wikitext") if text else Skip(reason="no_text")

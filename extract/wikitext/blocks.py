@@ -3,15 +3,15 @@
 import re
 from dataclasses import dataclass, field
 
-from extract.wikitext.marks import BREAK, KEPT
+from extract.wikitext.marks import LINE_BREAK_MARK, LITERAL_MARK
 from extract.wikitext.names import APPENDICES
-from extract.wikitext.wiki_tables import Table, begun
+from extract.wikitext.wiki_tables import Table, start_table
 
 MOST_TABLES = 20
 """Within one another; a table deeper than that is text of the one around it."""
 DEEPEST_LIST = 12
 """Marks in front of an item."""
-_MARKER = re.compile(rf"{KEPT}\d+{KEPT}")
+_MARKER = re.compile(rf"{LITERAL_MARK}\d+{LITERAL_MARK}")
 _RULE = re.compile(r"-{4,}+")
 _ITEM = re.compile(r"[*#:;]++")
 _TABLE = re.compile(r":*+[ \t]*+\{\|")
@@ -36,9 +36,9 @@ class _Page:
         """What stands here is no part of what follows."""
         if (
             text := " ".join(self.paragraph)
-            .replace(f" {BREAK}", BREAK)
-            .replace(f"{BREAK} ", BREAK)
-            .replace(BREAK, "\n")
+            .replace(f" {LINE_BREAK_MARK}", LINE_BREAK_MARK)
+            .replace(f"{LINE_BREAK_MARK} ", LINE_BREAK_MARK)
+            .replace(LINE_BREAK_MARK, "\n")
         ):
             self.put(text)
         if self.items:
@@ -69,7 +69,7 @@ class _Page:
         self.numbers = {list_: number for list_, number in self.numbers.items() if marks.startswith(list_)}
         term, colon, definition = text.partition(" : ")
         for each in (term, definition) if marks[-1] == ";" and colon else (text,):
-            if shown := each.strip().replace(BREAK, " "):
+            if shown := each.strip().replace(LINE_BREAK_MARK, " "):
                 self.items.append(f"{'  ' * (len(marks) - 1)}{self.bullet(marks)}{shown}")
 
     def bullet(self, marks: str) -> str:
@@ -94,7 +94,7 @@ class _Page:
         elif self.leaving_out:
             return
         elif (table := _TABLE.match(bare)) and len(self.tables) < MOST_TABLES:
-            self.tables.append(begun(bare[table.end() :]))
+            self.tables.append(start_table(bare[table.end() :]))
         elif not self.tables:
             self.line(line, bare)
         elif bare.startswith("|}"):
@@ -110,14 +110,14 @@ class _Page:
         elif marks := _ITEM.match(line):
             self.item(marks[0][:DEEPEST_LIST], line[marks.end() :])
         elif line[0] in " \t":  # MediaWiki shows it as it is written: a line of its own
-            self.paragraph.append(f"{BREAK}{bare}{BREAK}")
+            self.paragraph.append(f"{LINE_BREAK_MARK}{bare}{LINE_BREAK_MARK}")
         else:
             if self.items:
                 self.end()
             self.paragraph.append(bare)
 
 
-def blocks(text: str, *, markdown: bool) -> str:
+def build_blocks(text: str, *, markdown: bool) -> str:
     """The page's blocks, apart by a blank line."""
     page = _Page(markdown=markdown)
     for line in text.split("\n"):
@@ -142,5 +142,5 @@ def _heading(line: str) -> tuple[int, str] | None:
     if not (line.startswith("=") and line.endswith("=") and len(line) > 2):
         return None
     level = min(len(line) - len(line.lstrip("=")), len(line) - len(line.rstrip("=")), 6, (len(line) - 1) // 2)
-    title = line[level : len(line) - level].strip().replace(BREAK, " ")
+    title = line[level : len(line) - level].strip().replace(LINE_BREAK_MARK, " ")
     return (level, title) if title else None

@@ -7,10 +7,10 @@
 import re
 from dataclasses import dataclass, field
 
-from extract.wikitext.names import link
-from extract.wikitext.quotes import unquoted
-from extract.wikitext.template_text import Call
-from extract.wikitext.templates import shown
+from extract.wikitext.names import link_text
+from extract.wikitext.quotes import strip_emphasis
+from extract.wikitext.template_text import TemplateCall
+from extract.wikitext.templates import render_template
 
 DEEPEST = 100
 """Of templates and links within one another, as MediaWiki has it for templates ($wgMaxTemplateDepth)."""
@@ -37,7 +37,7 @@ class _Open:
         self.parts[-1].append(raw)
 
 
-def resolved(text: str) -> str:
+def resolve_templates(text: str) -> str:
     """The page with neither templates nor links."""
     stack = [_Open(0)]
     templates = at = 0
@@ -55,7 +55,7 @@ def resolved(text: str) -> str:
             templates += mark[0] == "{"
         elif mark == "]]" and len(stack) > 1 and not top.braces:
             stack.pop()
-            stack[-1].parts[-1].append(_alone(link(["".join(part) for part in top.parts])))
+            stack[-1].parts[-1].append(_alone(link_text(["".join(part) for part in top.parts])))
         elif mark[0] == "}" and templates:
             while not stack[-1].braces:
                 _leave_open(stack)
@@ -82,7 +82,7 @@ def _close(stack: list[_Open], braces: int) -> int:
     while braces > 1 and stack[-1].braces:
         inner = stack.pop()
         taken = 3 if min(inner.braces, braces) > 2 else 2
-        text = _default(inner) if taken == 3 else _alone(shown(_call(inner)))
+        text = _default(inner) if taken == 3 else _alone(render_template(_call(inner)))
         braces -= taken
         left = inner.braces - taken
         if left > 1:
@@ -97,7 +97,7 @@ def _close(stack: list[_Open], braces: int) -> int:
 
 def _alone(text: str) -> str:
     """What a link or template shows, whose emphasis is no part of the quotes that are around it."""
-    return unquoted(text) if text.startswith("''") or text.endswith("''") else text
+    return strip_emphasis(text) if text.startswith("''") or text.endswith("''") else text
 
 
 def _default(parameter: _Open) -> str:
@@ -105,7 +105,7 @@ def _default(parameter: _Open) -> str:
     return "".join(parameter.parts[1]) if len(parameter.parts) > 1 else ""
 
 
-def _call(template: _Open) -> Call:
+def _call(template: _Open) -> TemplateCall:
     name, *parts = map("".join, template.parts)
     listed: list[str] = []
     named: dict[str, str] = {}
@@ -114,4 +114,4 @@ def _call(template: _Open) -> Call:
             listed.append(part.strip())
         else:
             named[part[:equals].strip().lower()] = part[equals + 1 :].strip()
-    return Call(name=name, listed=tuple(listed), named=named)
+    return TemplateCall(name=name, listed=tuple(listed), named=named)

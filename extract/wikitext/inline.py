@@ -3,8 +3,8 @@
 import re
 
 from extract.references import unescape
-from extract.wikitext.marks import BREAK, GONE
-from extract.wikitext.quotes import unquoted
+from extract.wikitext.marks import LINE_BREAK_MARK, REMOVED_MARK
+from extract.wikitext.quotes import strip_emphasis
 
 PARAGRAPHS = frozenset(
     (
@@ -25,7 +25,7 @@ PARAGRAPHS = frozenset(
 """Tags that end a paragraph, at either end."""
 WIKITEXT = {
     "table": ("\n{|\n", "\n|}\n"), "tr": ("\n|-\n", "\n"), "td": ("\n|", "\n"), "th": ("\n!", "\n"), "caption": ("\n|+", "\n"),
-    "li": ("\n* ", "\n"), "dt": ("\n; ", "\n"), "dd": ("\n: ", "\n"), "hr": ("\n----\n", ""), "br": (BREAK, ""),
+    "li": ("\n* ", "\n"), "dt": ("\n; ", "\n"), "dd": ("\n: ", "\n"), "hr": ("\n----\n", ""), "br": (LINE_BREAK_MARK, ""),
     "h1": ("\n= ", " =\n"), "h2": ("\n== ", " ==\n"), "h3": ("\n=== ", " ===\n"), "h4": ("\n==== ", " ====\n"),
     "h5": ("\n===== ", " =====\n"), "h6": ("\n====== ", " ======\n"),
 }  # fmt: skip
@@ -41,40 +41,42 @@ _EXTERNAL = re.compile(
 )
 _VARIANT = re.compile(r"-\{([^{}]*+)\}-")
 _SWITCH = re.compile(r"__(\w{3,40}?)__")
-_BETWEEN_ANY = rf"[\s{GONE},;:，；、/]"
+_BETWEEN_ANY = rf"[\s{REMOVED_MARK},;:，；、/]"
 _BETWEEN = rf"{_BETWEEN_ANY}*+"
 _EMPTY = re.compile(rf"[(（\[]({_BETWEEN})[)）\]]")
 _EMPTY_FIRST = re.compile(rf"([(（])({_BETWEEN})")
 _EMPTY_LAST = re.compile(rf"(?<!{_BETWEEN_ANY}){_BETWEEN_ANY}++(?=[)）])")
-_COMMA_LAST = re.compile(rf"[,;:，；、]\s*+{GONE}++(?=[)）])")
-_GONE_LINE = re.compile(rf"^[ \t]*+{GONE}[{GONE} \t]*+", re.MULTILINE)
-_GONE_BEFORE = re.compile(rf" {GONE}++(?=[ \t.,;:!?)\n，。；：！？）])")
-_GONE_BEHIND = re.compile(rf"(?<!{GONE}){GONE}++[ \t]++(?=[.,;:!?。，；：！？])")
+_COMMA_LAST = re.compile(rf"[,;:，；、]\s*+{REMOVED_MARK}++(?=[)）])")
+_GONE_LINE = re.compile(rf"^[ \t]*+{REMOVED_MARK}[{REMOVED_MARK} \t]*+", re.MULTILINE)
+_GONE_BEFORE = re.compile(rf" {REMOVED_MARK}++(?=[ \t.,;:!?)\n，。；：！？）])")
+_GONE_BEHIND = re.compile(rf"(?<!{REMOVED_MARK}){REMOVED_MARK}++[ \t]++(?=[.,;:!?。，；：！？])")
 _BLANKS = re.compile(r"  ++")
 _EMPTY_LINES = re.compile(r"\n{3,}+")
 
 
-def plain(text: str, *, markdown: bool) -> str:
+def strip_inline_markup(text: str, *, markdown: bool) -> str:
     """The page without marks within its lines."""
     text = _BLANKS.sub(" ", text.replace("&nbsp;", " ").replace("\xa0", " "))
     if "-{" in text:
         text = _VARIANT.sub(lambda found: _variant(found[1]), text)
-    text = unquoted(text)
+    text = strip_emphasis(text)
     if "<" in text:
         text = _untagged(_with_breaks(text), markdown=markdown)
-    text = _EXTERNAL.sub(lambda found: found[1].strip() or GONE, text)
+    text = _EXTERNAL.sub(lambda found: found[1].strip() or REMOVED_MARK, text)
     if "__" in text:
-        text = _SWITCH.sub(lambda found: found[0] if _is_word(found[1]) else GONE, text)
-    if GONE in text:
-        text = _EMPTY.sub(lambda found: GONE if GONE in found[1] else found[0], text)
-        text = _EMPTY_FIRST.sub(lambda found: found[1] if GONE in found[2] else found[0], text)
+        text = _SWITCH.sub(lambda found: found[0] if _is_word(found[1]) else REMOVED_MARK, text)
+    if REMOVED_MARK in text:
+        text = _EMPTY.sub(lambda found: REMOVED_MARK if REMOVED_MARK in found[1] else found[0], text)
+        text = _EMPTY_FIRST.sub(lambda found: found[1] if REMOVED_MARK in found[2] else found[0], text)
         text = _COMMA_LAST.sub("", _EMPTY_LAST.sub(_without_last, text))
         text = _GONE_BEHIND.sub("", _GONE_BEFORE.sub("", _GONE_LINE.sub("", text)))
-        text = text.replace(f"|{GONE}", "| ").replace(GONE, "")  # a cell may hold nothing else
+        text = text.replace(f"|{REMOVED_MARK}", "| ").replace(
+            REMOVED_MARK, ""
+        )  # a cell may hold nothing else
     return text
 
 
-def finished(text: str) -> str:
+def unescape_and_trim(text: str) -> str:
     """The blocks with their entities read and their blanks in order."""
     text = unescape(text).replace("\xa0", " ").replace("\xad", "")
     return _EMPTY_LINES.sub("\n\n", text) if "\n\n\n" in text else text
@@ -82,7 +84,7 @@ def finished(text: str) -> str:
 
 def _without_last(found: re.Match[str]) -> str:
     """What stands in front of a parenthesis that closes, up to where something is gone."""
-    kept, gone, _ = found[0].partition(GONE)
+    kept, gone, _ = found[0].partition(REMOVED_MARK)
     return kept + gone
 
 
@@ -109,7 +111,7 @@ def _with_breaks(text: str) -> str:
     at, is_poem = 0, False
     for tag in _POEM.finditer(text):
         piece = text[at : tag.start()]
-        out.append(piece.strip().replace("\n", BREAK) if is_poem else piece)
+        out.append(piece.strip().replace("\n", LINE_BREAK_MARK) if is_poem else piece)
         out.append(tag[0])
         is_poem, at = not tag[0].startswith("</"), tag.end()
     return "".join((*out, text[at:]))

@@ -7,7 +7,7 @@ comment goes on to the end of the page.
 import re
 
 from extract.references import unescape
-from extract.wikitext.marks import GONE, KEPT
+from extract.wikitext.marks import LITERAL_MARK, REMOVED_MARK
 
 DROPPED = frozenset(
     (
@@ -33,10 +33,10 @@ _LANGUAGE = re.compile(r"""\blang\s*+=\s*+["']?+([\w+#.-]{1,40})""", re.IGNORECA
 _IS_INLINE = re.compile(r"""\binline\b(?!\s*=\s*["']?(?:false|0))""", re.IGNORECASE)
 _IS_BLOCK = re.compile(r"""\bdisplay\s*+=\s*+["']?+block""", re.IGNORECASE)
 _BLANK_LINE = re.compile(r"[ \t]*+\n")
-_KEPT = re.compile(f"{KEPT}(\\d+){KEPT}")
+_KEPT = re.compile(f"{LITERAL_MARK}(\\d+){LITERAL_MARK}")
 
 
-def set_aside(text: str, *, markdown: bool) -> tuple[str, list[str]]:
+def replace_literals(text: str, *, markdown: bool) -> tuple[str, list[str]]:
     """The page with a mark for each thing, and what each mark stands for, in finished form."""
     out: list[str] = []
     kept: list[str] = []
@@ -57,17 +57,17 @@ def set_aside(text: str, *, markdown: bool) -> tuple[str, list[str]]:
                 continue
             content, at = text[at : closed.start()], closed.end()
         if name in DROPPED:
-            out.append(GONE)
+            out.append(REMOVED_MARK)
         elif content.strip():
             shown, is_block = _shown(name, attributes, content, markdown=markdown)
-            mark = f"{KEPT}{len(kept)}{KEPT}"
+            mark = f"{LITERAL_MARK}{len(kept)}{LITERAL_MARK}"
             out.append(f"\n{mark}\n" if is_block else mark)
             kept.append(shown)
     out.append(text[at:])
     return "".join(out), kept
 
 
-def back(text: str, kept: list[str]) -> str:
+def restore_literals(text: str, kept: list[str]) -> str:
     """The page with what was set aside in the place of the marks."""
     return _KEPT.sub(lambda mark: kept[int(mark[1])], text)
 

@@ -5,7 +5,7 @@ From the localisation of MediaWiki (languages/messages) and, for sections, from 
 
 import re
 
-from extract.wikitext.marks import GONE
+from extract.wikitext.marks import REMOVED_MARK
 
 
 def _words(listed: str) -> frozenset[str]:
@@ -96,16 +96,16 @@ def is_redirect(text: str) -> bool:
     return found is not None and found[1].lower() in REDIRECTS
 
 
-def link(parts: list[str]) -> str:
+def link_text(parts: list[str]) -> str:
     """What `[[target|label]]` shows."""
     target, labels = parts[0].strip(), parts[1:]
     is_shown = target.startswith(":")
     prefix, colon, rest = target.lstrip(":").partition(":")
     space = prefix.strip().lower().replace(" ", "_")
     if not is_shown and colon and (space in FILES or space in CATEGORIES or prefix in LANGUAGES):
-        return GONE
+        return REMOVED_MARK
     if len(labels) and not is_shown and _PICTURE.search(target):
-        return GONE
+        return REMOVED_MARK
     if labels and (label := "|".join(labels).strip()):
         return label
     name = _without_projects(target.lstrip(":")) if colon else target

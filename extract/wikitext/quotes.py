@@ -6,7 +6,7 @@ _RUN = re.compile(r"'{2,}+")
 _BOLD_LINE = re.compile(r"^.*'''.*$", re.MULTILINE)
 
 
-def unquoted(text: str) -> str:
+def strip_emphasis(text: str) -> str:
     """The text without emphasis."""
     if "'''" in text:
         text = _BOLD_LINE.sub(lambda found: _with_apostrophe(found[0]), text)

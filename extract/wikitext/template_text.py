@@ -6,11 +6,11 @@ An argument is shown once at most.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from extract.wikitext.marks import GONE
+from extract.wikitext.marks import REMOVED_MARK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class TemplateCall:
     """`{{name|listed|named=...}}`, what is within already resolved."""
 
     name: str
@@ -26,7 +26,7 @@ class Call:
         return ""
 
 
-Rule = Callable[[Call], str]
+Rule = Callable[[TemplateCall], str]
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -63,7 +63,7 @@ def fixed(text: str) -> Rule:
     return lambda _: text
 
 
-def last(call: Call) -> str:
+def last(call: TemplateCall) -> str:
     """The last argument."""
     return call.listed[-1] if call.listed else ""
 
@@ -73,33 +73,33 @@ def joined(between: str) -> Rule:
     return lambda call: between.join(filter(None, call.listed))
 
 
-def as_list(call: Call) -> str:
+def as_list(call: TemplateCall) -> str:
     """All arguments, an item each."""
     return "".join(f"\n* {item}" for item in call.listed if item) + "\n"
 
 
-def framed(before: str = "", after: str = "", *names: str) -> Rule:
+def with_affixes(before: str = "", after: str = "", *names: str) -> Rule:
     """The argument with something before and behind it; nothing without it."""
 
-    def rule(call: Call) -> str:
+    def rule(call: TemplateCall) -> str:
         value = call.argument(*(names or ("1",)))
-        return f"{before}{value}{after}" if value else GONE
+        return f"{before}{value}{after}" if value else REMOVED_MARK
 
     return rule
 
 
-def quote(call: Call) -> str:
+def quote(call: TemplateCall) -> str:
     """A quotation as a paragraph, without who said it."""
     text = call.argument("text", "quote", "texte", "texto", "testo", "zitat", "1")
-    return f"\n\n{text}\n\n" if text else GONE
+    return f"\n\n{text}\n\n" if text else REMOVED_MARK
 
 
-def inline_quote(call: Call) -> str:
+def inline_quote(call: TemplateCall) -> str:
     """In French a quotation, in English a work, which has no argument but named ones."""
-    return f"« {call.listed[0]} »" if call.listed and call.listed[0] and not call.named else GONE
+    return f"« {call.listed[0]} »" if call.listed and call.listed[0] and not call.named else REMOVED_MARK
 
 
-def convert(call: Call) -> str:
+def convert(call: TemplateCall) -> str:
     """A measure, or a range of measures, in the unit in which it is given."""
     shown, at = "", 0
     while at < len(call.listed) and (value := call.listed[at]):
@@ -114,44 +114,44 @@ def convert(call: Call) -> str:
     return shown
 
 
-def exponent(call: Call) -> str:
+def exponent(call: TemplateCall) -> str:
     """In English `×10^5`, in French what stands high: `XIX{{e}}`."""
     power = call.argument("1")
     return f"×10^{power}" if power.lstrip("-−").isdecimal() else power or "e"
 
 
-def century(call: Call) -> str:
+def century(call: TemplateCall) -> str:
     """In French `XIXe siècle`, in Russian words that are not broken."""
     words = call.argument("1")
     return f"{words}e siècle" if words and set(words) <= set("IVX") else words
 
 
-def ship(call: Call) -> str:
+def ship(call: TemplateCall) -> str:
     """`USS Tern (CV-12)`."""
     name, number = call.argument("1"), call.argument("2")
-    return f"{call.name.strip().upper()} {name}{f' ({number})' if number else ''}" if name else GONE
+    return f"{call.name.strip().upper()} {name}{f' ({number})' if number else ''}" if name else REMOVED_MARK
 
 
-def japanese(call: Call) -> str:
+def japanese(call: TemplateCall) -> str:
     """A word, and behind it in parentheses how it is written and read."""
     words, *others = [*filter(None, call.listed[:3]), ""]
     said = ", ".join(filter(None, others))
     return f"{words} ({said})" if said else words
 
 
-def own_name(call: Call) -> str:
+def own_name(call: TemplateCall) -> str:
     """What the template is called."""
     return call.name.strip()
 
 
-def value(call: Call) -> str:
+def value(call: TemplateCall) -> str:
     """A number with its power of ten and its unit."""
     number = call.listed[0] if call.listed else ""
     power, unit = call.argument("e"), call.argument("u", "ul", "up", "upl")
     return f"{number}{f'×10^{power}' if power else ''}{f' {unit}' if unit else ''}"
 
 
-def as_of(call: Call) -> str:
+def as_of(call: TemplateCall) -> str:
     """`As of May 1901`."""
     if other := call.argument("alt"):
         return other
@@ -160,7 +160,7 @@ def as_of(call: Call) -> str:
     return f"{words} {_day(*call.listed[:3])}".strip()
 
 
-def date(call: Call) -> str:
+def date(call: TemplateCall) -> str:
     """The day of the first three arguments."""
     return _day(*call.listed[:3])
 
@@ -172,7 +172,7 @@ def _day(year: str = "", month: str = "", day: str = "") -> str:
     return " ".join(filter(None, (day.lstrip("0"), named, year)))
 
 
-def fraction(call: Call) -> str:
+def fraction(call: TemplateCall) -> str:
     """`3⁄4`, `1 1⁄2`."""
     parts = [part for part in call.listed[:3] if part]
     if len(parts) == 1:
@@ -181,7 +181,7 @@ def fraction(call: Call) -> str:
     return f"{whole}{'⁄'.join(parts[-2:])}"
 
 
-def language(call: Call) -> str:
+def language(call: TemplateCall) -> str:
     """The words behind the code of their language."""
     return call.argument("2", "text")
 
@@ -191,16 +191,16 @@ def cast(case: Callable[[str], str]) -> Rule:
     return lambda call: case(call.listed[0]) if call.listed else ""
 
 
-def either(call: Call) -> str:
+def if_function(call: TemplateCall) -> str:
     """`{{#if: condition | then | else}}`."""
     return call.argument("2") if call.argument("1") else call.argument("3")
 
 
-def capital(text: str) -> str:
+def capitalize_first(text: str) -> str:
     """With a capital at the beginning."""
     return text[:1].upper() + text[1:]
 
 
-def small(text: str) -> str:
+def lowercase_first(text: str) -> str:
     """Without one."""
     return text[:1].lower() + text[1:]

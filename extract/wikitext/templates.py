@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from extract.wikitext import template_text
-from extract.wikitext.marks import BREAK, GONE
-from extract.wikitext.template_text import Call, Rule
+from extract.wikitext.marks import LINE_BREAK_MARK, REMOVED_MARK
+from extract.wikitext.template_text import Rule, TemplateCall
 
 _ROWS: tuple[tuple[str, Rule], ...] = (
     # Words that are only dressed up, and words of one argument.
@@ -35,9 +35,9 @@ _ROWS: tuple[tuple[str, Rule], ...] = (
     ("resize font_color fontcolor color colour background_color", template_text.last),
     ("lang langue native_name язык lengua idioma lingua taal język llang", template_text.language),
     ("nihongo nihongo2 nihongo3", template_text.japanese),
-    ("tl tlx template_link", template_text.framed("{{", "}}")),
-    ("angbr angle_bracket", template_text.framed("⟨", "⟩")),
-    ("bracket brackets", template_text.framed("[", "]")),
+    ("tl tlx template_link", template_text.with_affixes("{{", "}}")),
+    ("angbr angle_bracket", template_text.with_affixes("⟨", "⟩")),
+    ("bracket brackets", template_text.with_affixes("[", "]")),
     ("su", template_text.joined(" ")),
     ("chem chem2 chemistry", template_text.joined("")),
     # Quotations.
@@ -49,9 +49,9 @@ _ROWS: tuple[tuple[str, Rule], ...] = (
         template_text.quote,
     ),
     ("citation citation_étrangère", template_text.inline_quote),
-    ("guil guillemets", template_text.framed("« ", " »")),
-    ("qq double_quote", template_text.framed("“", "”")),
-    ("sic", template_text.framed("", " [sic]")),
+    ("guil guillemets", template_text.with_affixes("« ", " »")),
+    ("qq double_quote", template_text.with_affixes("“", "”")),
+    ("sic", template_text.with_affixes("", " [sic]")),
     # Lists.
     ("ubl vunblist unbulleted_list plain_list bulleted_list blist ulist", template_text.as_list),
     ("hlist flat_list", template_text.joined(", ")),
@@ -68,20 +68,23 @@ _ROWS: tuple[tuple[str, Rule], ...] = (
     ),
     ("death_date death_date_and_age dda", template_text.date),
     ("date", template_text.joined(" ")),
-    ("circa c. ca c", template_text.framed("c. ", "", "1")),
-    ("floruit fl. fl", template_text.framed("fl. ", "", "1")),
-    ("reign r.", lambda call: "r. " + "–".join(filter(None, call.listed[:2])) if call.listed else GONE),
+    ("circa c. ca c", template_text.with_affixes("c. ", "", "1")),
+    ("floruit fl. fl", template_text.with_affixes("fl. ", "", "1")),
+    (
+        "reign r.",
+        lambda call: "r. " + "–".join(filter(None, call.listed[:2])) if call.listed else REMOVED_MARK,
+    ),
     ("s s- siècle", template_text.century),
-    ("siglo", template_text.framed("siglo ")),
+    ("siglo", template_text.with_affixes("siglo ")),
     ("e", template_text.exponent),
     ("n° numéro", template_text.fixed("n°")),
     ("1er", template_text.fixed("1er")),
     ("1re", template_text.fixed("1re")),
-    ("us$ usd", template_text.framed("US$")),
-    ("gbp £", template_text.framed("£")),
-    ("euro eur €", template_text.framed("€")),
-    ("inr ₹", template_text.framed("₹")),
-    ("jpy ¥", template_text.framed("¥")),
+    ("us$ usd", template_text.with_affixes("US$")),
+    ("gbp £", template_text.with_affixes("£")),
+    ("euro eur €", template_text.with_affixes("€")),
+    ("inr ₹", template_text.with_affixes("₹")),
+    ("jpy ¥", template_text.with_affixes("¥")),
     # Characters.
     ("! pipe", template_text.fixed("|")),
     ("= equals", template_text.fixed("=")),
@@ -113,19 +116,19 @@ _ROWS: tuple[tuple[str, Rule], ...] = (
     ("yes", lambda call: call.argument("1") or "Yes"),
     ("no", lambda call: call.argument("1") or "No"),
     ("check check_mark tick", template_text.fixed("✓")),
-    ("br crlf break", template_text.fixed(BREAK)),
+    ("br crlf break", template_text.fixed(LINE_BREAK_MARK)),
     ("paragraph_break pb", template_text.fixed("\n\n")),
     # Functions of the parser; what stands behind the colon is the first argument.
     ("lc:", template_text.cast(str.lower)),
     ("uc:", template_text.cast(str.upper)),
-    ("lcfirst:", template_text.cast(template_text.small)),
-    ("ucfirst:", template_text.cast(template_text.capital)),
+    ("lcfirst:", template_text.cast(template_text.lowercase_first)),
+    ("ucfirst:", template_text.cast(template_text.capitalize_first)),
     ("formatnum: nse: plural: padleft: padright:", template_text.argument("1")),
-    ("#if:", template_text.either),
+    ("#if:", template_text.if_function),
 )
 LONGEST_NAME = 255
 """Of a template ($wgMaxTitleLength); what is longer is called by its beginning, as functions are."""
-SHOWN: Mapping[str, Rule] = MappingProxyType(
+TEMPLATE_RULES: Mapping[str, Rule] = MappingProxyType(
     {name.replace("_", " "): rule for names, rule in _ROWS for name in names.split()}
 )
 """By name, in lower case."""
@@ -134,17 +137,17 @@ _PREFIX = re.compile(
 )
 
 
-def shown(call: Call) -> str:
+def render_template(call: TemplateCall) -> str:
     """What the template or function shows on a page."""
     name = call.name[:LONGEST_NAME].strip().replace("_", " ").lower()
-    if rule := SHOWN.get(name):
+    if rule := TEMPLATE_RULES.get(name):
         return rule(call)
     if name.startswith("lang-"):
-        return call.argument("1", "text") or GONE
+        return call.argument("1", "text") or REMOVED_MARK
     name = _PREFIX.sub("", name)
     function, colon, _ = name.partition(":")
-    if colon and (rule := SHOWN.get(f"{function}:")):
+    if colon and (rule := TEMPLATE_RULES.get(f"{function}:")):
         argument = call.name.partition(":")[2].strip()
-        return rule(Call(name=name, listed=(argument, *call.listed), named=call.named))
-    rule = SHOWN.get(name)
-    return rule(call) if rule else GONE
+        return rule(TemplateCall(name=name, listed=(argument, *call.listed), named=call.named))
+    rule = TEMPLATE_RULES.get(name)
+    return rule(call) if rule else REMOVED_MARK

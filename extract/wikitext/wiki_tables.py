@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from extract.wikitext.marks import BREAK
+from extract.wikitext.marks import LINE_BREAK_MARK
 
 _LAYOUT = re.compile(
     r"\b(?:infobox|navbox|sidebar|metadata|noprint|ambox|toc|vertical-navbox|sisterproject)", re.IGNORECASE
@@ -49,7 +49,7 @@ class Table:
         return ("\n\n" if markdown else "\n").join((caption, "\n".join(lines))).strip()
 
 
-def begun(attributes: str) -> Table:
+def start_table(attributes: str) -> Table:
     """The table whose first line has those attributes."""
     return Table(is_shown=_LAYOUT.search(attributes) is None)
 
@@ -63,7 +63,7 @@ def _content(cell: str) -> str:
 
 
 def _joined(lines: list[str]) -> str:
-    return " ".join(" ".join(lines).replace(BREAK, " ").split())
+    return " ".join(" ".join(lines).replace(LINE_BREAK_MARK, " ").split())
 
 
 def _ruled(rows: list[list[str]]) -> list[str]:

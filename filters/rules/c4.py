@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from filters.text import Finding, Text
-from filters.words import WORDS, words
+from filters.text import AnalyzedText, Finding
+from filters.words import WORDS_VERSION, words
 
-STOPS = "。！？｡．।॥؟۔።፧။។៕։།"
+NON_LATIN_TERMINALS = "。！？｡．।॥؟۔።፧။។៕։།"
 """Full stops, question and exclamation marks of scripts other than Latin (Unicode Sentence_Terminal)."""
-TERMINAL = (".", "?", "!", '"', "'", *STOPS)
-"""C4's, and `STOPS`: no page in another script has C4's."""
+TERMINAL_MARKS = (".", "?", "!", '"', "'", *NON_LATIN_TERMINALS)
+"""C4's, and `NON_LATIN_TERMINALS`: no page in another script has C4's."""
 POLICY = (
     "terms of use",
     "privacy policy",
@@ -28,7 +28,7 @@ POLICY = (
 )
 CITATION = re.compile(r"\[\d*\]|\[edit\]|\[citation needed\]")
 # Possessive, and begun only where a run of marks begins: linear in the line, whatever it is made of.
-SENTENCE_END = re.compile(rf"(?<![.!?])[.!?]++[\"'”’)\]]*+(?=\s|$)|[{STOPS}]++")
+SENTENCE_END = re.compile(rf"(?<![.!?])[.!?]++[\"'”’)\]]*+(?=\s|$)|[{NON_LATIN_TERMINALS}]++")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,18 +46,18 @@ class C4:
     @property
     def recipe(self) -> Mapping[str, Any]:
         """Every parameter."""
-        return {**asdict(self), "words": WORDS}
+        return {**asdict(self), "words": WORDS_VERSION}
 
-    def __call__(self, text: Text) -> Finding:
+    def __call__(self, text: AnalyzedText) -> Finding:
         """Dropped for what C4 drops a page for."""
         sentences = 0
         for written in text.lines:
             line = written.strip()
             parts = line.split()
-            if max(map(len, parts)) > self.longest_word and text.spaced:
+            if max(map(len, parts)) > self.longest_word and text.is_spaced:
                 continue
             line = CITATION.sub("", line)
-            if self.terminal and (not line.endswith(TERMINAL) or line.endswith("...")):
+            if self.terminal and (not line.endswith(TERMINAL_MARKS) or line.endswith("...")):
                 continue
             if len(parts) < self.fewest_words_a_line and len(words(line)) < self.fewest_words_a_line:
                 continue

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from filters.rules.c4 import STOPS
-from filters.text import Finding, Text
-from filters.words import WORDS
+from filters.rules.c4 import NON_LATIN_TERMINALS
+from filters.text import AnalyzedText, Finding
+from filters.words import WORDS_VERSION
 
-TERMINAL = (".", "'", '"', "!", "?", "”", "’", "…", *STOPS)
-STOPLESS = frozenset({"th", "lo"})
+TERMINAL_MARKS = (".", "'", '"', "!", "?", "”", "’", "…", *NON_LATIN_TERMINALS)
+UNPUNCTUATED_LANGUAGES = frozenset({"th", "lo"})
 """Languages that end a sentence with a space (their sentence ends are not asked for)."""
 
 
@@ -17,7 +17,7 @@ STOPLESS = frozenset({"th", "lo"})
 class FineWeb:
     """FineWeb's own rules. The limit of repeated lines is the paper's (.1), not the code's default (.01).
 
-    The length of a line means nothing where words are written without spaces, and its end nothing in `STOPLESS`.
+    The length of a line means nothing where words are written without spaces, and its end nothing in `UNPUNCTUATED_LANGUAGES`.
     """
 
     fewest_ended_lines: float = 0.12
@@ -37,9 +37,9 @@ class FineWeb:
     @property
     def recipe(self) -> Mapping[str, Any]:
         """Every parameter."""
-        return {**asdict(self), "words": WORDS}
+        return {**asdict(self), "words": WORDS_VERSION}
 
-    def __call__(self, text: Text) -> Finding:
+    def __call__(self, text: AnalyzedText) -> Finding:
         """Measure everything, name the first limit that is broken."""
         lines = text.lines
         count = max(len(lines), 1)
@@ -49,17 +49,18 @@ class FineWeb:
             repeated += len(line) if line in seen else 0
             seen.add(line)
         measured = {
-            "ended_lines": sum(line.rstrip().endswith(TERMINAL) for line in lines) / count,
+            "ended_lines": sum(line.rstrip().endswith(TERMINAL_MARKS) for line in lines) / count,
             "short_lines": sum(len(line) <= self.short_line for line in lines) / count,
             "repeated_characters": repeated / max(len(text.text.replace("\n", "")), 1),
             "lines_per_word": text.text.count("\n") / max(len(text.tokens), 1),
         }
         limits = (
             (
-                text.language not in STOPLESS and measured["ended_lines"] <= self.fewest_ended_lines,
+                text.language not in UNPUNCTUATED_LANGUAGES
+                and measured["ended_lines"] <= self.fewest_ended_lines,
                 "too_few_ended_lines",
             ),
-            (text.spaced and measured["short_lines"] >= self.most_short_lines, "too_many_short_lines"),
+            (text.is_spaced and measured["short_lines"] >= self.most_short_lines, "too_many_short_lines"),
             (measured["repeated_characters"] >= self.most_repeated_characters, "repeated_lines"),
             (measured["lines_per_word"] > self.most_lines_per_word, "too_many_lines"),
         )

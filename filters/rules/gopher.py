@@ -14,19 +14,19 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, ClassVar
 
-from filters.ngrams import Repeats, repeats
-from filters.text import Finding, Text
-from filters.words import WORDS
+from filters.ngrams import RepeatedNgrams, repeated_ngrams
+from filters.text import AnalyzedText, Finding
+from filters.words import WORDS_VERSION
 
 STOP_WORDS = frozenset({"the", "be", "to", "of", "and", "that", "have", "with"})
 BULLETS = ("•", "-")
 ELLIPSES = ("...", "…")
-CHARACTERS_A_WORD = 2
+CHARACTERS_PER_WORD = 2
 """Of scripts without spaces: the mean of Chinese is some 1.6, of Japanese 2, of Thai more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quality:
+class GopherQuality:
     """Gopher's quality heuristics. Ratios are of words or of lines."""
 
     fewest_words: int = 50
@@ -57,9 +57,9 @@ class Quality:
     @property
     def recipe(self) -> Mapping[str, Any]:
         """Every parameter."""
-        return {**asdict(self), "words": WORDS}
+        return {**asdict(self), "words": WORDS_VERSION}
 
-    def __call__(self, text: Text) -> Finding:
+    def __call__(self, text: AnalyzedText) -> Finding:
         """Measure everything, name the first limit that is broken."""
         tokens, words, lines = text.tokens, text.words, text.lines
         count = len(words)
@@ -78,8 +78,8 @@ class Quality:
         limits = (
             (count < self.fewest_words, "too_few_words"),
             (count > self.most_words, "too_many_words"),
-            (text.spaced and measured["mean_word_length"] < self.shortest_mean, "short_words"),
-            (text.spaced and measured["mean_word_length"] > self.longest_mean, "long_words"),
+            (text.is_spaced and measured["mean_word_length"] < self.shortest_mean, "short_words"),
+            (text.is_spaced and measured["mean_word_length"] > self.longest_mean, "long_words"),
             (measured["hashes_per_word"] > self.most_symbols, "too_many_hashes"),
             (measured["ellipses_per_word"] > self.most_symbols, "too_many_ellipses"),
             (measured["bullet_lines"] > self.most_bullets, "too_many_bullets"),
@@ -93,7 +93,7 @@ class Quality:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repetition:
+class GopherRepetition:
     """Gopher's repetition heuristics: how much of a text is there more than once."""
 
     lines: float = 0.30
@@ -126,9 +126,9 @@ class Repetition:
     def recipe(self) -> Mapping[str, Any]:
         """Every parameter."""
         top, repeated = ([list(pair) for pair in pairs] for pairs in (self.top, self.repeated))
-        return {**asdict(self), "top": top, "repeated": repeated, "words": WORDS}
+        return {**asdict(self), "top": top, "repeated": repeated, "words": WORDS_VERSION}
 
-    def __call__(self, text: Text) -> Finding:
+    def __call__(self, text: AnalyzedText) -> Finding:
         """Measure until a limit is broken; the later measurements are the dearer ones."""
         size = max(len(text.text), 1)
         measured: dict[str, float] = {}
@@ -136,7 +136,7 @@ class Repetition:
             ("paragraph", text.paragraphs, self.paragraphs, self.paragraph_characters),
             ("line", text.lines, self.lines, self.line_characters),
         ):
-            count, characters = _repeated_units(units)
+            count, characters = _count_repeated(units)
             measured[f"repeated_{what}s"] = count / max(len(units), 1)
             measured[f"repeated_{what}_characters"] = characters / size
             if measured[f"repeated_{what}s"] > most:
@@ -152,14 +152,14 @@ class Repetition:
                 return Finding(measurements=measured, reason=name if top else f"{name}s")
         return Finding(measurements=measured, reason=None)
 
-    def _repeats(self, text: Text) -> Iterator[tuple[tuple[int, float], Repeats]]:
+    def _repeats(self, text: AnalyzedText) -> Iterator[tuple[tuple[int, float], RepeatedNgrams]]:
         """Each limit on n-grams with the repeated n-grams that it is about."""
-        step = 1 if text.spaced else CHARACTERS_A_WORD
+        step = 1 if text.is_spaced else CHARACTERS_PER_WORD
         limits = (*self.top, *self.repeated)
-        return zip(limits, islice(repeats(text.tokens), 2 * step - 2, None, step), strict=False)
+        return zip(limits, islice(repeated_ngrams(text.tokens), 2 * step - 2, None, step), strict=False)
 
 
-def _repeated_units(units: Sequence[str]) -> tuple[int, int]:
+def _count_repeated(units: Sequence[str]) -> tuple[int, int]:
     """How many units were there before, and their characters."""
     seen: set[str] = set()
     count = characters = 0

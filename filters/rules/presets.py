@@ -8,19 +8,19 @@ from core import InputError
 from filters.models.language import LanguageRule
 from filters.rules.c4 import C4
 from filters.rules.fineweb import FineWeb
-from filters.rules.gopher import Quality, Repetition
+from filters.rules.gopher import GopherQuality, GopherRepetition
 from filters.text import Rule
 
 PRESETS: Mapping[str, tuple[Rule, ...]] = {
     "none": (),
-    "gopher": (Repetition(), Quality()),
+    "gopher": (GopherRepetition(), GopherQuality()),
     "c4": (C4(),),
     # datatrove's order for FineWeb; C4 without the rule of terminal punctuation.
-    "fineweb": (Repetition(), Quality(), C4(terminal=False), FineWeb()),
+    "fineweb": (GopherRepetition(), GopherQuality(), C4(terminal=False), FineWeb()),
 }
 
 
-def rules(preset: str, languages: Sequence[str]) -> tuple[Rule, ...]:
+def preset_rules(preset: str, languages: Sequence[str]) -> tuple[Rule, ...]:
     """The rules of a preset, after the one of languages (none where all languages are kept)."""
     if preset not in PRESETS:
         raise InputError(f"filters.preset = {preset!r} is not known; use one of {', '.join(PRESETS)}")
@@ -28,18 +28,18 @@ def rules(preset: str, languages: Sequence[str]) -> tuple[Rule, ...]:
     # What enters an English data set may be asked for English stop words even if nobody recognised it.
     english = tuple(languages) == ("en",)
     asked = (
-        replace(rule, unknown_is_english=english) if isinstance(rule, Quality) else rule
+        replace(rule, unknown_is_english=english) if isinstance(rule, GopherQuality) else rule
         for rule in PRESETS[preset]
     )
     return (*first, *asked)
 
 
-def recipe(preset: str, languages: Sequence[str]) -> dict[str, Any]:
+def preset_recipe(preset: str, languages: Sequence[str]) -> dict[str, Any]:
     """Every rule and parameter, for fingerprints."""
     return {
         "preset": preset,
         "languages": list(languages),
-        "rules": [{"rule": rule.name, **rule.recipe} for rule in rules(preset, languages)],
+        "rules": [{"rule": rule.name, **rule.recipe} for rule in preset_rules(preset, languages)],
     }
 
 

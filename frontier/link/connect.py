@@ -5,7 +5,7 @@ from redis.asyncio.connection import parse_url
 from redis.exceptions import RedisError
 
 from core import InputError, Unavailable
-from core.printable_address import shown
+from core.printable_address import printable_address
 from frontier.link.call_retry import one_line
 from frontier.link.cluster import Cluster
 from frontier.link.link import Link
@@ -39,11 +39,11 @@ async def connect(address: str) -> Link:
         if len(addresses) > 1:
             await server.aclose()
             raise InputError(
-                f"project.redis: {shown(each)} is of no cluster; name one server, or nodes of a cluster"
+                f"project.redis: {printable_address(each)} is of no cluster; name one server, or nodes of a cluster"
             )
         return Single(server)
     raise Unavailable(
-        f"Redis at {','.join(map(shown, addresses))} does not answer: {one_line(trouble or OSError())};"
+        f"Redis at {','.join(map(printable_address, addresses))} does not answer: {one_line(trouble or OSError())};"
         ' start it, or set project.redis = "embedded"'
     ) from trouble
 
@@ -63,7 +63,7 @@ def _several(address: str) -> list[str]:
 def _client(address: str) -> Redis:
     # What a parser says of an address may hold its password.
     wrong = InputError(
-        f'project.redis: {shown(address)} is not an address; write "embedded" or redis://USER:PASSWORD@HOST:PORT'
+        f'project.redis: {printable_address(address)} is not an address; write "embedded" or redis://USER:PASSWORD@HOST:PORT'
     )
     if not address.startswith(_BEGINNINGS):
         raise wrong

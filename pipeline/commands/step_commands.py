@@ -114,7 +114,7 @@ def export(
     from pipeline.commands import results
     from pipeline.project import Project
     from pipeline.terminal.progress import stderr_progress
-    from shards.tokenizer import load as load_tokenizer
+    from shards.tokenizer import load_tokenizer_file as load_tokenizer
 
     opened = Project.at(project)
     vocabulary = load_tokenizer(tokenizer)

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Literal, TypedDict
 
-from core import Failure, InputError, reading
+from core import Failure, InputError, failure_boundary
 from pipeline.inputs.inventory import Inventory, InventoryEntry
 from pipeline.inputs.locate import Given
 from storage.archive.open_files import STEP_NAME
@@ -184,7 +184,7 @@ def _outcome(target: _Target, given: Given) -> Brought | _SmallFile:
     if given.is_derived:
         return Brought(name=given.name, kind="", fate="index")
     try:
-        with given.open() as path, reading("ingest"):
+        with given.open() as path, failure_boundary("ingest"):
             return _bring(target, given, path)
     except Failure as failure:
         return _refused(

@@ -11,7 +11,7 @@ from pipeline.integrity.verify import Verified
 from pipeline.steps.export import CLAIM, MANIFEST, claim_of, directory, is_whole, writing
 from pipeline.terminal.progress import Progress
 from shards.dataset import Dataset, ShardFile, SideFile
-from shards.format import DIRECTORY
+from shards.format import SHARD_DIRECTORY
 from storage import tables
 from storage.manifest import Output
 from storage.store import Store
@@ -38,7 +38,7 @@ def verify_dataset(uri: str, progress: Progress) -> Verified:
     known = {shard.name for shard in dataset.shards}
     damage.extend(
         f"{uri}: {name} is no shard of this dataset, and is read as one; move it away"
-        for name in store.list(f"{DIRECTORY}/")
+        for name in store.list(f"{SHARD_DIRECTORY}/")
         if name not in known
     )
     progress.done()

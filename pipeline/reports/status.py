@@ -10,7 +10,7 @@ from rich.table import Table
 
 from frontier import Flow, Frontier, Outage, Stats
 from frontier.link.connect import connect
-from isolation import probe
+from isolation import probe_confinement
 from pipeline.engine.quarantine import DIRECTORY
 from pipeline.integrity.reconcile import unlogged
 from pipeline.project import Project
@@ -112,7 +112,7 @@ def _isolation(project: Project) -> dict[str, Any] | None:
     """Of this machine; on a cluster each node has its own."""
     if project.config.project.cluster is not None:
         return None
-    return {**asdict(probe()), "browser_sandbox": project.config.crawler.browser_sandbox}
+    return {**asdict(probe_confinement()), "browser_sandbox": project.config.crawler.browser_sandbox}
 
 
 _Standing = tuple[Stats, Flow | None, list[int], dict[str, Outage]]

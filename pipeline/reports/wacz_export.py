@@ -23,7 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
-from core import CorruptData, Failure, InputError, Unavailable, reading
+from core import CorruptData, Failure, InputError, Unavailable, failure_boundary
 from extract.charset import decode
 from extract.mime import HTML, XHTML
 from extract.references import unescape
@@ -235,7 +235,7 @@ def _page(file: BinaryIO, row: cdxj.Row) -> str:
 def _title(record: ArchivedRecord) -> str:
     """The title of a page; empty where it has none, or none that can be read."""
     try:
-        with reading("title"):
+        with failure_boundary("title"):
             found = TITLE.search(decode(record.payload, record.header("content-type")).text)
             return " ".join(unescape(found[1]).split())[:LONGEST_TITLE] if found else ""
     except Failure as failure:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from core import CorruptData, InputError
-from filters.url_blocklist import Addresses, addresses
+from filters.url_blocklist import UrlBlocklist, parse_blocklist
 from pipeline.engine.part_store import PartStore
 from storage.store import Store
 
@@ -22,7 +22,7 @@ def put(store: Store, directory: Path, written: str) -> str:
     path = directory / written
     try:
         data = path.read_bytes()
-        addresses(data.decode().splitlines())
+        parse_blocklist(data.decode().splitlines())
     except OSError as error:
         raise InputError(
             f"{KEY} = {written!r}: cannot be read ({error.strerror}); name a file of domains"
@@ -37,12 +37,12 @@ def put(store: Store, directory: Path, written: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def loaded(store: PartStore, name: str) -> Addresses:
+def loaded(store: PartStore, name: str) -> UrlBlocklist:
     """The list of that name, which says what is in it. Raises `CorruptData` where the list is not as it was put."""
     data = store.read(name)
     if not _is_whole(name, data):
         raise CorruptData(f"{name} is not as it was put; run `thresher process` again, which puts it anew")
-    return addresses(data.decode().splitlines())
+    return parse_blocklist(data.decode().splitlines())
 
 
 def _is_whole(name: str, data: bytes) -> bool:

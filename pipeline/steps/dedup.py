@@ -12,7 +12,7 @@ from functools import partial
 
 from core import InputError
 from filters.dedup import duplicates
-from filters.dedup.signature import SIGNATURE
+from filters.dedup.signature import SIGNATURE_VERSION
 from pipeline.configuration import DedupConfig
 from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import Crew
@@ -32,7 +32,7 @@ BYTES_A_SIGNATURE = 2500
 
 def step(config: DedupConfig) -> Step:
     """The step as this configuration defines it."""
-    recipe = {"near": config.near, "similarity": duplicates.SIMILARITY, "signature": SIGNATURE}
+    recipe = {"near": config.near, "similarity": duplicates.SIMILARITY, "signature": SIGNATURE_VERSION}
     return Step(name=NAME, version=VERSION, recipe=recipe)
 
 
@@ -88,7 +88,7 @@ def run(
 def work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
     """Read the signatures, decide, write the removals."""
     read = tables.read_signatures(store, part.inputs)
-    removals = duplicates.removals(read, part.task)
+    removals = duplicates.find_removals(read, part.task)
     counts: Counter[str] = Counter()
     payload = dict(zip(read.ids, read.payload_bytes, strict=True))
     text = dict(zip(read.ids, read.text_bytes, strict=True))

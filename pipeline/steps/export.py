@@ -29,7 +29,7 @@ from pipeline.funnel import Funnel
 from pipeline.steps import sharding
 from pipeline.steps.sharding import Kept
 from pipeline.terminal.progress import Progress
-from shards.card import CARD, card
+from shards.card import CARD_NAME, dataset_card
 from shards.dataset import Dataset, ShardFile, SideFile
 from shards.tokenizer import TokenizerFile
 from storage import sealed_reading, tables
@@ -207,7 +207,7 @@ def make(
 def finish(plan: Plan, out: Store, shards: Sequence[ShardFile], funnel: Funnel) -> Dataset:
     """Put what stands beside the shards, then the manifest, and remove what was in the making."""
     report = (json.dumps(funnel.to_dict(), indent=1) + "\n").encode()
-    files = (_put(out, REPORT, report), _put(out, CARD, card(plan.recipe, shards)))
+    files = (_put(out, REPORT, report), _put(out, CARD_NAME, dataset_card(plan.recipe, shards)))
     dataset = Dataset(fingerprint=plan.fingerprint, recipe=plan.recipe, shards=tuple(shards), files=files)
     _put(out, MANIFEST, dataset.to_json())
     out.within(WORK).clear()

@@ -7,7 +7,7 @@ footer or a paragraph in a wanted language saves a page; what its main text come
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from filters.models.language import Language, recogniser
+from filters.models.language import LanguagePrediction, load_language_model
 
 SURE = 0.9
 """Score of a window; what the language filter asks for before it keeps a text is 0.65."""
@@ -26,6 +26,6 @@ def is_foreign(windows: Iterable[str], wanted: tuple[str, ...]) -> bool:
 
 
 @cache
-def recognition() -> Callable[[str], Language]:
+def recognition() -> Callable[[str], LanguagePrediction]:
     """The recogniser of this process."""
-    return recogniser()
+    return load_language_model()

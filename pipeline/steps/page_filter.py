@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 from crawler.archive_filter import Page
 from extract.charset import decode
-from extract.mime import HTML, PLAIN, XHTML, sniffed
-from extract.raw_text import glances, windows
+from extract.mime import HTML, PLAIN, XHTML, sniff_type
+from extract.raw_text import page_windows, windows
 from extract.record_document import READABLE
 from pipeline.steps.language_precheck import is_foreign
 
@@ -40,7 +40,7 @@ class Screen:
         """Cheapest first."""
         if page.status != 200:
             return "status"
-        mime = sniffed(page.body, page.mime)
+        mime = sniff_type(page.body, page.mime)
         if page.body.strip() and mime not in READABLE:
             return "not_text"
         if not page.body.strip():
@@ -54,4 +54,4 @@ class Screen:
 
 def _windows(page: Page, mime: str) -> list[str]:
     text = decode(page.body[:LOOKED_AT], page.header("content-type")).text
-    return windows(" ".join(text.split())) if mime == PLAIN else glances(text)
+    return windows(" ".join(text.split())) if mime == PLAIN else page_windows(text)

@@ -17,17 +17,17 @@ from uuid import UUID
 
 import numpy as np
 
-from core import Document, Failure, InputError, Verdict, reading
-from core.failure import FAILED
+from core import Document, Failure, InputError, Verdict, failure_boundary
+from core.failure import FAILURE_PREFIX
 from crawler.reading.rendered_page import CONTENT_TYPE, dom_id
 from extract import Skip
 from extract.mime import PLAIN
-from extract.raw_text import declared, glances
-from extract.record_document import EXTRACTORS, Glance, document, document_id, rights_of
-from filters.dedup.signature import SIGNATURE, minhash, text_hash
+from extract.raw_text import declared_language, page_windows
+from extract.record_document import EXTRACTORS, LanguagePrecheck, document_id, extract_document, rights_of
+from filters.dedup.signature import SIGNATURE_VERSION, minhash, text_hash
 from filters.judge import judge
-from filters.rules.presets import measurement_names, rules
-from filters.rules.presets import recipe as rules_recipe
+from filters.rules.presets import measurement_names, preset_rules
+from filters.rules.presets import preset_recipe as rules_recipe
 from filters.text import Rule
 from pipeline.configuration import FiltersConfig
 from pipeline.engine import quarantine
@@ -85,7 +85,7 @@ def step(filters: FiltersConfig, blocked: str = "") -> Step:
         "extractors": list(EXTRACTORS),
         "format": filters.format,
         "filters": rules_recipe(filters.preset, filters.languages),
-        "signature": SIGNATURE,
+        "signature": SIGNATURE_VERSION,
         "obey": list(filters.obey),
         "blocklist": blocked,
     }
@@ -194,7 +194,7 @@ def work(store: PartStore, _: Step, part: Part, watch: Watch) -> Made:
         task=task,
         chosen=chosen,
         look=partial(glance, task.languages) if task.languages else None,
-        refused=blocklist.loaded(store, task.blocklist).refuse if task.blocklist else None,
+        refused=blocklist.loaded(store, task.blocklist).blocks if task.blocklist else None,
     )
     recognition()  # what cannot be loaded is no fault of a record
     judged = list(_records(store, span, reader, watch))
@@ -240,14 +240,14 @@ class _Reader(NamedTuple):
 
     task: Range
     chosen: tuple[Rule, ...]
-    look: Glance | None
+    look: LanguagePrecheck | None
     refused: Callable[[str], bool] | None
 
     def read(
         self, record: ArchivedRecord, dom: ArchivedRecord | None, told: ArchivedRecord | None
     ) -> _Judged:
         """What becomes of a record; `dom` and `told` lie in front of it and may tell of it. Raises `Failure`."""
-        with reading("record"):
+        with failure_boundary("record"):
             payload, reason = _payload_bytes(record), pageless(record)
             if reason is None:
                 # The same page, as its browser saw it, and as Common Crawl's index knows it.
@@ -260,7 +260,7 @@ class _Reader(NamedTuple):
         found, verdict = _judged(record, self.task, self.look, self.chosen)
         if found is None:
             return _Judged(verdict=verdict, payload_bytes=payload)
-        with reading("sign"):
+        with failure_boundary("sign"):
             text_bytes = tables.require_storable(found)
             signed = _sign(found, payload) if verdict.keep else None
         return _Judged(
@@ -357,16 +357,16 @@ def _sign(found: Document, payload_bytes: int) -> _Signed:
 
 @cache
 def _rules(preset: str, languages: tuple[str, ...]) -> tuple[Rule, ...]:
-    return rules(preset, languages)
+    return preset_rules(preset, languages)
 
 
 def _judged(
     record: ArchivedRecord,
     task: Range,
-    look: Glance | None,
+    look: LanguagePrecheck | None,
     chosen: tuple[Rule, ...],
 ) -> tuple[Document | None, Verdict]:
-    with reading("extract"):
+    with failure_boundary("extract"):
         if record.type == DROPPED and (remains := dropped(record.payload)) is not None:
             identity = document_id(task.source, record.ref)
             return None, Verdict(
@@ -375,14 +375,14 @@ def _judged(
         problem = record.problem or ""
         found = (
             Skip(reason=problem)
-            if problem.startswith(FAILED)
-            else Skip(reason=record.type, early=True)
+            if problem.startswith(FAILURE_PREFIX)
+            else Skip(reason=record.type, is_early=True)
             if record.type in PAGELESS
-            else document(record, task.source, glance=look, markdown=task.markdown)
+            else extract_document(record, task.source, language_precheck=look, markdown=task.markdown)
         )
     if isinstance(found, Skip):
-        return None, _skipped(task.source, record, found.reason, early=found.early)
-    with reading("judge"):
+        return None, _skipped(task.source, record, found.reason, early=found.is_early)
+    with failure_boundary("judge"):
         language = recognition()(found.text)
         found = dataclasses.replace(found, language=language.code)
         if (reason := rights_of(found).refusal(task.obey)) is not None:
@@ -392,9 +392,9 @@ def _judged(
 
 def glance(wanted: tuple[str, ...], html: str) -> str | None:
     """A page that says it is in a wanted language need not be looked at: if it is not, its text will show it."""
-    if declared(html) in wanted:
+    if declared_language(html) in wanted:
         return None
-    return "other_language" if is_foreign(glances(html), wanted) else None
+    return "other_language" if is_foreign(page_windows(html), wanted) else None
 
 
 def _skipped(source: str, record: ArchivedRecord, reason: str, *, early: bool = False) -> Verdict:

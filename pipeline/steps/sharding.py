@@ -27,9 +27,9 @@ from pipeline.engine.step import Part, Step
 from pipeline.engine.task import Made, Watch
 from pipeline.terminal.progress import Progress
 from shards.dataset import ShardFile
-from shards.format import SHARD, shard_name
+from shards.format import SHARD_SCHEMA, shard_name
 from shards.permutation import Permutation
-from shards.tokenizer import TokenizerFile, opened
+from shards.tokenizer import TokenizerFile, open_tokenizer
 from storage import sealed_reading, tables
 from storage.manifest import Input, Output, manifest_name
 from storage.store import Store
@@ -126,7 +126,7 @@ def tokenize_work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
     stays = frozenset(signed["id"].to_pylist()) - frozenset(task.removed)
     table = tables.read(store, documents, tables.columns(tables.DOCUMENTS, *COLUMNS))
     table = table.filter(pa.array([one in stays for one in table["id"].to_pylist()], pa.bool_()))
-    places = Permutation(n=max(task.documents, 1), seed=task.seed).places(
+    places = Permutation(n=max(task.documents, 1), seed=task.seed).positions(
         np.arange(task.base, task.base + table.num_rows, dtype=np.int64)
     )
     shards = places * task.shards // max(task.documents, 1)
@@ -134,7 +134,11 @@ def tokenize_work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
     table, places, shards = table.filter(pa.array(wanted)), places[wanted], shards[wanted]
     tokenizer = _tokenizer(store.read(TOKENIZER).decode())
     table = table.append_column("input_ids", _encode(tokenizer, table["text"]))
-    table = table.select(SHARD.names).cast(SHARD).append_column("place", pa.array(places, pa.int64()))
+    table = (
+        table.select(SHARD_SCHEMA.names)
+        .cast(SHARD_SCHEMA)
+        .append_column("place", pa.array(places, pa.int64()))
+    )
     (name,) = part.writes
     output = store.write(name, table.num_rows, lambda file: _write_groups(file, table, shards, task.shards))
     return Made(counts={"documents": table.num_rows}, outputs=(output,))
@@ -145,7 +149,11 @@ def shard_work(store: PartStore, _: Step, part: Part, __: Watch) -> Made:
     task: ShardTask = part.task
     shard_file, line_file = part.writes
     groups = [_group(store, span.name, task.number) for span in part.inputs]
-    rows = pa.concat_tables(groups) if groups else SHARD.append(pa.field("place", pa.int64())).empty_table()
+    rows = (
+        pa.concat_tables(groups)
+        if groups
+        else SHARD_SCHEMA.append(pa.field("place", pa.int64())).empty_table()
+    )
     rows = rows.take(pc.sort_indices(rows["place"]))
     if not np.array_equal(rows["place"].to_numpy(), np.arange(task.places.start, task.places.stop)):
         raise CorruptData(
@@ -269,4 +277,4 @@ def _encode(tokenizer: Tokenizer, texts: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def _tokenizer(text: str) -> Tokenizer:
-    return opened(text)
+    return open_tokenizer(text)

@@ -22,8 +22,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from core import Conflict, InputError, Interrupted, ThresherError, Unavailable
-from core.printable_address import without_secrets
+from core import Conflict, InputError, Interruption, ThresherError, Unavailable
+from core.printable_address import redact_secrets
 from pipeline.terminal.printable import printable, printable_json
 
 INTERRUPTED = 130
@@ -35,7 +35,7 @@ class _Formatter(logging.Formatter):
     """Of warnings on stderr."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return printable(without_secrets(super().format(record)))
+        return printable(redact_secrets(super().format(record)))
 
 
 class _Signalled(SystemExit):
@@ -52,7 +52,7 @@ def run_command(command: Callable[[], object]) -> NoReturn:
         command()
     except (InputError, Unavailable, Conflict) as error:
         _fail(str(error), 2)
-    except Interrupted as error:
+    except Interruption as error:
         _fail(str(error), INTERRUPTED)
     except ThresherError as error:
         _fail(str(error), 1)
@@ -79,7 +79,7 @@ def say(as_json: bool, body: Mapping[str, Any], line: str) -> None:
 
 def echo(line: str, *, err: bool = False, ended: bool = True) -> None:
     """Print a line, other people's texts in it made printable. One that is not `ended` is gone on with by the next."""
-    typer.echo(printable(without_secrets(line) if err else line), err=err, nl=ended)
+    typer.echo(printable(redact_secrets(line) if err else line), err=err, nl=ended)
 
 
 def warn(line: str) -> None:
@@ -115,6 +115,6 @@ def _interrupt(*_: object) -> NoReturn:
 def _fail(line: str, code: int) -> NoReturn:
     with suppress(OSError):  # where the trouble is stdout itself
         if "--json" in sys.argv:
-            print_json({"error": without_secrets(line)})
+            print_json({"error": redact_secrets(line)})
     echo(f"thresher: {' '.join(line.split())}", err=True)
     sys.exit(code)

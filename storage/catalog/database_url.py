@@ -6,7 +6,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from core import InputError
-from core.printable_address import shown
+from core.printable_address import printable_address
 from storage.catalog.database import Database
 from storage.catalog.postgres import Postgres
 from storage.catalog.sqlite import SQLite
@@ -24,7 +24,7 @@ def locate(url: str, project: Path) -> Database:
         return _postgres(url)
     if scheme != "sqlite" or not rest.strip("/"):
         raise InputError(
-            f'project.catalog = "{shown(url)}" is no address of a catalog: use "sqlite:catalog.db" or '
+            f'project.catalog = "{printable_address(url)}" is no address of a catalog: use "sqlite:catalog.db" or '
             '"postgresql://user:password@host/database"'
         )
     # SQLAlchemy's way to write it has three slashes before a relative path and four before an absolute one.
@@ -43,6 +43,6 @@ def _postgres(url: str) -> Postgres:
         parsed = None
     if parsed is None or not parsed.database:
         raise InputError(
-            f'project.catalog = "{shown(url)}" names no database: use "postgresql://user:password@host/database"'
+            f'project.catalog = "{printable_address(url)}" names no database: use "postgresql://user:password@host/database"'
         )
     return Postgres(parsed.set(drivername="postgresql+psycopg"))

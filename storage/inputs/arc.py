@@ -14,7 +14,7 @@ from io import BufferedReader
 from ipaddress import ip_address
 from typing import BinaryIO, cast
 
-from core import Failure, InputError, reading
+from core import Failure, InputError, failure_boundary
 from storage.inputs.decompression import inflated
 from storage.inputs.entry import DAMAGE, HTTP_RESPONSE, LONGEST, Entry, Unusable
 from storage.inputs.file_slice import Part
@@ -110,7 +110,7 @@ def _line(file: BinaryIO) -> bytes:
 
 def _head(line: bytes, form: re.Pattern[bytes]) -> _Head | None:
     try:
-        with reading("head"):
+        with failure_boundary("head"):
             return _fields(line, form)
     except Failure:  # no line that we can read, whatever it is
         return None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO, TypeAlias
 
-from core import Failure, reading
+from core import Failure, failure_boundary
 from storage.warc.exchange_records import Fact
 from storage.warc.members import BROKEN, CUT_OFF, NO_RECORD
 from storage.warc.payload import TOO_LONG
@@ -65,7 +65,7 @@ class Unusable:
 def guarded(place: int, where: str, make: Callable[[], Entry | Unusable]) -> Entry | Unusable:
     """Return what `make` returns; where the record makes it fail (`core.Failure`), an `Unusable` that says so."""
     try:
-        with reading("record"):
+        with failure_boundary("record"):
             return make()
     except Failure as failure:
         return Unusable(place=place, reason=failure.reason, detail=f"{where}: {failure}")

@@ -13,7 +13,7 @@ from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import BinaryIO, cast
 
-from core import Failure, InputError, reading
+from core import Failure, InputError, failure_boundary
 from storage.inputs import arc, tar, text_files, wacz_input, warc_input
 from storage.inputs.decompression import DICTIONARY_FRAME, inflated, swelling, swollen
 from storage.inputs.dumps import stackexchange, wikipedia
@@ -158,7 +158,7 @@ def items(file: BinaryIO, name: str, kind: Kind, first: int = 0) -> Iterator[Ite
     """
     place, left = first, swelling(file.seek(0, io.SEEK_END))
     try:
-        with reading(kind.word):
+        with failure_boundary(kind.word):
             for item in _items(file, name, kind, first):
                 place = item.place + 1
                 # A dictionary, or a run, stands for as many rows as it says.

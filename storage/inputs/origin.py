@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import NAMESPACE_URL, uuid5
 
-from core import Failure, InputError, reading
+from core import Failure, InputError, failure_boundary
 from storage.inputs.entry import HTTP_RESPONSE, Copied, Entry, Item, Unusable
 from storage.manifest import JSON, drift
 from storage.warc.compression import member
@@ -45,7 +45,7 @@ def record(origin: Origin, item: Item) -> bytes | Unusable:
     if not isinstance(item, Entry):
         return item.member if isinstance(item, Copied) else item
     try:
-        with reading("write"):
+        with failure_boundary("write"):
             written = brought_record(
                 warc_type(item),
                 item.payload,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
-from core import Failure, InputError, reading
+from core import Failure, InputError, failure_boundary
 from storage.inputs.entry import LONGEST, Entry, Unusable
 from storage.inputs.tables.columns import HTML_BYTES, USUAL, Columns, Spot, entry
 from storage.inputs.text_files import PLAIN_BYTES, document
@@ -83,7 +83,7 @@ def _items(file: BinaryIO, name: str, columns: Columns) -> Iterator[Entry | Unus
 
 def _guarded(sample: Sequence[_Member], name: str, columns: Columns) -> list[Entry | Unusable]:
     try:
-        with reading("record"):
+        with failure_boundary("record"):
             return list(_sample(sample, name, columns))
     except Failure as failure:
         return [Unusable(place=0, reason=failure.reason, detail=f"{each.path}: {failure}") for each in sample]

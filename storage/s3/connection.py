@@ -23,7 +23,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.handlers import add_expect_header
 
 from core import InputError
-from core.printable_address import without_secrets
+from core.printable_address import redact_secrets
 from storage.s3.request_retry import Patience
 from storage.s3.requests import Requests
 from storage.s3.s3_errors import refusal
@@ -160,12 +160,12 @@ class Connection:
                     )
                 except ValueError as error:  # what botocore says of an endpoint that is no URL
                     raise InputError(
-                        f"{self.place.uri}: {without_secrets(str(error))}; correct AWS_ENDPOINT_URL_S3"
+                        f"{self.place.uri}: {redact_secrets(str(error))}; correct AWS_ENDPOINT_URL_S3"
                     ) from error
                 # Asking leave to send (Expect: 100-continue) costs every put a round trip, and a gateway that does
                 # not know it would leave us waiting.
                 self._client.meta.events.unregister("before-call.s3", add_expect_header)
-                at = without_secrets(self._client.meta.endpoint_url)
+                at = redact_secrets(self._client.meta.endpoint_url)
                 self._requests.subject = f"{self.place.uri} at {at}"
         return self._client
 

@@ -29,7 +29,7 @@ from botocore.exceptions import ConnectionError as NoConnectionError
 from botocore.parsers import ResponseParserError
 
 from core import InputError, ThresherError, Unavailable
-from core.printable_address import without_secrets
+from core.printable_address import redact_secrets
 
 AGAIN = frozenset(
     {
@@ -203,4 +203,4 @@ def retry_after_ms(headers: Mapping[str, str]) -> int:
 
 
 def _line(error: Exception) -> str:
-    return without_secrets(" ".join(str(error).split())).rstrip(".") or type(error).__name__
+    return redact_secrets(" ".join(str(error).split())).rstrip(".") or type(error).__name__

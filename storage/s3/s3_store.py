@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from core import CorruptData, InputError
-from core.printable_address import shown
+from core.printable_address import printable_address
 from storage.s3 import listing, put, read, uploads
 from storage.s3.connection import Connection, Place
 from storage.s3.read import BlockCache, Head
@@ -281,10 +281,10 @@ def _place_of(uri: str, key: str) -> Place:
         raise InputError(f"{key} holds credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead")
     if ":" in parts.netloc:
         raise InputError(
-            f'{key} = "{shown(uri)}" names a server: set AWS_ENDPOINT_URL_S3, and write "s3://BUCKET/PREFIX"'
+            f'{key} = "{printable_address(uri)}" names a server: set AWS_ENDPOINT_URL_S3, and write "s3://BUCKET/PREFIX"'
         )
     if not _BUCKET.fullmatch(parts.netloc):
-        raise InputError(f'{key} = "{shown(uri)}" names no bucket: write "s3://BUCKET/PREFIX"')
+        raise InputError(f'{key} = "{printable_address(uri)}" names no bucket: write "s3://BUCKET/PREFIX"')
     prefix = parts.path.strip("/")
     if prefix:
         check_name(prefix)

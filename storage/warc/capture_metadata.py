@@ -75,7 +75,7 @@ def _lines(notes: Notes, capture: Capture) -> Iterator[tuple[str, str]]:
         if milliseconds is not None:
             yield name, str(milliseconds)
     if capture.tls is not None:
-        yield "tlsVerdict", _one_line(capture.tls.verdict)
+        yield "tlsVerdict", _one_line(capture.tls.trust)
     if notes.via:
         yield "via", _one_line(notes.via)
     hops = LINK * min(notes.depth, MOST_HOPS) + REDIRECT * min(notes.redirects, MOST_HOPS)

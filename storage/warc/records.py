@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 
 from fastwarc.warc import HeaderMap, WarcRecord
 
-from core import Failure, InputError, RecordRef, reading
+from core import Failure, InputError, RecordRef, failure_boundary
 from storage.warc.dropped import DROPPED, WARC_FIELDS
 from storage.warc.dropped import decode as dropped
 from storage.warc.exchange_records import PAYLOAD_SHA256
@@ -121,7 +121,7 @@ def read(
         if seen is not None:
             seen(member)
         try:
-            with reading("record"):
+            with failure_boundary("record"):
                 record = _record(member, name, limit)
         except Failure as failure:
             record = _damaged(member, name, failure.reason)
@@ -183,7 +183,7 @@ def _record(member: Member, file: str, limit: int) -> ArchivedRecord:
     mime = mime_of(head.get("Content-Type"))
     if kind in HTTP_TYPES and mime == "application/http":
         try:
-            with reading("http"):
+            with failure_boundary("http"):
                 found = _http(record, block, limit, kind)
         except Failure as failure:
             found = _Found(block[:limit], failure.reason)

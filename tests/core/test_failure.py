@@ -2,11 +2,11 @@
 
 import pytest
 
-from core import CorruptData, Failure, reading
+from core import CorruptData, Failure, failure_boundary
 
 
 def test_a_failure_names_the_step_the_exception_and_the_place_in_one_printable_line():
-    with pytest.raises(Failure) as raised, reading("extract"):
+    with pytest.raises(Failure) as raised, failure_boundary("extract"):
         raise ValueError("bad \x1b[2J\nbytes " + "x" * 10_000)
     assert raised.value.reason == "failed:extract:ValueError"
     text = str(raised.value)
@@ -21,7 +21,7 @@ def test_a_failure_names_the_step_the_exception_and_the_place_in_one_printable_l
 
 
 def test_the_innermost_step_is_the_one_that_is_named():
-    with pytest.raises(Failure) as raised, reading("page"), reading("links"):
+    with pytest.raises(Failure) as raised, failure_boundary("page"), failure_boundary("links"):
         raise RecursionError
     assert raised.value.reason == "failed:links:RecursionError"
 
@@ -37,11 +37,11 @@ def test_the_innermost_step_is_the_one_that_is_named():
     ids=repr,
 )
 def test_what_the_bytes_cannot_cause_is_no_failure(error):
-    with pytest.raises(type(error)) as raised, reading("extract"):
+    with pytest.raises(type(error)) as raised, failure_boundary("extract"):
         raise error
     assert raised.value is error
 
 
 def test_an_error_of_a_decoder_is_one_though_it_is_called_an_oserror():
-    with pytest.raises(Failure, match="bad block"), reading("http"):
+    with pytest.raises(Failure, match="bad block"), failure_boundary("http"):
         raise OSError("bad block")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.printable_address import shown, without_secrets
+from core.printable_address import printable_address, redact_secrets
 
 SECRET = "S3CRET"
 
@@ -31,14 +31,14 @@ SECRET = "S3CRET"
     ],
 )
 def test_an_address_is_shown_without_its_secrets(address, printed):
-    assert shown(address) == printed
+    assert printable_address(address) == printed
 
 
 @given(
     st.from_regex(r"(redis|rediss|s3|postgresql|http)(:|:/|://)[^@\n]{0,9}S3CRET[^@\n]{0,9}@", fullmatch=True)
 )
 def test_what_stands_in_front_of_the_last_at_sign_is_never_shown(beginning):
-    assert SECRET not in shown(f"{beginning}host/0")
+    assert SECRET not in printable_address(f"{beginning}host/0")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_what_stands_in_front_of_the_last_at_sign_is_never_shown(beginning):
     ],
 )
 def test_a_text_is_printed_without_the_secrets_of_its_addresses(text, printed):
-    assert without_secrets(text) == printed
+    assert redact_secrets(text) == printed
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_a_text_is_printed_without_the_secrets_of_its_addresses(text, printed):
     ],
 )
 def test_other_texts_are_printed_as_they_are(text):
-    assert without_secrets(text) == text
+    assert redact_secrets(text) == text

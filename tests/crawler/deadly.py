@@ -13,7 +13,7 @@ def die(*_):
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
-def links(html, url, codec, *, found=crawler.reading.page_reading.links):
+def links(html, url, codec, *, found=crawler.reading.page_reading.extract_links):
     """What looks for the links of a page, and dies of them."""
     if MARK in html:
         die()
@@ -21,7 +21,7 @@ def links(html, url, codec, *, found=crawler.reading.page_reading.links):
 
 
 def infect():
-    crawler.reading.page_reading.links = links
+    crawler.reading.page_reading.extract_links = links
 
 
 def end(*args):

@@ -12,10 +12,10 @@ import pytest
 from demo.article import changed, compose
 from demo.bank import bank
 from demo.web import ADDRESSES, Web
-from extract.extraction import Extracted
+from extract.extraction import Extraction
 from extract.html import extract
-from filters import Text
-from filters.rules.presets import rules
+from filters import AnalyzedText
+from filters.rules.presets import preset_rules
 
 STOP = {"the", "be", "to", "of", "and", "that", "have", "with"}
 NEAR = 0.72
@@ -25,7 +25,7 @@ NEAR = 0.72
 def extracted(answer):
     charset = answer.headers[0][1].partition("charset=")[2] or "utf-8"
     found = extract(answer.body.decode(charset, "replace"), "http://example.org/")
-    return found.text if isinstance(found, Extracted) else ""
+    return found.text if isinstance(found, Extraction) else ""
 
 
 @pytest.fixture(scope="module")
@@ -104,10 +104,10 @@ def test_articles_are_recognised_as_their_language(web):
 @pytest.mark.parametrize("preset", ["gopher", "fineweb"])
 def test_junk_is_dropped_and_english_articles_are_kept(web, preset):
     facts, texts = web
-    judges = rules(preset, ["en"])
+    judges = preset_rules(preset, ["en"])
 
     def dropped(text):
-        read = Text(text=text, language="en", language_score=1.0)
+        read = AnalyzedText(text=text, language="en", language_score=1.0)
         return any(rule(read).reason for rule in judges)
 
     junk = {url for url in facts.junk if not dropped(texts[url])}

@@ -27,7 +27,7 @@ def whole(tmp_path_factory):
     (directory / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     (directory / "plain.warc").write_bytes(b"".join(unpacked(n) for n in range(5)))
     (directory / "pages.warc.gz").write_bytes(b"".join(response(f"https://e.org/a/{n}") for n in range(5)))
-    (directory / "tokenizer.json").write_text(tokenizer.load(None).json)
+    (directory / "tokenizer.json").write_text(tokenizer.load_tokenizer_file(None).json)
     user = User(directory)
     user.types("ingest", "s", "rows.jsonl", "plain.warc", "pages.warc.gz")
     for words in (["process"], ["dedup"], EXPORT, ["status"]):

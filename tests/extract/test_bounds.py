@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract import Skip
-from extract.bounds import LONGEST, beyond
+from extract.bounds import LONGEST, exceeded_bound
 from extract.html import extract
 
 
@@ -25,7 +25,7 @@ from extract.html import extract
     ],
 )
 def test_what_is_beyond(html, reason):
-    assert beyond(html) == reason
+    assert exceeded_bound(html) == reason
 
 
 def test_a_page_beyond_is_skipped_with_the_reason():
@@ -34,4 +34,4 @@ def test_a_page_beyond_is_skipped_with_the_reason():
 
 @given(st.text(alphabet="<>/=\"' apdiv\n", max_size=300))
 def test_small_pages_are_never_beyond(html):
-    assert beyond(html) is None
+    assert exceeded_bound(html) is None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.charset import decode, utf8
+from extract.charset import decode, to_utf8
 
 GERMAN = "Grüße aus Köln, wo die Brücke über den Fluss führt, schön und groß"
 RUSSIAN = "Привет из города на реке, где мост ведёт на другой берег и обратно"
@@ -111,4 +111,4 @@ def test_a_long_header_costs_no_more_than_its_length():
 )
 def test_queries_are_written_in_the_encoding_of_their_page(charset, codec):
     body = "<p>größe".encode(charset, errors="ignore") if codec != "cp1251" else "<p>Привет".encode(charset)
-    assert utf8(body, f"text/html; charset={charset}")[1] == codec
+    assert to_utf8(body, f"text/html; charset={charset}")[1] == codec

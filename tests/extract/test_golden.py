@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from extract.extraction import Extracted
+from extract.extraction import Extraction
 from extract.html import extract
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "html"
@@ -15,7 +15,7 @@ PAGES = sorted(GOLDEN.glob("*.html"))
 @pytest.mark.parametrize(("suffix", "markdown"), [(".txt", False), (".md", True)])
 def test_a_page_gives_this_text(page, suffix, markdown):
     found = extract(page.read_text("utf-8"), f"https://example.org/{page.stem}", markdown=markdown)
-    assert isinstance(found, Extracted)
+    assert isinstance(found, Extraction)
     assert found.text + "\n" == page.with_suffix(suffix).read_text("utf-8")
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extract.extraction import Extracted
+from extract.extraction import Extraction
 from extract.html import extract
 from extract.skip import Skip
 
@@ -61,7 +61,7 @@ def page(body):
 )
 def test_a_page_with_too_many_of_anything_ends(body):
     # As Markdown, which takes all that plain text takes, and more.
-    assert isinstance(extract(page(body), URL, markdown=True), Extracted | Skip)
+    assert isinstance(extract(page(body), URL, markdown=True), Extraction | Skip)
 
 
 PIECES = (
@@ -81,8 +81,8 @@ URLS = st.sampled_from(
 @settings(max_examples=200)
 def test_any_page_is_a_text_or_a_skip_and_the_same_whatever_came_before(html, url, markdown):
     first = extract(html, url, markdown=markdown)
-    assert isinstance(first, Extracted | Skip)
-    if isinstance(first, Extracted):
+    assert isinstance(first, Extraction | Skip)
+    if isinstance(first, Extraction):
         assert first.text.strip()
         first.text.encode()
         assert "\0" not in first.text
@@ -94,7 +94,7 @@ def test_any_page_is_a_text_or_a_skip_and_the_same_whatever_came_before(html, ur
 def test_of_a_page_both_forms_or_neither_have_a_text(html):
     plain, marked = extract(html, URL), extract(html, URL, markdown=True)
     assert type(plain) is type(marked)
-    if isinstance(plain, Extracted):
+    if isinstance(plain, Extraction):
         assert (plain.title, plain.route, plain.extractor) == (marked.title, marked.route, marked.extractor)
 
 

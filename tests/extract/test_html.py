@@ -8,10 +8,10 @@ import zstandard
 
 from core import RecordRef
 from extract import Skip
-from extract.extraction import Extracted
+from extract.extraction import Extraction
 from extract.html import EXTRACTOR, LONGEST, extract
 from extract.page.boxes import MOST_ELEMENTS
-from extract.record_document import document, document_id
+from extract.record_document import document_id, extract_document
 from storage.warc.records import ArchivedRecord
 from tests.shared import shared
 
@@ -45,7 +45,7 @@ def record(payload, *, status=200, mime="text/html", headers=()):
 
 def test_the_main_text_without_its_surroundings():
     found = extract(PAGE, "http://example.org/")
-    assert isinstance(found, Extracted)
+    assert isinstance(found, Extraction)
     assert "day 5" in found.text
     assert "Shop" not in found.text
     assert found.title == "The keeper's book"
@@ -55,7 +55,7 @@ def test_the_main_text_without_its_surroundings():
 
 def test_nul_and_half_surrogates_are_left_out_of_the_text():
     found = extract(PAGE.replace("wind", "wi\0nd").replace("north", "nor\ud800th"), "http://example.org/")
-    assert isinstance(found, Extracted)
+    assert isinstance(found, Extraction)
     assert "the wind had turned to the nor?th" in found.text
 
 
@@ -66,7 +66,7 @@ def test_tables_are_kept_and_comments_of_readers_are_not():
     )
     page = PAGE.replace("</article>", f"{table}</article>{comments}")
     found = extract(page, "http://example.org/")
-    assert isinstance(found, Extracted)
+    assert isinstance(found, Extraction)
     assert "Anna" in found.text
     assert "First!" not in found.text
 
@@ -104,7 +104,7 @@ def test_pages_without_text_are_skipped_with_a_reason(html, reason):
     ],
 )
 def test_hostile_pages_end_as_text_or_as_a_skip(html):
-    assert isinstance(extract(html, "http://example.org/"), Extracted | Skip)
+    assert isinstance(extract(html, "http://example.org/"), Extraction | Skip)
 
 
 def test_a_page_that_would_take_the_parser_minutes_is_skipped_by_count_not_by_time():
@@ -119,7 +119,7 @@ def test_attributes_beyond_number_are_passed_over():
 
 def test_words_however_deep_they_lie_are_text():
     found = extract("<html><body>" + "<div>" * 300 + "words at the bottom", "http://example.org/")
-    assert isinstance(found, Extracted)
+    assert isinstance(found, Extraction)
     assert found.text == "words at the bottom"
 
 
@@ -134,17 +134,17 @@ def test_words_however_deep_they_lie_are_text():
     ],
 )
 def test_records_that_are_no_pages_are_told_before_anything_is_extracted(made, reason):
-    assert document(made, "main") == Skip(reason=reason, early=True)
+    assert extract_document(made, "main") == Skip(reason=reason, is_early=True)
 
 
 def test_plain_text_is_its_own_document():
-    found = document(record(b"One line.\r\nAnother <b>one</b>.\r\n", mime="text/plain"), "main")
+    found = extract_document(record(b"One line.\r\nAnother <b>one</b>.\r\n", mime="text/plain"), "main")
     assert (found.text, found.route, found.mime) == ("One line.\nAnother <b>one</b>.", "plain", "text/plain")
 
 
 def test_a_page_of_which_nothing_was_declared_is_what_its_bytes_are():
-    assert document(record(PAGE.encode(), mime=""), "main").mime == "text/html"
-    assert document(record(b"Only words.", mime=""), "main").mime == "text/plain"
+    assert extract_document(record(PAGE.encode(), mime=""), "main").mime == "text/html"
+    assert extract_document(record(b"Only words.", mime=""), "main").mime == "text/plain"
 
 
 def test_a_glance_is_asked_before_anything_is_extracted():
@@ -154,17 +154,19 @@ def test_a_glance_is_asked_before_anything_is_extracted():
         asked.append(html)
         return "other_language"
 
-    assert document(record(PAGE.encode()), "main", glance=glance) == Skip(reason="other_language", early=True)
+    assert extract_document(record(PAGE.encode()), "main", language_precheck=glance) == Skip(
+        reason="other_language", is_early=True
+    )
     assert asked == [PAGE]
 
 
 def test_markdown_is_made_where_it_is_asked_for():
-    found = document(record(PAGE.encode()), "main", markdown=True)
+    found = extract_document(record(PAGE.encode()), "main", markdown=True)
     assert found.text.startswith("# The keeper's book\n\nThe lighthouse keeper wrote")
 
 
 def test_a_document_says_where_it_comes_from():
-    made = document(
+    made = extract_document(
         record(PAGE.encode("utf-8"), headers=(("Content-Type", "text/html; charset=utf-8"),)), "main"
     )
     elsewhere = RecordRef(file="f.warc.gz", offset=9, length=2, digest="sha1:X")
@@ -183,5 +185,5 @@ def test_real_pages_of_every_kind_never_raise():
         for number, member in enumerate(pages):
             if member.isfile() and number % 4 == 0:
                 body = pages.extractfile(member).read()
-                texts += not isinstance(document(record(body), "main"), Skip)
+                texts += not isinstance(extract_document(record(body), "main"), Skip)
     assert texts > 50

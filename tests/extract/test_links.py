@@ -8,13 +8,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from extract.links import LIMIT, LONGEST, MOST_META, links
+from extract.links import LIMIT, LONGEST, MOST_META, extract_links
 
 BASE = "http://example.org/dir/page.html"
 
 
 def hrefs(html):
-    page = links(html if isinstance(html, bytes) else html.encode(errors="replace"), BASE)
+    page = extract_links(html if isinstance(html, bytes) else html.encode(errors="replace"), BASE)
     found = {}
     for written in page.hrefs:
         try:
@@ -164,7 +164,7 @@ def test_a_base_that_is_none_does_not_count(base):
 
 
 def test_the_first_base_counts():
-    page = links(b'<base href="/deep/er/"><base href="/no/"><a href="x">x</a>', BASE)
+    page = extract_links(b'<base href="/deep/er/"><base href="/no/"><a href="x">x</a>', BASE)
     assert (page.base, page.hrefs) == ("http://example.org/deep/er/", ("x",))
 
 
@@ -173,13 +173,13 @@ def test_the_first_base_counts():
     [("nofollow", True), ("NOINDEX, NoFollow", True), ("none", True), ("index,follow", False)],
 )
 def test_meta_robots(content, nofollow):
-    page = links(f'<meta name="Robots" content="{content}">'.encode(), BASE)
-    assert page.nofollow is nofollow
+    page = extract_links(f'<meta name="Robots" content="{content}">'.encode(), BASE)
+    assert page.is_nofollow is nofollow
     assert page.metas == (("robots", content),)
 
 
 def test_links_beyond_the_limit_are_counted_and_left():
-    page = links(b"".join(b"<a href=%d>" % n for n in range(LIMIT + 7)), BASE)
+    page = extract_links(b"".join(b"<a href=%d>" % n for n in range(LIMIT + 7)), BASE)
     assert (len(page.hrefs), page.truncated) == (LIMIT, 7)
 
 
@@ -216,13 +216,13 @@ ENDLESS = {
 @pytest.mark.parametrize("html", ENDLESS.values(), ids=ENDLESS)
 def test_no_page_takes_more_than_time_in_proportion(html):
     """A quadratic step would be 10^11 of them, and the test would never end."""
-    page = links(html, BASE)
+    page = extract_links(html, BASE)
     assert len(page.metas) <= MOST_META
 
 
 @given(st.binary(max_size=300))
 def test_nothing_raises(html):
-    links(html, BASE)
+    extract_links(html, BASE)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_nothing_raises(html):
 )
 def test_where_a_meta_sends_a_reader_is_a_link(content, target):
     page = f"<meta http-equiv=Refresh content='{escape(content)}'>".encode()
-    assert links(page, "http://e/").hrefs == (() if target is None else (target,))
+    assert extract_links(page, "http://e/").hrefs == (() if target is None else (target,))
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_where_a_meta_sends_a_reader_is_a_link(content, target):
 )
 def test_the_query_of_a_link_is_written_as_its_page_is(codec, query):
     page = '<a href="/größe?q=größe€">'.encode()
-    assert links(page, "http://e/", codec).hrefs == (f"/größe?q={query}",)
+    assert extract_links(page, "http://e/", codec).hrefs == (f"/größe?q={query}",)
 
 
 def test_what_is_in_a_shadow_root_is_shown():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.mime import BINARY, HTML, PDF, PLAIN, RESOURCE_HEADER, XHTML, ZIP, sniffed
+from extract.mime import BINARY, HTML, PDF, PLAIN, RESOURCE_HEADER, XHTML, ZIP, sniff_type
 
 BITS = bytes(range(256))
 
@@ -35,7 +35,7 @@ BITS = bytes(range(256))
 )
 @pytest.mark.parametrize("declared", ["", "text/html", "text/plain", "image/svg+xml"])
 def test_a_signature_decides_whatever_was_declared(payload, declared, found):
-    assert sniffed(payload, declared) == found
+    assert sniff_type(payload, declared) == found
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_a_signature_decides_whatever_was_declared(payload, declared, found):
     [b"BMW builds cars", b"ID3 tags are", b"GIF89a is a format", b"wOFF", b"fLaC, said he", b"The ftyp box"],
 )
 def test_letters_of_a_signature_that_are_a_word_are_text(text):
-    assert sniffed(text, "text/plain") == PLAIN
-    assert sniffed(text, "") == PLAIN
+    assert sniff_type(text, "text/plain") == PLAIN
+    assert sniff_type(text, "") == PLAIN
 
 
 TAGS = ("!DOCTYPE HTML", "HTML", "HEAD", "SCRIPT", "IFRAME", "H1", "DIV", "FONT", "TABLE", "A", "STYLE", "TITLE", "B", "BODY", "BR", "P")  # fmt: skip
@@ -55,9 +55,9 @@ def test_what_begins_as_markup_is_html_where_nothing_was_declared(tag):
     for written in (tag, tag.lower()):
         for end in (" ", ">"):
             for space in ("", "\t\n\x0c\r "):
-                assert sniffed(f"{space}<{written}{end}".encode(), "") == HTML
-        assert sniffed(f"<{written}x".encode(), "") == PLAIN
-        assert sniffed(f"<{written}".encode(), "") == PLAIN
+                assert sniff_type(f"{space}<{written}{end}".encode(), "") == HTML
+        assert sniff_type(f"<{written}x".encode(), "") == PLAIN
+        assert sniff_type(f"<{written}".encode(), "") == PLAIN
 
 
 @pytest.mark.parametrize(
@@ -94,17 +94,17 @@ def test_what_begins_as_markup_is_html_where_nothing_was_declared(tag):
     ],
 )
 def test_what_was_declared_counts_as_far_as_the_bytes_can_be_it(payload, declared, found):
-    assert sniffed(payload, declared) == found
+    assert sniff_type(payload, declared) == found
 
 
 @pytest.mark.parametrize("byte", [*range(9), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
 def test_bytes_that_no_text_has(byte):
-    assert sniffed(b"words" + bytes([byte]), "") == BINARY
+    assert sniff_type(b"words" + bytes([byte]), "") == BINARY
 
 
 def test_only_the_beginning_is_looked_at():
-    assert sniffed(b"x" * RESOURCE_HEADER + b"\x00", "") == PLAIN
-    assert sniffed(b" " * RESOURCE_HEADER + b"<html>", "") == PLAIN
+    assert sniff_type(b"x" * RESOURCE_HEADER + b"\x00", "") == PLAIN
+    assert sniff_type(b" " * RESOURCE_HEADER + b"<html>", "") == PLAIN
 
 
 @given(
@@ -112,6 +112,6 @@ def test_only_the_beginning_is_looked_at():
     st.sampled_from(["", HTML, PLAIN, PDF, "image/png", "text/xml", "*/*", "nonsense"]),
 )
 def test_any_bytes_are_of_some_type(payload, declared):
-    found = sniffed(payload, declared)
+    found = sniff_type(payload, declared)
     assert found
-    assert found == sniffed(payload, declared)
+    assert found == sniff_type(payload, declared)

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract import page_facts
-from extract.page.boxes import Said
-from extract.page.page_reader import read
+from extract.page.boxes import MetadataElement
+from extract.page.page_reader import read_page
 
 URL = "https://example.org/dir/page"
 
 
 def facts(html, *, url=URL, wanted=()):
-    return page_facts.facts(read(html.encode()).said, url, wanted)
+    return page_facts.read_page_facts(read_page(html.encode()).metadata, url, wanted)
 
 
 def head(markup):
@@ -176,7 +176,7 @@ def test_the_title_is_no_longer_than_a_title_may_be():
 @given(
     st.lists(
         st.builds(
-            Said,
+            MetadataElement,
             tag=st.sampled_from(["html", "meta", "link", "a", "title", "time", "script"]),
             attributes=st.dictionaries(
                 st.sampled_from(["name", "property", "content", "rel", "href", "lang", "datetime"]),
@@ -189,7 +189,7 @@ def test_the_title_is_no_longer_than_a_title_may_be():
     st.sampled_from([URL, "", "http://[", "file:///x", "x"]),
 )
 def test_whatever_elements_say_there_are_facts(said, url):
-    found = page_facts.facts(said, url, {"author"})
-    assert found == page_facts.facts(said, url, {"author"})
+    found = page_facts.read_page_facts(said, url, {"author"})
+    assert found == page_facts.read_page_facts(said, url, {"author"})
     assert found.date == "" or len(found.date) == 10
     assert found.canonical_url == "" or found.canonical_url.lower().startswith("http")

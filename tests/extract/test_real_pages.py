@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from extract.charset import decode
-from extract.extraction import Extracted
+from extract.extraction import Extraction
 from extract.html import extract
 from tests.shared import shared
 
@@ -69,7 +69,7 @@ def test_the_same_bytes_in_another_process(sample, texts):
 
 def _text(html, url):
     found = extract(html, url)
-    return found.text if isinstance(found, Extracted) else ""
+    return found.text if isinstance(found, Extraction) else ""
 
 
 def _f1(text, wanted):

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from extract import html as main_text
 from extract import wikitext
-from extract.links import links
+from extract.links import extract_links
 from extract.pdf.pdf_facts import _items
-from extract.raw_text import glances
+from extract.raw_text import page_windows
 from extract.references import unescape
-from extract.soft_error import suspicion
+from extract.soft_error import detect_soft_error
 
 LONG = "&#" + "9" * 4_301 + ";"
 WORDS = "Rivers run to the sea, and all of them are long and wide. " * 40
@@ -47,10 +47,10 @@ def test_others_are_as_python_reads_them(text):
 
 def test_a_long_number_costs_no_reader_more_than_a_character():
     page = f'<html><head><title>x{LONG}</title></head><body><a href="/{LONG}">y</a><p>{WORDS}{LONG}</p></body></html>'
-    found = links(page.encode(), "http://a.test/")
+    found = extract_links(page.encode(), "http://a.test/")
     assert found.hrefs == ("/\ufffd",)
-    assert suspicion(lambda _: None, page.encode()) is None
-    assert any("Rivers" in window for window in glances(page))
+    assert detect_soft_error(lambda _: None, page.encode()) is None
+    assert any("Rivers" in window for window in page_windows(page))
     extracted = main_text.extract(page, "http://a.test/", markdown=False)
     assert "Rivers" in extracted.text
     assert _items(f"<dc:title><rdf:li>x{LONG[:1_900]}</rdf:li></dc:title>", "dc:title")

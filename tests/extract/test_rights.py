@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import Document, RecordRef
-from extract.record_document import document, rights_of
+from extract.record_document import extract_document, rights_of
 from extract.rights import OBEYABLE, Rights, rights
 
 JUNE_2010_MS = 1_277_000_000_000
@@ -102,7 +102,7 @@ class Answered:
 
 
 def test_a_document_says_what_its_page_said():
-    made = document(Answered(), "main")
+    made = extract_document(Answered(), "main")
     assert isinstance(made, Document)
     assert (made.robots, made.tdm_reservation) == ("noai,noarchive,noindex", "1")
     assert made.tdm_policy == "https://example.org/policy"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from extract.soft_error import suspicion
+from extract.soft_error import detect_soft_error
 
 WORDS = "<p>" + "An honest page says a good deal of things, and each of them in a sentence of its own. " * 60
 SHORT = "<p>Please wait."
@@ -10,7 +10,7 @@ SHORT = "<p>Please wait."
 
 def judged(html, **headers):
     given = {name.replace("_", "-"): value for name, value in headers.items()}
-    return suspicion(given.get, html.encode())
+    return detect_soft_error(given.get, html.encode())
 
 
 @pytest.mark.parametrize(

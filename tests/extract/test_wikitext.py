@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract import Skip
-from extract.extraction import Extracted
+from extract.extraction import Extraction
 from extract.wikitext import LONGEST, extract
-from extract.wikitext.templates import SHOWN
+from extract.wikitext.templates import TEMPLATE_RULES
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "wikitext"
 PAGES = sorted(path.stem for path in GOLDEN.glob("*.wiki"))
@@ -28,7 +28,7 @@ MARKUP = st.lists(
 def plain(text, **options):
     """The text; empty where there is none."""
     found = extract(text.encode(errors="surrogatepass"), **options)
-    return found.text if isinstance(found, Extracted) else ""
+    return found.text if isinstance(found, Extraction) else ""
 
 
 def uncommented(text):
@@ -64,7 +64,7 @@ def test_words_are_those_that_mwparserfromhell_finds(paragraphs):
 def test_a_page_reads_as_it_should(page, markdown):
     found = extract((GOLDEN / f"{page}.wiki").read_bytes(), markdown=markdown)
     expected = (GOLDEN / f"{page}.{'md' if markdown else 'txt'}").read_text(encoding="utf-8")
-    assert (found.text if isinstance(found, Extracted) else f"Skip: {found.reason}") + "\n" == expected
+    assert (found.text if isinstance(found, Extraction) else f"Skip: {found.reason}") + "\n" == expected
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_nothing_raises_and_the_same_bytes_give_the_same_text(text, markdown):
 
 
 @given(
-    st.sampled_from(sorted(SHOWN)),
+    st.sampled_from(sorted(TEMPLATE_RULES)),
     st.lists(st.text(max_size=6) | st.sampled_from(["to", "12", "9" * 5000]), max_size=6),
 )
 def test_a_template_takes_any_arguments(name, arguments):
@@ -106,13 +106,13 @@ def test_a_template_takes_any_arguments(name, arguments):
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_text_or_skipped(payload):
-    assert isinstance(extract(payload), Extracted | Skip)
+    assert isinstance(extract(payload), Extraction | Skip)
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_may_end_anywhere(page):
     payload = (GOLDEN / f"{page}.wiki").read_bytes()
-    assert all(isinstance(extract(payload[:end]), Extracted | Skip) for end in range(len(payload)))
+    assert all(isinstance(extract(payload[:end]), Extraction | Skip) for end in range(len(payload)))
 
 
 @pytest.mark.parametrize(

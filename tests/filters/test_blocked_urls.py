@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from filters.url_blocklist import addresses
+from filters.url_blocklist import parse_blocklist
 
-LIST = addresses(
+LIST = parse_blocklist(
     """# a comment
 ! another
 [Adblock Plus 2.0]
@@ -42,7 +42,7 @@ mixed.example/page.html  # with a comment
     ],
 )
 def test_what_is_on_the_list_is_refused(url):
-    assert LIST.refuse(url)
+    assert LIST.blocks(url)
 
 
 @pytest.mark.parametrize(
@@ -61,14 +61,14 @@ def test_what_is_on_the_list_is_refused(url):
     ],
 )
 def test_what_is_not_is_not(url):
-    assert not LIST.refuse(url)
+    assert not LIST.blocks(url)
 
 
 def test_a_line_that_is_nothing_is_named():
     with pytest.raises(ValueError, match="line 2: 'what is this'"):
-        addresses(["a.example", "what is this"])
+        parse_blocklist(["a.example", "what is this"])
 
 
 @given(st.text(max_size=80))
 def test_no_address_raises(url):
-    assert LIST.refuse(url) in {True, False}
+    assert LIST.blocks(url) in {True, False}

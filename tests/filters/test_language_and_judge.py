@@ -6,9 +6,9 @@ import pytest
 
 from core import InputError
 from filters import judge
-from filters.models.language import Language, LanguageRule, recogniser
-from filters.rules.presets import PRESETS, measurement_names, recipe, rules
-from filters.text import Text
+from filters.models.language import LanguagePrediction, LanguageRule, load_language_model
+from filters.rules.presets import PRESETS, measurement_names, preset_recipe, preset_rules
+from filters.text import AnalyzedText
 from tests.shared import shared
 
 SENTENCES = {
@@ -25,13 +25,13 @@ def document(text):
 
 @pytest.mark.parametrize("code", SENTENCES)
 def test_languages_are_recognised(code):
-    found = recogniser()(SENTENCES[code])
+    found = load_language_model()(SENTENCES[code])
     assert found.code == code
     assert 0.65 <= found.score <= 1
 
 
 def test_line_breaks_and_emptiness_do_no_harm():
-    recognise = recogniser()
+    recognise = load_language_model()
     assert recognise("\n".join(SENTENCES["en"].split())).code == "en"
     assert recognise("").score >= 0
     assert recognise(SENTENCES["en"] + " \ud800").code == "en"
@@ -40,34 +40,34 @@ def test_line_breaks_and_emptiness_do_no_harm():
 def test_only_wanted_languages_are_kept_and_only_when_sure():
     rule = LanguageRule(languages=("en", "de"))
     reasons = [
-        rule(Text(text="", language=code, language_score=score)).reason
+        rule(AnalyzedText(text="", language=code, language_score=score)).reason
         for code, score in (("en", 0.65), ("de", 0.9), ("en", 0.64), ("fr", 0.99))
     ]
     assert reasons == [None, None, "unsure", "other_language"]
 
 
 def test_no_languages_keep_all():
-    assert rules("none", []) == ()
+    assert preset_rules("none", []) == ()
 
 
 def test_an_unknown_preset_names_the_known_ones():
     with pytest.raises(InputError, match="none, gopher, c4, fineweb"):
-        rules("finewob", ["en"])
+        preset_rules("finewob", ["en"])
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_recipe_holds_every_rule_with_its_parameters(preset):
-    made = recipe(preset, ["en"])
-    assert [rule["rule"] for rule in made["rules"]] == [rule.name for rule in rules(preset, ["en"])]
+    made = preset_recipe(preset, ["en"])
+    assert [rule["rule"] for rule in made["rules"]] == [rule.name for rule in preset_rules(preset, ["en"])]
     assert all(len(rule) > 2 for rule in made["rules"])
 
 
 def test_the_first_rule_that_objects_decides_and_later_ones_are_not_asked():
-    chosen = rules("fineweb", ["en"])
-    verdict = judge(document("short"), Language(code="fr", score=0.9), chosen)
+    chosen = preset_rules("fineweb", ["en"])
+    verdict = judge(document("short"), LanguagePrediction(code="fr", score=0.9), chosen)
     assert (verdict.keep, verdict.rule, verdict.reason) == (False, "language", "other_language")
     assert set(verdict.measurements) == {"language_score"}
-    verdict = judge(document("Far too short."), Language(code="en", score=0.9), chosen)
+    verdict = judge(document("Far too short."), LanguagePrediction(code="en", score=0.9), chosen)
     assert (verdict.rule, verdict.reason) == ("gopher_quality", "too_few_words")
     assert set(verdict.measurements) <= set(measurement_names(chosen))
 
@@ -80,7 +80,7 @@ def test_most_sentences_of_the_commonest_languages_are_recognised():
         lines = (
             zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(file).read().decode().split("\n")
         )
-    recognise = recogniser()
+    recognise = load_language_model()
     rows = [line.split("\t", 1) for line in lines if line[:2] in SENTENCES]
     right = sum(recognise(text).code == code for code, text in rows[::10])
     assert right / len(rows[::10]) > 0.95

@@ -6,7 +6,7 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from filters.ngrams import repeats
+from filters.ngrams import repeated_ngrams
 
 TOKENS = st.lists(st.sampled_from(["a", "bb", "ccc", "."]), max_size=60)
 
@@ -29,10 +29,10 @@ def plain_repeated(tokens, n):
 
 @given(TOKENS)
 def test_they_are_counted_as_if_each_were_looked_at(tokens):
-    for found in islice(repeats(tokens), 9):
+    for found in islice(repeated_ngrams(tokens), 9):
         assert found.top_characters() == plain_top(tokens, found.n)
         assert found.repeated_characters() == plain_repeated(tokens, found.n)
 
 
 def test_n_begins_at_two_and_never_ends():
-    assert [found.n for found in islice(repeats(["a"]), 4)] == [2, 3, 4, 5]
+    assert [found.n for found in islice(repeated_ngrams(["a"]), 4)] == [2, 3, 4, 5]

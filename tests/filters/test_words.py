@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from filters.text import Text
-from filters.words import is_word, tokens, unspaced, words
+from filters.text import AnalyzedText
+from filters.words import is_unspaced, is_word, tokens, words
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_no_letter_or_digit_is_lost(text):
     ("token", "without_spaces"), [("字", True), ("か", True), ("ที่", True), ("word", False)]
 )
 def test_scripts_without_spaces(token, without_spaces):
-    assert unspaced(token) is without_spaces
+    assert is_unspaced(token) is without_spaces
 
 
 @pytest.mark.parametrize(
@@ -51,4 +51,4 @@ def test_scripts_without_spaces(token, without_spaces):
     [("plain words", True), ("漢字 and so on they go", True), ("漢字かな混じり文 ok", False)],
 )
 def test_a_text_is_spaced_as_most_of_its_words_are(text, spaced):
-    assert Text(text=text, language="", language_score=0.0).spaced is spaced
+    assert AnalyzedText(text=text, language="", language_score=0.0).is_spaced is spaced

@@ -16,12 +16,12 @@ from crawler.wire.http.message import read_head
 from crawler.wire.http.request import target as wire_target
 from crawler.wire.http.response_reader import Reading
 from extract import html, pdf, wikitext
-from extract.charset import decode, utf8
-from extract.links import links
-from extract.mime import sniffed
-from extract.raw_text import declared, glances
+from extract.charset import decode, to_utf8
+from extract.links import extract_links
+from extract.mime import sniff_type
+from extract.raw_text import declared_language, page_windows
 from extract.rights import rights
-from extract.soft_error import suspicion
+from extract.soft_error import detect_soft_error
 from frontier import Discovery, NotAUrl, Scope, canonical
 from frontier.codec import replies
 from frontier.codec.entries import decode as read_entry
@@ -77,16 +77,16 @@ def _robots(data: bytes) -> None:
 
 
 def _links(data: bytes) -> None:
-    page, codec = utf8(data, "text/html")
-    for href in links(page, URL, codec).hrefs[:100]:
+    page, codec = to_utf8(data, "text/html")
+    for href in extract_links(page, URL, codec).hrefs[:100]:
         _url(href.encode(errors="replace"))
 
 
 def _main_text(data: bytes) -> None:
-    sniffed(data, "text/html")
+    sniff_type(data, "text/html")
     text = decode(data, None).text
-    suspicion(lambda _: None, text.encode(errors="replace"))
-    declared(text), glances(text), need(data), sketch(data, URL)
+    detect_soft_error(lambda _: None, text.encode(errors="replace"))
+    declared_language(text), page_windows(text), need(data), sketch(data, URL)
     html.extract(text, URL, markdown=len(data) % 2 == 0)
 
 

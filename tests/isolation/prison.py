@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pyseccomp
 
-from isolation import WorkerProcess, probe
-from isolation.browser_launch import launcher
-from isolation.filesystem import is_open_to_all
+from isolation import WorkerProcess, probe_confinement
+from isolation.browser_launch import write_launcher
+from isolation.filesystem import is_world_readable
 from pipeline.engine.local.part_process import Cell
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import Made, Sealed, Task
@@ -99,7 +99,7 @@ def work(store, step, part, watch):
 
 def in_browser(directory, target):
     """What a program gets that is begun as the browser is; None where there is no Python that all may read."""
-    python = next((path for path in PYTHONS if path.exists() and is_open_to_all([path.resolve()])), None)
+    python = next((path for path in PYTHONS if path.exists() and is_world_readable([path.resolve()])), None)
     if python is None:
         return None
     place = Path(tempfile.mkdtemp(prefix="thresher-test-"))
@@ -111,7 +111,11 @@ def in_browser(directory, target):
     program = place / "program"
     program.write_text(PROGRAM.format(python=python, place=place))
     program.chmod(0o755)
-    words = [launcher(str(program), place, profile), f"--user-data-dir={profile}", json.dumps(asdict(target))]
+    words = [
+        write_launcher(str(program), place, profile),
+        f"--user-data-dir={profile}",
+        json.dumps(asdict(target)),
+    ]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     shutil.rmtree(place)
     assert done.returncode == 0, done.stderr
@@ -120,9 +124,9 @@ def in_browser(directory, target):
 
 def main(directory):
     os.environ["AWS_SECRET_ACCESS_KEY"] = SECRET
-    walls = probe()
+    walls = probe_confinement()
     with targets(directory) as target:
-        free = WorkerProcess(freely, target("free"), confined=False)
+        free = WorkerProcess(freely, target("free"), is_confined=False)
         unconfined = free.pipe.recv()
         free.close()
         files = Files(Path(directory, "storage"))

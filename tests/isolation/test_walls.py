@@ -14,7 +14,15 @@ from tempfile import TemporaryDirectory
 import msgspec
 import pytest
 
-from isolation import Limits, WorkerProcess, confine, filesystem, privileges, probe, syscalls
+from isolation import (
+    ConfinementLimits,
+    WorkerProcess,
+    confine,
+    filesystem,
+    privileges,
+    probe_confinement,
+    syscalls,
+)
 from tests.isolation import escapes, prison
 from tests.isolation.escapes import EVERY, FILES, MEMORY, NETWORK, OF_BROWSER, PROCESSES, WRITES
 from tests.isolation.lacking import lack
@@ -93,19 +101,19 @@ def test_it_was_never_given_a_secret(found):
 def told(pipe, target, group, missing):
     """Confines itself where the machine lacks one of the walls, and says what each escape got."""
     if missing == "libseccomp":
-        syscalls.load_library = lambda: (_ for _ in ()).throw(RuntimeError("Unable to find libseccomp"))
+        syscalls.load_seccomp = lambda: (_ for _ in ()).throw(RuntimeError("Unable to find libseccomp"))
     else:
         lack(missing)
-    confinement = confine(Limits(memory=prison.MEMORY))
+    confinement = confine(ConfinementLimits(memory_bytes=prison.MEMORY))
     got = {escape.__name__: escapes.tried(escape, target) for escape in group}
     pipe.send_bytes(msgspec.msgpack.encode((confinement, got)))
 
 
 def alone(directory, group, missing):
-    if lacks := probe().lacks:
+    if lacks := probe_confinement().lacks:
         pytest.skip(f"the machine lacks: {lacks}")
     with prison.targets(directory) as target:
-        process = WorkerProcess(told, target("alone"), group, missing, confined=True)
+        process = WorkerProcess(told, target("alone"), group, missing, is_confined=True)
         confinement, got = msgspec.msgpack.decode(process.pipe.recv_bytes())
         process.close()
     return confinement["lacks"], {name for name, text in got.items() if text}
@@ -138,12 +146,12 @@ def test_without_seccomp_files_and_what_landlock_knows_hold(tmp_path, missing, r
 
 
 def status_of_nobody(pipe):
-    pipe.send((privileges.drop(may_be_nobody=True), Path("/proc/self/status").read_text()))
+    pipe.send((privileges.drop_privileges(can_be_nobody=True), Path("/proc/self/status").read_text()))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_root_becomes_nobody(tmp_path):
-    process = WorkerProcess(status_of_nobody, confined=False)
+    process = WorkerProcess(status_of_nobody, is_confined=False)
     who, status = process.pipe.recv()
     process.close()
     lines = dict(line.split(":\t", 1) for line in status.splitlines())
@@ -156,7 +164,7 @@ def test_root_becomes_nobody(tmp_path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can lack what makes it another user")
 def test_root_that_cannot_become_nobody_has_no_capability():
-    code = "from isolation import user; print(user.drop(may_be_nobody=True)); print(open('/proc/self/status').read())"
+    code = "from isolation import privileges; print(privileges.drop_privileges(can_be_nobody=True)); print(open('/proc/self/status').read())"
     words = [*LACKING, "capabilities", sys.executable, "-c", code]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     who, *rest = done.stdout.splitlines()
@@ -172,12 +180,12 @@ def test_nobody_is_who_may_read_the_code():
         shut, file = Path(directory), Path(directory, "module.py")
         file.touch()
         shut.chmod(0o711)
-        assert filesystem.is_open_to_all([file, shut / "not-there"])
+        assert filesystem.is_world_readable([file, shut / "not-there"])
         shut.chmod(0o700)
-        assert not filesystem.is_open_to_all([file])
+        assert not filesystem.is_world_readable([file])
         shut.chmod(0o711)
         file.chmod(0o600)
-        assert not filesystem.is_open_to_all([file])
+        assert not filesystem.is_world_readable([file])
 
 
 def test_of_a_source_tree_only_packages_may_be_read(tmp_path, monkeypatch):
@@ -187,9 +195,9 @@ def test_of_a_source_tree_only_packages_may_be_read(tmp_path, monkeypatch):
     (tmp_path / "thresher.toml").touch()
     (tmp_path / "module.py").touch()
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
-    allowed = filesystem.code()
-    assert tmp_path in allowed.list
-    assert {path for path in allowed.read if path.is_relative_to(tmp_path)} == {
+    allowed = filesystem.code_paths()
+    assert tmp_path in allowed.listable
+    assert {path for path in allowed.readable if path.is_relative_to(tmp_path)} == {
         tmp_path / "package",
         tmp_path / "module.py",
     }
@@ -197,7 +205,7 @@ def test_of_a_source_tree_only_packages_may_be_read(tmp_path, monkeypatch):
 
 def test_what_is_installed_to_be_edited_is_found_by_what_was_imported(monkeypatch):
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path and Path(path) != ROOT])
-    assert ROOT / "pipeline" in filesystem.code().read
+    assert ROOT / "pipeline" in filesystem.code_paths().readable
 
 
 def confine_beside_a_thread(pipe):
@@ -205,12 +213,12 @@ def confine_beside_a_thread(pipe):
 
     threading.Thread(target=threading.Event().wait, daemon=True).start()
     try:
-        confine(Limits(memory=prison.MEMORY))
+        confine(ConfinementLimits(memory_bytes=prison.MEMORY))
     except RuntimeError as error:
         pipe.send(str(error))
 
 
 def test_a_process_with_a_second_thread_is_not_confined_for_the_thread_would_stay_free():
-    process = WorkerProcess(confine_beside_a_thread, confined=True)
+    process = WorkerProcess(confine_beside_a_thread, is_confined=True)
     assert "a library started a thread" in process.pipe.recv()
     process.close()

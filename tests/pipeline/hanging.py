@@ -29,10 +29,10 @@ def dying(work, *args):
     work(*args)
 
 
-def _infect(end, found=crawler.reading.page_reading.links):
+def _infect(end, found=crawler.reading.page_reading.extract_links):
     def links(html, url, codec):
         if MARK in html:
             end()
         return found(html, url, codec)
 
-    crawler.reading.page_reading.links = links
+    crawler.reading.page_reading.extract_links = links

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from hypothesis import strategies as st
 
-from core import Capture, Timing, Tls, Url
+from core import Capture, Timing, TlsSession, Url
 
 RECORD_ID = UUID("11111111-2222-4333-8444-555555555555")
 STARTED_MS = 1_767_323_045_678  # 2026-01-02T03:04:05.678Z
@@ -31,7 +31,7 @@ def capture(
     truncated: object = None,
     request: bytes = REQUEST,
     protocol: str = "http/1.1",
-    tls: Tls | None = None,
+    tls: TlsSession | None = None,
     timing: Timing = Timing(),  # noqa: B008 - a frozen value
 ) -> Capture:
     head = f"HTTP/1.1 {status} OK\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers) + "\r\n"
@@ -66,7 +66,7 @@ CHUNKED = capture(
 
 SPOKEN = {
     "protocol": "h2",
-    "tls": Tls(version="1.3", cipher="TLS_AES_128_GCM_SHA256", verdict="trusted"),
+    "tls": TlsSession(version="1.3", cipher="TLS_AES_128_GCM_SHA256", trust="trusted"),
     "timing": Timing(dns_ms=3, connect_ms=11, tls_ms=25, first_byte_ms=80),
 }
 """What a capture over h2 says besides."""

@@ -27,8 +27,8 @@ from playwright.async_api import Error, Playwright, async_playwright
 from core import InputError, ThresherError, Unavailable
 from crawler.render.chromium.directory import Directory
 from crawler.render.chromium.processes import kill, tree
-from isolation.browser_launch import SHUT, launcher
-from isolation.environment import scrubbed
+from isolation.browser_launch import UNREACHABLE_DIRECTORY, write_launcher
+from isolation.environment import scrub_environment
 
 TAB_BYTES = 1 << 30
 BROWSER_BYTES = 3 << 30
@@ -42,7 +42,7 @@ NO_SANDBOX = "No usable sandbox"
 """What Chromium says where it can have none (`zygote_host_impl_linux.cc`)."""
 AS_ROOT = "Running as root without --no-sandbox"
 """What it says where root has begun it and could not become another user."""
-_SHUT = re.compile(rf"{SHUT} (.*)")
+_SHUT = re.compile(rf"{UNREACHABLE_DIRECTORY} (.*)")
 ARGUMENTS = (
     "--host-resolver-rules=MAP * ~NOTFOUND",
     "--proxy-bypass-list=<-loopback>",  # loopback goes past a proxy otherwise
@@ -143,10 +143,10 @@ async def start(path: str, *, sandbox: bool) -> Browser:
         with TemporaryDirectory(dir=directory.path) as beginning:
             async with asyncio.timeout(START_S):
                 chromium = await playwright.chromium.launch(
-                    executable_path=launcher(path, Path(beginning), temporary),
+                    executable_path=write_launcher(path, Path(beginning), temporary),
                     args=[*ARGUMENTS, f"--proxy-server=http://127.0.0.1:{nowhere.getsockname()[1]}"],
                     ignore_default_args=["--disable-popup-blocking"],
-                    env=dict(scrubbed(os.environ)),
+                    env=dict(scrub_environment(os.environ)),
                     chromium_sandbox=sandbox,
                     handle_sigint=False,
                     handle_sigterm=False,

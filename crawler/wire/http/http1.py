@@ -12,14 +12,14 @@ import select
 from collections.abc import Callable
 from typing import cast
 
-from core.capture import Protocol, Tls
+from core.capture import HttpProtocol, TlsSession
 from crawler.wire.fetch_failure import line
 from crawler.wire.http.exchange import Heard, Trouble, Watch
 from crawler.wire.http.request import HeaderList, Request, as_archived, as_sent
 from crawler.wire.http.response_reader import Reading
 from crawler.wire.limits import Limits
 
-_VERSIONS: dict[str, Protocol] = {"1.0": "http/1.0", "0.9": "http/0.9"}
+_VERSIONS: dict[str, HttpProtocol] = {"1.0": "http/1.0", "0.9": "http/0.9"}
 
 
 class Http1(asyncio.Protocol):
@@ -34,8 +34,8 @@ class Http1(asyncio.Protocol):
         self._watch: Watch | None = None
         self._waiter: asyncio.Future[tuple[Trouble | None, str]] | None = None
         self.peer = ""
-        self.tls: Tls | None = None
-        self.protocol: Protocol = "http/1.1"
+        self.tls: TlsSession | None = None
+        self.protocol: HttpProtocol = "http/1.1"
         self.usable = True
         """Whether another exchange may be begun."""
         self.on_end: Callable[[], None] | None = None

@@ -26,7 +26,7 @@ from h2.events import (
 from h2.exceptions import H2Error
 from h2.settings import SettingCodes, Settings
 
-from core.capture import Protocol, Tls
+from core.capture import HttpProtocol, TlsSession
 from crawler.wire.fetch_failure import line
 from crawler.wire.http.exchange import Heard, Trouble, Watch
 from crawler.wire.http.frames import Frames
@@ -58,8 +58,8 @@ class Http2(asyncio.Protocol):
         self._asked: _Asked | None = None
         self._frames = Frames()
         self.peer = ""
-        self.tls: Tls | None = None
-        self.protocol: Protocol = "h2"
+        self.tls: TlsSession | None = None
+        self.protocol: HttpProtocol = "h2"
         self.usable = True
         self.on_end: Callable[[], None] | None = None
 

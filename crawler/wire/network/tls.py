@@ -7,7 +7,7 @@ same, the connection is made anew without that, and old versions are spoken too;
 import re
 import ssl
 
-from core.capture import Tls
+from core.capture import TlsSession
 from crawler.wire.fetch_failure import Failure, Reason, line
 
 _VERDICTS = {
@@ -81,13 +81,13 @@ def failure(error: BaseException) -> Failure:
     return Failure(reason=_REASONS.get(verdict(error) or "", "tls"), detail=line(error), sign="answered")
 
 
-def of_connection(connection: ssl.SSLObject, said: str) -> Tls:
+def of_connection(connection: ssl.SSLObject, said: str) -> TlsSession:
     """How a connection is kept from others. `said` is the verdict on its certificate."""
     cipher, version = connection.cipher(), (connection.version() or "").removeprefix("TLSv")
-    return Tls(
+    return TlsSession(
         version="1.0" if version == "1" else version,
         cipher=iana(cipher[0]) if cipher else "",
-        verdict=said,
+        trust=said,
     )
 
 

@@ -69,7 +69,7 @@ class LocalBerth:
         self._activity = Activity.make()
         marks = self._activity.descriptors
         self._process = WorkerProcess(
-            _begin, told, marks, confined=False, orphaned=signal.SIGTERM, descriptors=marks
+            _begin, told, marks, is_confined=False, orphan_signal=signal.SIGTERM, descriptors=marks
         )
         self._supervision = Supervision(self._process, self._activity)
         self._left: Left | None = None

@@ -27,8 +27,8 @@ from multiprocessing.connection import Connection
 import msgspec
 
 from core import ThresherError, Unavailable
-from isolation import Limits, WorkerProcess, confine
-from isolation.shared_int import Mark
+from isolation import ConfinementLimits, WorkerProcess, confine
+from isolation.shared_int import SharedInt
 from pipeline.engine import messages
 from pipeline.engine.local.part_server import PartServer, shown
 from pipeline.engine.local.watchdog import Watchdog
@@ -57,7 +57,7 @@ class Cell:
         self._memory = memory
         self._item_cpu_s = item_cpu_s
         self._process: WorkerProcess | None = None
-        self._mark = Mark.make(NOWHERE)
+        self._mark = SharedInt.create(NOWHERE)
         self._watchdog: Watchdog | None = None
         self._begun = False
         self._made = 0
@@ -130,7 +130,7 @@ class Cell:
             if self._killed:
                 raise EOFError
             mark = self._mark.descriptor
-            self._process = WorkerProcess(_serve, mark, self._memory, confined=True, descriptors=(mark,))
+            self._process = WorkerProcess(_serve, mark, self._memory, is_confined=True, descriptors=(mark,))
             return self._process
 
     def _serve(self, process: WorkerProcess, server: PartServer) -> Done | Failed:
@@ -195,13 +195,13 @@ class _ToParent(logging.Handler):
 
 def _serve(pipe: Connection, mark: int, memory: int) -> None:
     """Make parts, one after the other, in this process."""
-    marked, store, cpu = Mark(mark), PartStore(partial(_ask, pipe)), 0.0
+    marked, store, cpu = SharedInt(mark), PartStore(partial(_ask, pipe)), 0.0
     is_confined = False
     with suppress(EOFError, BrokenPipeError):
         while True:
             attempt: Attempt = pickle.loads(pipe.recv_bytes())  # noqa: S301 - the parent's; it imports the work
             if not is_confined:
-                confine(Limits(memory=memory))
+                confine(ConfinementLimits(memory_bytes=memory))
                 logging.getLogger().addHandler(_ToParent(pipe))
                 pipe.send_bytes(b"")
                 is_confined = True

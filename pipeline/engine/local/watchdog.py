@@ -7,7 +7,7 @@ import signal
 import time
 
 from isolation import WorkerProcess
-from isolation.shared_int import Mark
+from isolation.shared_int import SharedInt
 from pipeline.engine.task import NOWHERE
 
 EVERY_S = 0.5
@@ -17,7 +17,7 @@ EVERY_S = 0.5
 class Watchdog:
     """Watches one process while it makes one part."""
 
-    def __init__(self, process: WorkerProcess, mark: Mark, *, item_cpu_s: float, still_s: float) -> None:
+    def __init__(self, process: WorkerProcess, mark: SharedInt, *, item_cpu_s: float, still_s: float) -> None:
         self._process, self._mark = process, mark
         self._item_cpu_s, self._still_s = item_cpu_s, still_s
         self.is_spent = False

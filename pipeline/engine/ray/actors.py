@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from core import InputError, ThresherError, Unavailable
-from isolation import probe
+from isolation import probe_confinement
 from pipeline.engine.local.crawl_worker import Left, LocalBerth
 from pipeline.engine.local.part_process import Cell
 from pipeline.engine.task import Ended, Raised
@@ -102,7 +102,7 @@ class Hand:
         """
         unmet = _answer(terms)
         return unmet, () if unmet else tuple(
-            f"the node {socket.gethostname()}: {lack}" for lack in probe().lacks
+            f"the node {socket.gethostname()}: {lack}" for lack in probe_confinement().lacks
         )
 
     def make(self, assignment: bytes) -> Ended:

@@ -13,7 +13,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from core import InputError
-from core.printable_address import without_secrets
+from core.printable_address import redact_secrets
 from storage.commoncrawl.transport.response_kind import Answered, Damaged
 from storage.commoncrawl.transport.source import Head, head_of
 from storage.s3.connection import client_config, configured_endpoint
@@ -86,6 +86,6 @@ class Bucket:
                 self._client = await self._stack.enter_async_context(made)
             except ValueError as error:  # what botocore says of an endpoint that is no URL
                 raise InputError(
-                    f"{self.uri}: {without_secrets(str(error))}; correct AWS_ENDPOINT_URL_S3"
+                    f"{self.uri}: {redact_secrets(str(error))}; correct AWS_ENDPOINT_URL_S3"
                 ) from error
         return self._client

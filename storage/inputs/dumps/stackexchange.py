@@ -25,7 +25,7 @@ from typing import BinaryIO, NamedTuple, TypeAlias
 
 import zstandard
 
-from core import Failure, InputError, reading
+from core import Failure, InputError, failure_boundary
 from storage.inputs.dumps.elements import BROKEN_XML, TOO_LONG, Element, elements, parse, parse_head
 from storage.inputs.entry import LONGEST, Entry, Unusable, guarded
 
@@ -141,7 +141,7 @@ def _records(posts: sqlite3.Connection, rows: Iterator[Element | Unusable], dump
             ends.append(row)
             continue
         try:
-            with reading("record"):
+            with failure_boundary("record"):
                 post = _post(row, packer)
         except Failure as failure:
             post = failure.reason, f"row {row.number + 1}: {failure}"

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
-from core import Failure, InputError, reading
+from core import Failure, InputError, failure_boundary
 from storage.inputs.entry import Entry, Unusable, guarded
 from storage.inputs.tables.columns import USUAL, Columns, Spot, check, entry, useful
 from storage.warc.members import CUT_OFF
@@ -74,7 +74,7 @@ def _is_flat(kind: pa.DataType) -> bool:
 def _values(batch: pa.RecordBatch) -> Iterator[dict[str, Any] | str]:
     """The rows of a batch; for one that cannot be read, the reason."""
     try:
-        with reading("row"):
+        with failure_boundary("row"):
             found = batch.to_pylist()
     except Failure as failure:
         if batch.num_rows == 1:

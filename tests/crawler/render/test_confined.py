@@ -19,7 +19,7 @@ from crawler.render.chromium.browser import start
 from crawler.render.chromium.directory import Directory
 from crawler.render.chromium.processes import tree
 from frontier import Outcome
-from isolation import probe
+from isolation import probe_confinement
 from tests.crawler.conftest import redis  # noqa: F401 - a fixture
 from tests.crawler.server import page
 
@@ -63,7 +63,7 @@ async def running(chromium, look, *, sandbox=True):
 
 async def test_every_process_is_unprivileged_and_has_no_secret(chromium, sandbox, monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-    walls = probe()
+    walls = probe_confinement()
 
     def look(pids):
         environments = [Path(f"/proc/{pid}/environ").read_bytes() for pid in pids]

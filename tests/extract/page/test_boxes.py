@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.page.boxes import DEEPEST, MOST_ELEMENTS, Page
-from extract.page.page_reader import read
+from extract.page.boxes import DEEPEST, MOST_ELEMENTS, ParsedPage
+from extract.page.page_reader import read_page
 
 PIECES = (
     "<p>", "</p>", "<div class='comments'>", "</div>", "<ul><li>", "</ul>", "<table><tr><td>", "<td>", "</table>", "<pre>", "</pre>",
@@ -18,7 +18,7 @@ PAGES = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=60).map
 
 
 def page(html):
-    found = read(html.encode(errors="replace"))
+    found = read_page(html.encode(errors="replace"))
     assert found is not None
     return found
 
@@ -94,7 +94,7 @@ def test_code_stands_as_it_is(html, text):
     ],
 )
 def test_numbers_stay_what_they_are_and_words_whole(html, text):
-    assert [block.text for block in read(f"<p>{html}".encode()).blocks] == [text]
+    assert [block.text for block in read_page(f"<p>{html}".encode()).blocks] == [text]
 
 
 def test_behind_code_white_space_means_nothing_again():
@@ -162,7 +162,7 @@ def test_a_formula_is_its_tex_where_the_page_has_that(html, text):
 
 def test_a_formula_that_never_ends_is_looked_at_once():
     html = '<p>x<math alttext="{\\displaystyle ' + " " * 1_000_000 + 'y">'
-    assert read(html.encode()) is not None
+    assert read_page(html.encode()) is not None
 
 
 def test_characters_of_links_are_counted_but_in_code():
@@ -194,7 +194,7 @@ def test_what_a_page_says_of_itself_is_put_aside():
         '<html lang="de"><head><title>A</title><meta name=x content=y><link rel=canonical href=z>'
         '<script type="application/ld+json">{}</script></head><body><svg><title>no</title></svg>'
         '<a rel="license" href="w">v</a><time datetime="2020">no</time><time pubdate datetime="2021">u</time>'
-    ).said
+    ).metadata
     assert [(each.tag, each.text) for each in said] == [
         ("html", ""), ("title", "A"), ("meta", ""), ("link", ""), ("script", "{}"), ("a", ""), ("time", ""),
     ]  # fmt: skip
@@ -226,8 +226,8 @@ def test_more_elements_than_are_read_end_the_reading():
     "html", [b"", b" ", b"\0", b"<", b"<!--", b"<p", b"\xff\xfe", b"<![CDATA[", b"<?xml"]
 )
 def test_what_is_no_page_is_a_page_without_blocks_or_none(html):
-    found = read(html)
-    assert found is None or isinstance(found, Page)
+    found = read_page(html)
+    assert found is None or isinstance(found, ParsedPage)
 
 
 def test_a_page_clipped_at_any_byte_is_a_page_or_none():
@@ -237,19 +237,19 @@ def test_a_page_clipped_at_any_byte_is_a_page_or_none():
         '<math><annotation encoding="TeX">q</annotation></math><!-- c --><script>d()</script></body></html>'
     ).encode()
     for end in range(len(whole) + 1):
-        found = read(whole[:end])
+        found = read_page(whole[:end])
         assert found is None or _stands(found)
 
 
 @given(PAGES)
 def test_any_page_is_boxes_in_boxes_and_blocks_in_them(html):
-    found = read(html.encode(errors="replace"))
+    found = read_page(html.encode(errors="replace"))
     assert found is None or _stands(found)
 
 
 @given(PAGES)
 def test_no_block_has_a_character_that_is_not_on_the_page(html):
-    found = read(html.replace("&", "").encode(errors="replace"))
+    found = read_page(html.replace("&", "").encode(errors="replace"))
     known = set(html) | set("$^\n \ufffd?")
     for block in found.blocks if found else ():
         assert set(block.text) <= known

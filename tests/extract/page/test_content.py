@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.page.content import choose
-from extract.page.page_reader import read
+from extract.page.content import choose_content
+from extract.page.page_reader import read_page
 
 TITLE = "The harbour in winter"
 SENTENCES = (
@@ -24,7 +24,7 @@ def page(body, *, title=TITLE):
 
 
 def chosen(body, *, title=TITLE, kind="page"):
-    return [block.text for block in choose(read(page(body, title=title).encode()), title, kind)]
+    return [block.text for block in choose_content(read_page(page(body, title=title).encode()), title, kind)]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_these_are_taken_whole(kind):
     "body", ["<p>Hello.</p>", "<nav><a href=a>Home</a></nav>", "<div class=sidebar>One.</div>", "x"]
 )
 def test_a_page_with_next_to_nothing_is_taken_as_it_is(body):
-    assert chosen(body) == [block.text for block in read(page(body).encode()).blocks]
+    assert chosen(body) == [block.text for block in read_page(page(body).encode()).blocks]
 
 
 def test_names_are_not_believed_of_a_part_that_has_the_text():
@@ -195,10 +195,10 @@ PIECES = (
     st.sampled_from(["page", "article", "discussion", "reference", "product"]),
 )
 def test_content_is_some_of_the_blocks_in_their_order_and_none_only_where_there_are_none(pieces, kind):
-    found = read(page("".join(pieces)).encode())
-    blocks = choose(found, TITLE, kind)
+    found = read_page(page("".join(pieces)).encode())
+    blocks = choose_content(found, TITLE, kind)
     numbers = {id(block): number for number, block in enumerate(found.blocks)}
     places = [numbers[id(block)] for block in blocks]
     assert places == sorted(set(places))
     assert bool(blocks) == bool(found.blocks)
-    assert blocks == choose(found, TITLE, kind)
+    assert blocks == choose_content(found, TITLE, kind)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.page.page_kind import kind
+from extract.page.page_kind import page_kind
 
 URL = "https://example.org/2020/a-page"
 
@@ -34,17 +34,17 @@ URL = "https://example.org/2020/a-page"
     ],
 )
 def test_who_says_what_a_page_is(meta, linked, url, found):
-    assert kind(meta, linked, url) == found
+    assert page_kind(meta, linked, url) == found
 
 
 def test_the_tool_that_made_a_page_counts_before_what_it_calls_itself_and_that_before_its_address():
     node, forum = [{"@type": "Article"}], "https://example.org/forum/1"
-    assert kind({"generator": "mkdocs", "og:type": "product"}, node, forum) == "reference"
-    assert kind({"og:type": "product"}, node, forum) == "article"
-    assert kind({"og:type": "product"}, [], forum) == "product"
-    assert kind({}, [], forum) == "discussion"
+    assert page_kind({"generator": "mkdocs", "og:type": "product"}, node, forum) == "reference"
+    assert page_kind({"og:type": "product"}, node, forum) == "article"
+    assert page_kind({"og:type": "product"}, [], forum) == "product"
+    assert page_kind({}, [], forum) == "discussion"
 
 
 @given(st.dictionaries(st.sampled_from(["generator", "og:type"]), st.text()), st.text())
 def test_any_page_is_of_some_kind(meta, url):
-    assert kind(meta, [], url) in {"article", "discussion", "reference", "product", "page"}
+    assert page_kind(meta, [], url) in {"article", "discussion", "reference", "product", "page"}

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from extract.page.boxes import Block, Box
 from extract.page.layout import MOST_CELL, markdown, plain
-from extract.page.page_reader import read
+from extract.page.page_reader import read_page
 
 
 def blocks(html):
-    return read(html.encode()).blocks
+    return read_page(html.encode()).blocks
 
 
 def lines(*each):

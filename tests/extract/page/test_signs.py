@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.page.class_hints import DOUBTFUL, LIKELY, LONGEST, NEVER_DISBELIEVED, _signs, signs
+from extract.page.class_hints import ALWAYS_UNLIKELY, DOUBTFUL, LIKELY, LONGEST, _signs, class_hints
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from extract.page.class_hints import DOUBTFUL, LIKELY, LONGEST, NEVER_DISBELIEVE
     ],
 )
 def test_each_name_weighs_for_content_or_against_it(class_, id_, weight):
-    assert signs(class_, id_).weight == weight
+    assert class_hints(class_, id_).weight == weight
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_each_name_weighs_for_content_or_against_it(class_, id_, weight):
         ("footer", LIKELY),
         ("related-posts", LIKELY),
         ("photo-credit", DOUBTFUL),
-        ("comments", NEVER_DISBELIEVED),
+        ("comments", ALWAYS_UNLIKELY),
         ("main-content", 0),
         ("article-sidebar", 0),
         ("with-sidebar", 0),
@@ -43,48 +43,48 @@ def test_each_name_weighs_for_content_or_against_it(class_, id_, weight):
     ],
 )
 def test_names_of_surroundings_are_believed_so_far(name, unlikely):
-    assert signs(name, "").unlikely == unlikely
-    assert signs("", name).unlikely == unlikely
+    assert class_hints(name, "").unlikely == unlikely
+    assert class_hints("", name).unlikely == unlikely
 
 
 @pytest.mark.parametrize(
     "name", ["comments", "comment-list", "commentlist", "disqus_thread", "post-comments", "respond", "dsq-1"]
 )
 def test_names_of_readers_comments(name):
-    assert signs(name, "").comments
+    assert class_hints(name, "").comments
 
 
 @pytest.mark.parametrize(
     "name", ["commentary", "commentary-track", "accommodation", "correspondent", "document"]
 )
 def test_names_that_only_look_like_it(name):
-    assert not signs(name, "").comments
+    assert not class_hints(name, "").comments
 
 
 @pytest.mark.parametrize(
     ("name", "sure"), [("sidebar", True), ("cookie-notice", True), ("breadcrumbs", False), ("text", False)]
 )
 def test_some_parts_are_hardly_ever_content(name, sure):
-    assert signs(name, "").sure == sure
+    assert class_hints(name, "").is_boilerplate == sure
 
 
 def test_what_lies_behind_the_bound_of_a_name_says_nothing():
-    assert signs("x" * LONGEST + " sidebar", "y" * LONGEST + " article") == signs("x", "y")
+    assert class_hints("x" * LONGEST + " sidebar", "y" * LONGEST + " article") == class_hints("x", "y")
 
 
 def test_a_name_is_remembered_no_further_than_it_is_looked_at():
     _signs.cache_clear()
     for n in range(10):
-        signs("x" * LONGEST + str(n), "")
+        class_hints("x" * LONGEST + str(n), "")
     assert _signs.cache_info().currsize == 1
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_signs_are_the_same_twice_and_do_not_depend_on_case_of_letters(class_, id_):
-    found = signs(class_, id_)
-    assert found == signs(class_, id_)
-    assert found == signs(class_.lower(), id_.lower())
-    assert found.unlikely in {0, DOUBTFUL, LIKELY, NEVER_DISBELIEVED}
+    found = class_hints(class_, id_)
+    assert found == class_hints(class_, id_)
+    assert found == class_hints(class_.lower(), id_.lower())
+    assert found.unlikely in {0, DOUBTFUL, LIKELY, ALWAYS_UNLIKELY}
     assert found.weight in {-50, -25, 0, 25, 50}
 
 
@@ -92,4 +92,4 @@ def test_signs_are_the_same_twice_and_do_not_depend_on_case_of_letters(class_, i
     "piece", ["comment-", "comments_", "dsq-a", "_comment", "-ad-", "comment-body", "no-"]
 )
 def test_names_made_of_one_piece_are_looked_at_in_one_pass(piece):
-    assert signs((piece * LONGEST)[:LONGEST] + "!", piece * LONGEST) is not None
+    assert class_hints((piece * LONGEST)[:LONGEST] + "!", piece * LONGEST) is not None

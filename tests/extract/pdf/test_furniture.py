@@ -2,8 +2,8 @@
 
 import pytest
 
-from extract.pdf.furniture import without
-from extract.pdf.page_text import Line, Page
+from extract.pdf.furniture import remove_furniture
+from extract.pdf.page_text import Line, PdfPageText
 from tests.extract.pdf.paper import at
 from tests.extract.pdf.test_pdf_text import read
 
@@ -16,7 +16,7 @@ BODY = [
 
 
 def page(number, *lines):
-    return Page(
+    return PdfPageText(
         kind="text",
         number=number,
         lines=tuple(Line(72, y, 72 + 6 * len(text), y + 11, text) for y, text in lines),
@@ -25,7 +25,8 @@ def page(number, *lines):
 
 def left(*pages):
     return [
-        [line.text for line in lines] for lines in without([page(n, *lines) for n, lines in enumerate(pages)])
+        [line.text for line in lines]
+        for lines in remove_furniture([page(n, *lines) for n, lines in enumerate(pages)])
     ]
 
 

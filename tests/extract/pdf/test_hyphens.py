@@ -2,7 +2,7 @@
 
 import pytest
 
-from extract.pdf.hyphens import joint, lexicon
+from extract.pdf.hyphens import join_hyphenated, lexicon
 from tests.extract.pdf.paper import at
 from tests.extract.pdf.test_pdf_text import read
 
@@ -25,12 +25,12 @@ from tests.extract.pdf.test_pdf_text import read
     ],
 )
 def test_what_a_hyphen_at_the_end_of_a_line_means(line, following, elsewhere, whole):
-    assert f"{joint(line, following, lexicon([elsewhere]))}{following}" == whole
+    assert f"{join_hyphenated(line, following, lexicon([elsewhere]))}{following}" == whole
 
 
 @pytest.mark.parametrize("line", ["no hyphen", "a dash -", "a dash \u2013", "", "-"])
 def test_without_a_hyphen_behind_a_word_there_is_nothing_to_join(line):
-    assert joint(line, "more", lexicon([])) is None
+    assert join_hyphenated(line, "more", lexicon([])) is None
 
 
 def test_parts_of_words_are_no_words_of_the_document():

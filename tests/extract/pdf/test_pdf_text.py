@@ -7,8 +7,8 @@ import zlib
 import pytest
 
 from extract import Skip
-from extract.pdf import Extracted, extract
-from extract.pdf.pdfium import opened
+from extract.pdf import PdfExtraction, extract
+from extract.pdf.pdfium import open_document
 from tests.extract.pdf.paper import LEADING, Scan, at, glyphs, paper, stream, written
 
 TEXT = (
@@ -24,7 +24,7 @@ DPI = 200
 
 def read(*pages, **said):
     found = extract(paper(*pages, **said))
-    assert isinstance(found, Extracted), found
+    assert isinstance(found, PdfExtraction), found
     return found
 
 
@@ -36,7 +36,7 @@ def skipped(payload, **said):
 
 def picture(*pages):
     """The first page as a scanner sees it."""
-    with opened(paper(*pages)) as book, book.sheet(0) as sheet:
+    with open_document(paper(*pages)) as book, book.page(0) as sheet:
         return sheet.raster()
 
 
@@ -196,14 +196,14 @@ def test_an_ocr_is_shown_what_is_seen_and_its_text_stands_in_the_place_of_the_pa
     ocr = reader("ABCDEFGHIJKLMNOPQRSTUVWXYZ ")
     lines = ("THE WIND HAS TURNED", "TO THE NORTH AND SHIPS", "PASS BEFORE NOON")
     found = extract(paper(at(72, 700, *TEXT), scan(*lines)), ocr=ocr)
-    assert isinstance(found, Extracted)
+    assert isinstance(found, PdfExtraction)
     assert found.text == f"{SAID}\n\n" + "\n".join(lines)
     assert (found.ocr, found.scanned, found.route) == (1, 0, "pdf/ocr")
 
 
 def test_what_the_ocr_cannot_read_is_left_out_and_counted():
     found = extract(paper(at(72, 700, *TEXT), scan("NO ONE READS THIS")), ocr=lambda *_: None)
-    assert isinstance(found, Extracted)
+    assert isinstance(found, PdfExtraction)
     assert (found.scanned, found.ocr) == (1, 0)
 
 
@@ -221,7 +221,7 @@ def test_a_real_ocr_reads_the_picture(tmp_path):
         return subprocess.run(told, check=True, capture_output=True, text=True).stdout
 
     found = extract(paper(scan(*TEXT)), ocr=tesseract)
-    assert isinstance(found, Extracted)
+    assert isinstance(found, PdfExtraction)
     assert " ".join(found.text.split()) == SAID
 
 
@@ -234,7 +234,7 @@ def test_a_font_that_does_not_say_what_its_glyphs_are_is_garbled():
 def test_a_garbled_page_goes_to_the_ocr():
     numbers = [ord(letter) - 29 for letter in SAID]
     found = extract(paper(glyphs(20, 700, numbers, size=4)), ocr=lambda *_: SAID)
-    assert isinstance(found, Extracted)
+    assert isinstance(found, PdfExtraction)
     assert (found.text, found.ocr) == (SAID, 1)
 
 
@@ -277,7 +277,7 @@ def test_a_broken_table_of_objects_is_made_again():
     begin = whole.index(b"startxref\n") + 10
     moved = whole[:begin] + b"77" + whole[whole.index(b"\n", begin) :]
     found = extract(moved)
-    assert isinstance(found, Extracted)
+    assert isinstance(found, PdfExtraction)
     assert found.text == SAID
 
 

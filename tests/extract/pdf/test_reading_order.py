@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract.pdf.page_text import Line, Word
-from extract.pdf.pdf_lines import lines
-from extract.pdf.reading_order import ordered
+from extract.pdf.pdf_lines import build_lines
+from extract.pdf.reading_order import reading_order
 from tests.extract.pdf.paper import at, glyphs
 from tests.extract.pdf.test_pdf_text import TEXT, read
 
@@ -36,7 +36,7 @@ def column(left, top, *texts, height=12.0):
 
 
 def texts(found):
-    return [line.text for block in ordered(found) for line in block.lines]
+    return [line.text for block in reading_order(found) for line in block.lines]
 
 
 def test_columns_are_read_one_after_the_other():
@@ -143,7 +143,7 @@ def test_a_word_written_in_parts_is_one_word_and_parts_of_a_line_are_one_line():
         Word(10, 30, 40, 40, "below", 0, False),
         Word(53, 10, 70, 20, "apart", 0, False),
     ]
-    found, aside = lines([words[0], words[2], words[1], words[3]])
+    found, aside = build_lines([words[0], words[2], words[1], words[3]])
     assert [line.text for line in found] == ["written apart", "below"]
     assert aside == ()
 

@@ -44,7 +44,7 @@ def corpora(draw):
 def test_the_order_of_documents_changes_nothing(corpus, random):
     shuffled = corpus.copy()
     random.shuffle(shuffled)
-    assert duplicates.removals(signatures(corpus), (14, 8)) == duplicates.removals(
+    assert duplicates.find_removals(signatures(corpus), (14, 8)) == duplicates.find_removals(
         signatures(shuffled), (14, 8)
     )
 
@@ -52,7 +52,7 @@ def test_the_order_of_documents_changes_nothing(corpus, random):
 @settings(deadline=None)
 @given(corpora())
 def test_every_chain_of_witnesses_ends_at_a_document_that_stays(corpus):
-    found = {removal.id: removal for removal in duplicates.removals(signatures(corpus), (14, 8))}
+    found = {removal.id: removal for removal in duplicates.find_removals(signatures(corpus), (14, 8))}
     texts = {row[0]: row[2] for row in corpus}
     cluster = {}
     for one in texts:
@@ -72,7 +72,7 @@ def test_every_chain_of_witnesses_ends_at_a_document_that_stays(corpus):
 @settings(deadline=None)
 @given(corpora())
 def test_one_of_equal_texts_and_one_of_equal_urls_stays(corpus):
-    gone = {removal.id for removal in duplicates.removals(signatures(corpus), (14, 8))}
+    gone = {removal.id for removal in duplicates.find_removals(signatures(corpus), (14, 8))}
     staying = [row for row in corpus if row[0] not in gone]
     assert len({text_hash(row[2]) for row in staying}) == len(staying)
     assert len({row[1] for row in staying}) == len(staying)
@@ -84,43 +84,43 @@ def test_near_duplicates_may_be_left_in():
         ("a", "http://h/a", " ".join(words)),
         ("b", "http://h/b", " ".join([*words[:-1], "other", "end"])),
     ]
-    (near,) = duplicates.removals(signatures(corpus), (14, 8))
+    (near,) = duplicates.find_removals(signatures(corpus), (14, 8))
     assert (near.id, near.witness, near.kind, near.cluster_size) == ("a", "b", "near", 2)
     assert near.similarity > 0.9
-    assert duplicates.removals(signatures(corpus), None) == []
+    assert duplicates.find_removals(signatures(corpus), None) == []
 
 
 def test_documents_without_a_url_do_not_share_one():
     corpus = [("a", "", "some words of one"), ("b", "", "quite another text here")]
-    assert duplicates.removals(signatures(corpus), (14, 8)) == []
+    assert duplicates.find_removals(signatures(corpus), (14, 8)) == []
 
 
 def test_texts_without_words_are_not_alike():
     corpus = [("a", "http://h/a", "!!!"), ("b", "http://h/b", "???")]
-    assert duplicates.removals(signatures(corpus), (14, 8)) == []
+    assert duplicates.find_removals(signatures(corpus), (14, 8)) == []
 
 
 def test_two_texts_of_one_url_are_as_similar_as_they_are():
     corpus = [("a", "http://h/", "one two three four five"), ("b", "http://h/", "quite another text")]
-    (removal,) = duplicates.removals(signatures(corpus), None)
+    (removal,) = duplicates.find_removals(signatures(corpus), None)
     assert (removal.id, removal.kind) == ("b", "url")
     assert removal.similarity < 0.2
 
 
 def test_more_bands_than_a_signature_has_numbers_are_refused():
-    assert duplicates.removals(signatures([]), (16, 7)) == []
+    assert duplicates.find_removals(signatures([]), (16, 7)) == []
     with pytest.raises(InputError, match=r"20x8.* needs 160 permutations"):
-        duplicates.removals(signatures([]), (20, 8))
+        duplicates.find_removals(signatures([]), (20, 8))
 
 
 def test_nothing_is_removed_from_nothing():
-    assert duplicates.removals(signatures([]), (14, 8)) == []
+    assert duplicates.find_removals(signatures([]), (14, 8)) == []
 
 
 @pytest.mark.parametrize(("similarity", "expected"), [(0.6, 0.211), (0.7, 0.565), (0.8, 0.924), (0.9, 1.0)])
 def test_fourteen_bands_of_eight_find_pairs_at_the_rate_that_they_should(similarity, expected):
     """P = 1 - (1 - s^8)^14, within four standard deviations of 400 draws."""
-    from filters.dedup.signature import FACTORS, TERMS, band_keys
+    from filters.dedup.signature import HASH_FACTORS, HASH_TERMS, band_keys
 
     rng = np.random.default_rng(7)
     draws, hits = 400, 0
@@ -133,7 +133,7 @@ def test_fourteen_bands_of_eight_find_pairs_at_the_rate_that_they_should(similar
         )
         pair = np.array(
             [
-                ((part[:, None] * FACTORS + TERMS) >> np.uint64(32)).astype(np.uint32).min(axis=0)
+                ((part[:, None] * HASH_FACTORS + HASH_TERMS) >> np.uint64(32)).astype(np.uint32).min(axis=0)
                 for part in (first, second)
             ]
         )
@@ -161,6 +161,6 @@ def test_the_twelve_planted_pairs_are_found_and_nothing_else():
     }
     found = {
         frozenset((removal.id, removal.witness))
-        for removal in duplicates.removals(signatures(corpus), (14, 8))
+        for removal in duplicates.find_removals(signatures(corpus), (14, 8))
     }
     assert found == truth

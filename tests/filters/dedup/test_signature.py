@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from filters.dedup.signature import NOTHING, PERMUTATIONS, band_keys, has_shingles, minhash, text_hash
+from filters.dedup.signature import EMPTY_HASH, PERMUTATIONS, band_keys, has_shingles, minhash, text_hash
 
 
 def test_case_width_and_white_space_make_no_other_text():
@@ -47,7 +47,7 @@ def test_a_text_of_fewer_than_five_words_is_one_shingle():
 
 def test_a_text_without_words_has_no_shingles():
     pair = np.array([minhash("... !"), minhash("word")])
-    assert (pair[0] == NOTHING).all()
+    assert (pair[0] == EMPTY_HASH).all()
     assert has_shingles(pair).tolist() == [False, True]
 
 

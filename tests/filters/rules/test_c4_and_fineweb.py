@@ -4,13 +4,13 @@ import pytest
 
 from filters.rules.c4 import C4
 from filters.rules.fineweb import FineWeb
-from filters.text import Text
+from filters.text import AnalyzedText
 
 SENTENCE = "This is a sentence that says something about number {}."
 
 
 def text(body):
-    return Text(text=body, language="en", language_score=1.0)
+    return AnalyzedText(text=body, language="en", language_score=1.0)
 
 
 def sentences(count):
@@ -96,12 +96,14 @@ def test_citations_are_no_end_of_a_line():
 
 def test_lines_in_scripts_without_spaces():
     body = "\n".join(f"这是第{n}个句子，它说了一些事情。" for n in "一二三四五六七八")
-    chinese = Text(text=body, language="zh", language_score=1.0)
+    chinese = AnalyzedText(text=body, language="zh", language_score=1.0)
     assert C4()(chinese).reason is None
     assert FineWeb()(chinese).reason is None
 
 
 def test_a_language_without_full_stops_is_not_asked_for_them():
     lines = "\n".join(f"this line of text number {n} never comes to any end at all" for n in range(9))
-    reasons = [FineWeb()(Text(text=lines, language=code, language_score=1.0)).reason for code in ("th", "de")]
+    reasons = [
+        FineWeb()(AnalyzedText(text=lines, language=code, language_score=1.0)).reason for code in ("th", "de")
+    ]
     assert reasons == [None, "too_few_ended_lines"]

@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from filters import judge
-from filters.models.language import Language
-from filters.rules.gopher import Quality, Repetition
-from filters.rules.presets import rules
-from filters.text import Text
+from filters.models.language import LanguagePrediction
+from filters.rules.gopher import GopherQuality, GopherRepetition
+from filters.rules.presets import preset_rules
+from filters.text import AnalyzedText
 from tests.shared import shared
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("nd", "rt", "lk", "mp")]
 
 
 def text(body, language="en"):
-    return Text(text=body, language=language, language_score=1.0)
+    return AnalyzedText(text=body, language=language, language_score=1.0)
 
 
 def prose(count, tail="the of"):
@@ -29,11 +29,11 @@ def prose(count, tail="the of"):
 
 
 def quality(body, language="en"):
-    return Quality()(text(body, language)).reason
+    return GopherQuality()(text(body, language)).reason
 
 
 def repetition(body):
-    return Repetition()(text(body)).reason
+    return GopherRepetition()(text(body)).reason
 
 
 @pytest.mark.parametrize(("count", "reason"), [(49, "too_few_words"), (50, None)])
@@ -50,7 +50,7 @@ def test_a_hundred_thousand_words_are_the_most():
     ("word", "reason"), [("ab", "short_words"), ("abc", None), ("a" * 10, None), ("a" * 11, "long_words")]
 )
 def test_words_are_three_to_ten_letters_long_on_average(word, reason):
-    assert Quality()(text(" ".join([word] * 60), "de")).reason == reason
+    assert GopherQuality()(text(" ".join([word] * 60), "de")).reason == reason
 
 
 def test_hashes_and_ellipses_are_at_most_a_tenth_of_the_words():
@@ -85,12 +85,12 @@ def test_two_distinct_stop_words_in_english_only():
 def test_stop_words_of_an_unknown_language_only_where_all_are_english():
     body = prose(60, tail="the the")
     for languages, asked in ((["en"], True), (["en", "de"], False), ([], False)):
-        (rule,) = (rule for rule in rules("gopher", languages) if isinstance(rule, Quality))
+        (rule,) = (rule for rule in preset_rules("gopher", languages) if isinstance(rule, GopherQuality))
         assert (rule(text(body, "")).reason == "too_few_stop_words") is asked
 
 
 def test_symbols_are_no_words_but_count_where_words_are_counted_by():
-    measured = Quality()(text("one two . . ! !")).measurements
+    measured = GopherQuality()(text("one two . . ! !")).measurements
     assert measured["words"] == 2
     assert measured["words_with_letter"] == 2 / 6
 
@@ -104,7 +104,9 @@ def test_prose_in_any_script_passes(declaration):
         raw = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(file).read().decode()
     rows = [json.loads(line) for line in raw.split("\n") if line]
     body = "\n".join(row["text"] for row in rows if row["udhr"] == declaration)
-    verdict = judge(SimpleNamespace(id="0", text=body), Language(code="", score=1), rules("gopher", []))
+    verdict = judge(
+        SimpleNamespace(id="0", text=body), LanguagePrediction(code="", score=1), preset_rules("gopher", [])
+    )
     assert (verdict.rule, verdict.reason) == ("", "")
 
 
@@ -131,12 +133,12 @@ def test_what_occurs_once_is_no_repetition_however_short_the_text():
 
 @given(st.text(max_size=2000))
 def test_any_text_is_judged_and_ratios_are_ratios(body):
-    for rule in (Quality(), Repetition()):
+    for rule in (GopherQuality(), GopherRepetition()):
         finding = rule(text(body))
         assert set(finding.measurements) <= set(rule.measures)
         if finding.reason is None:
             assert set(finding.measurements) == set(rule.measures)
-    measured = Repetition()(text(body)).measurements
+    measured = GopherRepetition()(text(body)).measurements
     assert all(value >= 0 for value in measured.values())
     # Occurrences of a most frequent n-gram overlap, and are counted whole, as in datatrove: `: : :` is 2 x `: :`.
     assert all(value <= 1 for name, value in measured.items() if not name.startswith("top_"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from isolation import probe
+from isolation import probe_confinement
 from pipeline.inputs.ingest import ingest
 from pipeline.inputs.locate import given
 from pipeline.reports.status import isolation_line
@@ -49,7 +49,7 @@ def thresher(project, missing, *words):
 
 
 def test_a_machine_without_walls_is_said_and_parts_are_made(tmp_path):
-    if lacks := probe().lacks:
+    if lacks := probe_confinement().lacks:
         pytest.skip(f"the machine lacks: {lacks}")
     (tmp_path / "thresher.toml").write_text('[filters]\npreset = "none"\nlanguages = []\n')
     rows = [{"url": f"http://example.test/{number}", "text": f"Page number {number}."} for number in range(3)]

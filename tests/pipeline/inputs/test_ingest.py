@@ -64,7 +64,7 @@ def whole_job(files, out, crew, source="s"):
         progress=LineProgress(),
     )
     removed, _ = dedup.run(files, [source], DEDUP, crew=crew, progress=LineProgress())
-    plan = export.plan(files, [source], tokenizer.load(None), removed)
+    plan = export.plan(files, [source], tokenizer.load_tokenizer_file(None), removed)
     claimed = export.claim(plan, str(out))
     shards, _ = export.make(plan, claimed, crew=crew, progress=LineProgress())
     rows = [row for shard in shards for row in pq.read_table(out / shard.name).to_pylist()]

@@ -43,7 +43,7 @@ def made(tmp_path_factory, crew):
     removed, _ = dedup.run(store, ["s"], DedupConfig(near="off"), crew=crew, progress=LineProgress())
     with pytest.MonkeyPatch.context() as small:
         small.setattr(export, "SHARD_TEXT_BYTES", 8_000)
-        plan = export.plan(store, ["s"], tokenizer.load(None), removed)
+        plan = export.plan(store, ["s"], tokenizer.load_tokenizer_file(None), removed)
     assert plan.shards > 3
     assert len(plan.parts) == 2
     return plan

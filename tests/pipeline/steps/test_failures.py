@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core import CorruptData
-from isolation.shared_int import Mark
+from isolation.shared_int import SharedInt
 from pipeline.configuration import FiltersConfig
 from pipeline.engine.local.part_server import PartServer
 from pipeline.engine.messages import Done
@@ -71,7 +71,7 @@ def made(store):
     (part,) = process.parts(store, "s", FILTERS)
     task = Task(store=store, step=process.step(FILTERS), part=part, work=process.work)
     with PartServer(task.assignment(), most_bytes=1 << 30) as server:
-        found = process.work(PartStore(server.answer), task.step, part, Watch(Mark.make(NOWHERE)))
+        found = process.work(PartStore(server.answer), task.step, part, Watch(SharedInt.create(NOWHERE)))
         rows = {output.name: output.rows for output in found.outputs}
         outputs = server.seal(Done(counts=dict(found.counts), rows=rows, work_cpu_s=0, cpu_s=0))
     verdicts = next(each for each in outputs if each.name.startswith("verdicts/"))
@@ -127,7 +127,7 @@ def test_half_a_pair_in_a_text_costs_the_record_alone(files, monkeypatch):
         found = document(record, *arguments, **named)
         return replace(found, title="\ud800") if POISON in record.url else found
 
-    document = process.document
+    document = process.extract_document
     monkeypatch.setattr(process, "document", halved)
     counts, _ = made(files)
     assert counts["keep.documents"] == 4

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from core import RecordRef
 from crawler.archive_filter import Page
 from extract import Skip
-from extract.record_document import document
+from extract.record_document import extract_document
 from pipeline.steps.page_filter import Screen
 from storage.warc.records import ArchivedRecord
 
@@ -106,4 +106,4 @@ def test_what_is_dropped_for_status_type_or_emptiness_has_no_document(text, stat
             ref=RecordRef(file="f", offset=0, length=0, digest=""),
             problem=None,
         )
-        assert isinstance(document(record, "s"), Skip)
+        assert isinstance(extract_document(record, "s"), Skip)

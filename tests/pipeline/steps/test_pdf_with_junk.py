@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from extract import Skip
-from extract.record_document import document
+from extract.record_document import extract_document
 from pipeline.inputs.ingest import ingest
 from pipeline.inputs.locate import given
 from storage.archive.archive_writer import Archive
@@ -27,7 +27,7 @@ def texts(files):
         with files.open(name) as file:
             for record in read(file, name=name):
                 if record.type in {"response", "resource"}:
-                    found = document(record, "s")
+                    found = extract_document(record, "s")
                     yield found.reason if isinstance(found, Skip) else found.text
 
 

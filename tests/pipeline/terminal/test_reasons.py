@@ -10,7 +10,7 @@ import frontier
 from core.capture import Truncation
 from crawler.reading.rendered_page import Problem
 from crawler.wire import Reason
-from extract.soft_error import SUSPICIONS
+from extract.soft_error import SOFT_ERRORS
 from frontier.lease import FINER, Fault
 from pipeline.terminal.reasons import in_words, shown
 
@@ -25,7 +25,7 @@ RESTS = re.findall(r"'(\w+)'", re.search(r"local RESTS = \{(.*?)\}", LUA, re.DOT
             *get_args(Reason),
             *(problem for problem in get_args(Problem) if problem),
             *(f"truncated_{why}" for why in get_args(Truncation)),
-            *SUSPICIONS,
+            *SOFT_ERRORS,
             *map(str, Fault),
             *FINER,
             *RESTS,

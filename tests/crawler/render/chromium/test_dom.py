@@ -4,7 +4,7 @@ import pytest
 
 from crawler.reading.link_targets import targets
 from extract.html import extract
-from extract.links import links
+from extract.links import extract_links
 from tests.crawler.render.test_tab import said, shell
 from tests.crawler.server import page
 
@@ -23,7 +23,7 @@ def seen(found):
 
 def paths(found):
     """Of the links, as they are followed."""
-    read = links(found.html, found.url)
+    read = extract_links(found.html, found.url)
     return {url.text.split("/", 3)[3] for url in targets(read.hrefs, read.base)}
 
 
