@@ -58,9 +58,12 @@ def test_many_items_may_take_longer_than_one(tmp_path, made):
     assert isinstance(made.make(task(tmp_path, labour.steady)), Sealed)
 
 
-def test_a_process_that_does_nothing_and_waits_for_nothing_is_ended(tmp_path, made, monkeypatch):
+def test_a_process_that_does_nothing_and_waits_for_nothing_is_ended_and_its_item_is_not_blamed(
+    tmp_path, made, monkeypatch
+):
     monkeypatch.setattr(part_process, "STILL_S", 1)
     assert made.make(task(tmp_path, labour.never_move)) == Died(exitcode=-signal.SIGKILL, item=2)
+    assert -signal.SIGKILL not in run_step.OWN_DOING
 
 
 def test_warnings_of_a_process_are_in_the_log_of_the_command(tmp_path, made, caplog):
