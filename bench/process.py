@@ -108,7 +108,7 @@ def crawled(root: Path) -> Path:
     subprocess.run(
         [sys.executable, str(crawl), "--keep", str(project)], check=True, stdout=subprocess.DEVNULL
     )
-    return next((project / "data" / "warc").rglob("*.warc.gz"))
+    return max((project / "data" / "warc").rglob("*.warc.gz"), key=lambda path: path.stat().st_size)
 
 
 def made(files: Files, step: Step, part: Part) -> Made:

@@ -12,7 +12,6 @@ import base64
 import hashlib
 import json
 import os
-import resource
 import sys
 import time
 import uuid
@@ -23,6 +22,7 @@ from typing import BinaryIO
 import aiohttp
 from ada_url import join_url
 from isal import isal_zlib
+from memory import peak_mb
 from redis import Redis
 from selectolax.lexbor import LexborHTMLParser
 
@@ -154,7 +154,7 @@ def main() -> None:
                 "cpu_ms_page": round(1000 * cpu / pages, 3),
                 "pages_s_core": round(pages / cpu, 1),
                 "wall_s": round(wall, 2),
-                "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+                "peak_rss_mb": peak_mb(),
             }
         )
     )

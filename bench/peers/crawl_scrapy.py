@@ -10,12 +10,12 @@ import argparse
 import io
 import json
 import os
-import resource
 import sys
 import time
 from urllib.parse import urlsplit
 
 import scrapy
+from memory import peak_mb
 from redis import Redis
 from scrapy.crawler import CrawlerProcess
 from scrapy.linkextractors import LinkExtractor
@@ -112,7 +112,7 @@ def main() -> None:
                 "server_cpu_ms_page": round(1000 * served / pages, 3),
                 "pages_s_core": round(pages / cpu, 1),
                 "wall_s": round(wall, 2),
-                "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+                "peak_rss_mb": peak_mb(),
             }
         )
     )

@@ -19,6 +19,7 @@ from datatrove.pipeline.extractors import Trafilatura
 from datatrove.pipeline.readers import WarcReader
 from datatrove.pipeline.writers import JsonlWriter
 from loguru import logger
+from memory import peak_mb
 
 
 def cpu_s() -> float:
@@ -48,7 +49,6 @@ def main() -> None:
         wall, cpu = time.perf_counter() - begun, cpu_s() - cpu
         read, _, written = (step.stats for step in stats.stats)
     documents = int(read["documents"].total)
-    usages = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
     print(
         json.dumps(
             {
@@ -59,7 +59,7 @@ def main() -> None:
                 "cpu_s": round(cpu, 2),
                 "docs_s_core": round(documents / cpu, 1),
                 "wall_s": round(wall, 2),
-                "peak_rss_mb": round(max(usage.ru_maxrss for usage in usages) / 1024, 1),
+                "peak_rss_mb": peak_mb(),
             }
         )
     )
