@@ -12,13 +12,13 @@ from redis import Redis
 from core import CorruptData, InputError
 from frontier import Settings
 from frontier.link.embedded import embedded
-from pipeline.crawls import operate
+from pipeline.crawls import operator_commands
 from pipeline.integrity.verify import verify_storage
 from pipeline.reports.status import status
 from pipeline.terminal.progress import LineProgress
 from storage.storage_id import identify, identity
 from tests.crawler.server import Server, links, page
-from tests.pipeline.crawling import ask, crawled, project_at, seeded
+from tests.pipeline.crawl_projects import ask, crawled, project_at, seeded
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_an_empty_directory_in_the_place_of_the_storage_is_an_error_and_not_drai
     for verb in (
         lambda: crawled(project),
         lambda: seeded(project, f"{site.url}/x"),
-        lambda: operate.hold(project, "main", "127.0.0.1", "1h"),
+        lambda: operator_commands.hold(project, "main", "127.0.0.1", "1h"),
     ):
         with pytest.raises(InputError, match=said):
             verb()
@@ -176,7 +176,7 @@ async def settings(frontier):
 def test_what_an_operator_says_needs_no_settings(tmp_path, redis, site):
     project = project_at(tmp_path, redis)
     seeded(project, f"{site.url}/")
-    operate.hold(project_at(tmp_path, redis, min_delay=3), "main", "127.0.0.1", "1s")
+    operator_commands.hold(project_at(tmp_path, redis, min_delay=3), "main", "127.0.0.1", "1s")
 
 
 def test_a_worker_that_runs_takes_up_an_update(tmp_path, redis):

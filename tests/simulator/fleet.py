@@ -16,7 +16,7 @@ from crawler.machine.system import System
 from crawler.replay.outbox import OutboxRelay
 from crawler.replay.replay import recover
 from crawler.worker import WorkerConfig, crawl
-from tests.simulator.objects import Bucket, Objects
+from tests.simulator.object_store import Bucket, Objects
 from tests.simulator.process import Machine, Process
 from tests.simulator.server import Remote, Server
 from tests.simulator.web import Web

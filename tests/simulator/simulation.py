@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from frontier import Discovery, Scope, Settings, canonical
-from tests.simulator import promises
+from tests.simulator import invariants
 from tests.simulator.faults import ALL, KNOWN, Plan
 from tests.simulator.fleet import TTL_S, Fleet
-from tests.simulator.objects import Objects
+from tests.simulator.object_store import Objects
 from tests.simulator.server import Server, done
 from tests.simulator.web import Web
 from tests.simulator.world import Stuck, World
@@ -99,4 +99,4 @@ def _run(world: World, plan: Plan, staging: Path) -> list[str]:
         world.run(lambda: len(world.processes) > ended and fleet.is_over, 2 * LIMIT_S)
     except Stuck as stuck:
         return [f"the crawl does not come to its end: {stuck}", *fleet.errors]
-    return [*fleet.errors, *promises.broken(fleet)]
+    return [*fleet.errors, *invariants.broken(fleet)]

@@ -9,7 +9,7 @@ from frontier.testing.liveness import Living
 from frontier.testing.state import Host
 from storage.archive import archive_writer, recovery, segments
 from storage.crawllog import log_writer
-from tests.simulator import promises
+from tests.simulator import invariants
 from tests.simulator.faults import ALL, KNOWN
 from tests.simulator.process import Process
 from tests.simulator.simulation import simulate
@@ -146,7 +146,7 @@ def test_what_is_known_to_break_a_promise_is_found(kind):
 
 @pytest.mark.slow
 def test_a_clock_that_is_set_may_let_the_wrong_line_count(monkeypatch):
-    monkeypatch.setattr(promises, "STRICT", True)
+    monkeypatch.setattr(invariants, "STRICT", True)
     assert found(["kill_at_write", "step_clock"], seeds=1000, promise="one funnel")
 
 

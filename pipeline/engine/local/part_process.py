@@ -31,7 +31,7 @@ from isolation import ConfinementLimits, WorkerProcess, confine
 from isolation.shared_int import SharedInt
 from pipeline.engine import messages
 from pipeline.engine.local.part_server import PartServer, shown
-from pipeline.engine.local.watchdog import Watchdog
+from pipeline.engine.local.part_watchdog import Watchdog
 from pipeline.engine.messages import LONGEST_LINE, UNANSWERED, Answer, Ask, Done, Failed, Log, Said
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.task import NOWHERE, Assignment, Attempt, Died, Ended, Raised, Sealed, Watch, cpu_seconds

@@ -29,7 +29,7 @@ from storage.crawllog import log_line
 from storage.directory_store import Files
 from storage.warc.records import read
 from tests.crawler import deadly
-from tests.crawler.deadly import Unforeseen, fail
+from tests.crawler.crashing_parser import Unforeseen, fail
 from tests.crawler.replay.test_replay_revisit import dead, recovered, settle_robots
 from tests.crawler.server import links, page
 from tests.crawler.spiders.test_spiders import FOLLOW, project  # noqa: F401 - a fixture

@@ -189,7 +189,15 @@ async def test_it_runs_without_its_sandbox_where_the_user_says_so(without_namesp
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can lack what makes it another user")
 def test_root_that_cannot_become_nobody_is_refused_in_one_line(chromium):
     code = f"import asyncio; from crawler.render.chromium.browser import start; asyncio.run(start({chromium!r}, sandbox=True))"
-    words = [sys.executable, "-m", "tests.isolation.lacking", "capabilities", sys.executable, "-c", code]
+    words = [
+        sys.executable,
+        "-m",
+        "tests.isolation.kernel_without",
+        "capabilities",
+        sys.executable,
+        "-c",
+        code,
+    ]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     last = done.stderr.splitlines()[-1]
     assert last.startswith("core.errors.InputError: crawler.render: ")

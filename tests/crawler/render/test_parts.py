@@ -13,7 +13,7 @@ from crawler.render.subresource_robots import Permission
 from crawler.render.subresources import HOPS, Hosts, Parts, Wanted
 from crawler.wire import Client, networks
 from frontier import canonical
-from tests.crawler.render.stage import Unhurried
+from tests.crawler.render.browser_thread import Unhurried
 from tests.crawler.server import Server, page, redirect
 
 FOREVER = 3_600.0

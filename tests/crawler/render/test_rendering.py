@@ -22,7 +22,7 @@ from pipeline.terminal.progress import LineProgress
 from storage.directory_store import Files
 from storage.manifest import manifests
 from tests.crawler.conftest import Crawl, redis  # noqa: F401 - a fixture
-from tests.crawler.render.dying import die_before_settling
+from tests.crawler.render.dying_worker import die_before_settling
 from tests.crawler.render.test_tab import FROM_JSON, script, shell
 from tests.crawler.server import page
 from tests.storage.reading import read

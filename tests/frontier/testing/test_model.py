@@ -35,7 +35,7 @@ from frontier import (
     Switch,
     canonical,
 )
-from tests.frontier.standing import Clock, paced, remembered, standing
+from tests.frontier.fixed_clock import Clock, paced, remembered, standing
 
 _serial = count()
 

@@ -21,7 +21,7 @@ from pipeline.integrity.verify import give_up_logs, repair, verify_storage
 from pipeline.terminal.progress import LineProgress
 from tests.crawler.server import Server, links, page, redirect
 from tests.crawler.spiders.test_gates import gated
-from tests.pipeline.crawling import ask, crawled, project_at, seeded, worked
+from tests.pipeline.crawl_projects import ask, crawled, project_at, seeded, worked
 
 BROKEN = page("broken", status="500 Internal Server Error")
 WEB = {

@@ -20,7 +20,7 @@ from storage.crawllog import log_line
 from storage.crawllog.log_writer import CrawlLog
 from storage.warc.compression import compression_of, stem
 from tests.crawler.server import Server, links, page
-from tests.pipeline.crawling import project_at, seeded, worked
+from tests.pipeline.crawl_projects import project_at, seeded, worked
 from tests.storage.captures import capture
 from tests.storage.crawllog.test_log_line import LINE
 

@@ -23,7 +23,7 @@ from storage.manifest import manifests, stored_digest
 from storage.warc.compression import compression_of
 from storage.warc.records import ArchivedRecord, read
 from tests.simulator.fleet import CRAWL, Fleet
-from tests.simulator.objects import Bucket
+from tests.simulator.object_store import Bucket
 
 ANSWERED = frozenset({"fetched", "unchanged", "redirected", "gone"})
 STRICT = False
