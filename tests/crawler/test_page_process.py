@@ -18,14 +18,14 @@ from crawler.page_process import HEAVY, MOST_LINKS, Aside, is_heavy
 from crawler.wire.client import Client
 from frontier import Kind, Outcome
 from storage.directory_store import Files
-from tests.crawler import deadly as deadly_parser
+from tests.crawler import crashing_parser
 from tests.crawler.crawls.test_crawl import everybody, slowly
 from tests.crawler.replay.test_replay_revisit import settle_robots
 from tests.crawler.server import page
 
 FORK = get_context("fork")
 """So that the process of a test reads pages as the test has it."""
-DEADLY = deadly_parser.MARK
+DEADLY = crashing_parser.MARK
 
 
 def fail():
@@ -56,7 +56,7 @@ async def test_work_is_done_in_another_process(aside):
     assert await aside.call(os.getpid, returns=int) != os.getpid()
 
 
-@pytest.mark.parametrize("end", [deadly_parser.die, exhaust, os.abort])
+@pytest.mark.parametrize("end", [crashing_parser.die, exhaust, os.abort])
 async def test_a_process_that_dies_is_replaced(aside, end):
     assert await aside.call(end, returns=int) is None
     assert await aside.call(abs, -1, returns=int) == 1
@@ -105,9 +105,9 @@ def test_long_pages_and_those_of_many_links_are_heavy():
 @pytest.fixture
 def deadly(monkeypatch):
     """Whoever looks for the links of a page with the mark on it dies of it."""
-    monkeypatch.setattr(crawler.reading.page_reading, "links", deadly_parser.links)
-    monkeypatch.setattr(crawler.lease_handler, "end", deadly_parser.end)
-    monkeypatch.setattr(crawler.replay.replay, "settlement", deadly_parser.settlement)
+    monkeypatch.setattr(crawler.reading.page_reading, "links", crashing_parser.links)
+    monkeypatch.setattr(crawler.lease_handler, "end", crashing_parser.end)
+    monkeypatch.setattr(crawler.replay.replay, "settlement", crashing_parser.settlement)
 
 
 def life(config):
@@ -144,7 +144,7 @@ def test_a_page_that_kills_whoever_asks_for_it_has_failed_and_no_other(crawl, si
     async def get(client, url, *arguments, **named):
         if url.text.endswith("/killer"):
             await asyncio.sleep(0.1)
-            deadly_parser.die()
+            crashing_parser.die()
         return await whole(client, url, *arguments, **named)
 
     monkeypatch.setattr(Client, "get", get)

@@ -246,10 +246,10 @@ def test_no_process_outlives_its_crew(files, crew):
 
 
 SCRIPT = (
-    "import sys; from pathlib import Path; from tests.pipeline import labour, test_cluster as t;"
+    "import sys; from pathlib import Path; from tests.pipeline import work_functions; from tests.pipeline.engine.ray import test_ray_cluster as t;"
     "from pipeline.engine.ray.ray_pool import ray_crew\n"
     "if __name__ == '__main__':\n"
-    "  with ray_crew(sys.argv[1], 3) as crew: t.run(labour.Noting(Path(sys.argv[2])), labour.slow, crew, 12)"
+    "  with ray_crew(sys.argv[1], 3) as crew: t.run(work_functions.Noting(Path(sys.argv[2])), work_functions.slow, crew, 12)"
 )
 
 
