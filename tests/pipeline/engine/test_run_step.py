@@ -341,7 +341,7 @@ def test_a_closed_crew_leaves_no_process(files):
 
 
 SCRIPT = (
-    "import sys; from pathlib import Path; from tests.pipeline import test_engine as t;"
+    "import sys; from pathlib import Path; from tests.pipeline.engine import test_run_step as t;"
     "from pipeline.engine.local.worker_pool import local_crew\n"
     "if __name__ == '__main__':\n"
     "  with local_crew(2) as crew: t.run(t.Noting(Path(sys.argv[1])), t.labour.slow, crew, int(sys.argv[2]))"
