@@ -32,6 +32,7 @@ from crawler.outcome import (
     Judgement,
     as_browsers_read,
     fault_of,
+    too_busy,
     wait_ms,
 )
 from crawler.rules import LONGEST, Rules, parse, target, whole_lines
@@ -113,7 +114,7 @@ async def ask(client: Getter, lease: Lease, entrance: Entrance) -> Event | Wait:
         found = await client.get(url, entrance.of(lease), max_body=LONGEST)
         asked = not isinstance(found, Wait) or found.asked
         if asked and url.host != lease.url.host:
-            await entrance.left(url.host)
+            await entrance.left(url.host, answer=too_busy(found) if isinstance(found, Capture) else None)
         if isinstance(found, Wait):
             if not captures:
                 return found

@@ -56,8 +56,8 @@ class Crawl:
     discarded: Counter[str] = field(default_factory=Counter)
     addresses: dict[str, tuple[int, int]] = field(default_factory=dict)
     """When an IP address was entered last, and the end of the line of those who wait."""
-    turns: dict[str, int] = field(default_factory=dict)
-    """When a host was asked last without a lease of it, or will be."""
+    turns: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """When a host was asked last in a turn, or will be, and until when it wants to be asked nothing."""
     unlogged: list[Conclusion] = field(default_factory=list)
     """What was settled here, with no worker, and is in no log yet."""
     logged: int = 0

@@ -104,13 +104,17 @@ class MemoryFrontier(MemoryHome):
         """As `Frontier.enter_all`."""
         return [await self.enter(lease, address) for lease, address in asked]
 
-    async def turn(self, host: str, *, most_ms: int, delay_ms: int = 0, leased: bool = False) -> int:
+    async def turn(
+        self, host: str, *, most_ms: int, delay_ms: int = 0, since_ms: int | None = None, ahead: int = 0
+    ) -> int:
         """As `Frontier.turn`."""
-        return turn(self._crawl, host, delay_ms, most_ms, leased=leased, now=self._clock())
+        return turn(self._crawl, host, delay_ms, most_ms, since_ms=since_ms, ahead=ahead, now=self._clock())
 
-    async def end_turn(self, host: str, *, delay_ms: int = 0, leased: bool = False) -> None:
+    async def end_turn(
+        self, host: str, *, delay_ms: int = 0, leased: bool = False, busy: str = "", hold_ms: int = 0
+    ) -> None:
         """As `Frontier.end_turn`."""
-        end_turn(self._crawl, host, delay_ms, leased=leased, now=self._clock())
+        end_turn(self._crawl, host, delay_ms, leased=leased, busy=busy, hold_ms=hold_ms, now=self._clock())
 
     async def asked(self, addresses: Collection[str]) -> None:
         """As `Frontier.asked`."""
