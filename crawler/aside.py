@@ -12,9 +12,11 @@
 import asyncio
 import pickle
 import re
+import signal
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from threading import Timer
 from typing import Any, TypeVar
 
 import msgspec
@@ -82,11 +84,17 @@ class Aside:
             self.close()  # somebody else ended it, between two pages
         if self._process is None:
             self._process = WorkerProcess(_serve, confined=True)
-        pipe = self._process.pipe
-        with suppress(EOFError, OSError):
-            pipe.send_bytes(question)
-            if pipe.poll(self._longest_s):
-                return pipe.recv_bytes(MOST_ANSWER)
+        process = self._process
+        # A process that a page has taken over may hear no question, or begin an answer and never finish it.
+        limit = Timer(self._longest_s, process.signal, (signal.SIGKILL,))
+        limit.start()
+        try:
+            with suppress(EOFError, OSError):
+                process.pipe.send_bytes(question)
+                return process.pipe.recv_bytes(MOST_ANSWER)
+        finally:
+            limit.cancel()
+            limit.join()  # or it may end a process that has answered, and is asked next
         self.close()
         return None
 
