@@ -12,11 +12,9 @@
 import asyncio
 import pickle
 import re
-import signal
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from threading import Timer
 from typing import Any, TypeVar
 
 import msgspec
@@ -85,16 +83,9 @@ class Aside:
         if self._process is None:
             self._process = WorkerProcess(_serve, confined=True)
         process = self._process
-        # A process that a page has taken over may hear no question, or begin an answer and never finish it.
-        limit = Timer(self._longest_s, process.signal, (signal.SIGKILL,))
-        limit.start()
-        try:
-            with suppress(EOFError, OSError):
-                process.pipe.send_bytes(question)
-                return process.pipe.recv_bytes(MOST_ANSWER)
-        finally:
-            limit.cancel()
-            limit.join()  # or it may end a process that has answered, and is asked next
+        with suppress(EOFError, OSError), process.within(self._longest_s):
+            process.pipe.send_bytes(question)
+            return process.pipe.recv_bytes(MOST_ANSWER)
         self.close()
         return None
 
