@@ -35,7 +35,7 @@ class Failure(Exception):
     @classmethod
     def of(cls, step: str, error: Exception) -> Self:
         """Return the failure of a step by an exception."""
-        said = "".join(each if each.isprintable() else " " for each in str(error)[:LONGEST_MESSAGE])
+        said = "".join(each if each.isprintable() else " " for each in _message(error)[:LONGEST_MESSAGE])
         places = [
             f"{frame.filename.rpartition('/')[2]}:{frame.lineno}"
             for frame in extract_tb(error.__traceback__)[-FRAMES:]
@@ -46,6 +46,13 @@ class Failure(Exception):
             reason=f"{FAILED}{step}:{name}",
             traceback=f"{''.join(format_tb(error.__traceback__)[-DEEPEST:])}{name}: {said}",
         )
+
+
+def _message(error: Exception) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - what libraries and spiders raise may fail at that too
+        return "it cannot be printed"
 
 
 @contextmanager

@@ -96,8 +96,8 @@ def discovery(line: Line) -> Discovery:
 
 def lease(found: Discovery, attempt: int, token: int) -> Lease:
     """Return a lease of a page as its worker had it, after so many attempts; `token` is 0 if it is not known."""
-    return Lease(
-        **{each.name: getattr(found, each.name) for each in fields(Discovery)},
+    return Lease.of(
+        found,
         kind=Kind.PAGE,
         token=token,
         worker="",

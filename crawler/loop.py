@@ -180,11 +180,10 @@ class Loop:
     async def _list(self, lease: Lease, settler: Settler) -> None:
         if not self._sitemaps or not leads_on(lease) or is_sitemap(lease):
             return
-        found = [
-            one
-            for one in named(lease, await self._rulebook.sitemaps(lease))
-            if one.url.text not in settler.known
-        ]
+        sitemaps = await self._rulebook.sitemaps(lease)
+        if not sitemaps:
+            return
+        found = [one for one in named(lease, sitemaps) if one.url.text not in settler.known]
         if found:
             await self._frontier.add(found)
             self._poll.at_once()

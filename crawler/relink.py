@@ -21,6 +21,7 @@ from crawler.note import decode as decode_note
 from crawler.options import PageOptions
 from crawler.outcome import READING
 from crawler.page import settlement, settlement_of_dropped
+from crawler.plausible import plausible
 from crawler.render.keep import RENDERED
 from crawler.replay import archived_answer
 from crawler.targets import target
@@ -126,7 +127,13 @@ async def _discoveries(
     answer = archived_answer(record, page, beside)
     if answer is None:
         return ()
-    ended = await aside.call(partial(settlement, options=options), under, answer, returns=Settlement)
+    ended = await aside.call(
+        partial(settlement, options=options),
+        under,
+        answer,
+        returns=Settlement,
+        accepts=partial(plausible, under),
+    )
     return () if ended is None else ended.discoveries
 
 

@@ -35,6 +35,7 @@ from crawler.logline import of_record
 from crawler.options import USUAL, PageOptions
 from crawler.outcome import READING, UNREAD, wait_ms
 from crawler.page import settled, settlement, settlement_of_dropped
+from crawler.plausible import plausible
 from crawler.recent import Recent
 from crawler.render.keep import RENDERED
 from crawler.rendered import decode as read_note
@@ -221,7 +222,13 @@ async def _read(
     answer = archived_answer(record, identity, records)
     if answer is None:
         return None
-    ended = await aside.call(partial(settlement, options=options), lease, answer, returns=Settlement)
+    ended = await aside.call(
+        partial(settlement, options=options),
+        lease,
+        answer,
+        returns=Settlement,
+        accepts=partial(plausible, lease),
+    )
     return Finished(lease=lease, answer=crashed(lease) if ended is None else replace(ended, lease=lease))
 
 

@@ -32,6 +32,7 @@ from crawler.note import EMPTY, decode
 from crawler.options import USUAL, PageOptions
 from crawler.outcome import READING, UNREAD, Judgement, fault_of, of_failure
 from crawler.page import settled
+from crawler.plausible import plausible
 from crawler.rendered import Rendered
 from crawler.robots import UNREADABLE, AskAgain, Event, Ruling, ask
 from crawler.screen import End, Screen, end, finished
@@ -252,7 +253,17 @@ class Steward:
         # Our request may hold a password for the site, and what the page asked for is not read.
         answer = replace(capture, request=b"")
         seen = None if rendered is None else replace(rendered, parts=())
-        ended = await self._aside.call(end, lease, answer, name, self.screen, self.options, seen, returns=End)
+        ended = await self._aside.call(
+            end,
+            lease,
+            answer,
+            name,
+            self.screen,
+            self.options,
+            seen,
+            returns=End,
+            accepts=lambda said: plausible(lease, said.answer),
+        )
         if ended is None:
             return Finished(lease=lease, records=records, rendered=rendered, answer=crashed(lease))
         return ended.finished(lease, records, self.settler.known, rendered)

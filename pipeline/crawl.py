@@ -44,7 +44,6 @@ from pipeline.berth import Berth, Left, Place, told
 from pipeline.crawlprogress import CrawlProgress
 from pipeline.progress import Progress
 from pipeline.project import Project
-from pipeline.screen import Screen
 from pipeline.sow import sow
 from pipeline.summary import Crawled
 from storage.compression import checked
@@ -313,7 +312,11 @@ def _worker_config(
     settings = project.config.crawler
     if settings.render != "never" and project.config.project.cluster is None:
         program(settings.browser)  # says at once what is missing on this machine
-    screen = Screen(languages=project.config.filters.languages) if settings.archive == "kept" else None
+    screen = None
+    if settings.archive == "kept":
+        from pipeline.screen import Screen  # noqa: PLC0415 - what reads text takes a fifth of a second, and no other crawl needs it
+
+        screen = Screen(languages=project.config.filters.languages)
 
     def config(worker: str) -> WorkerConfig:
         return WorkerConfig(
