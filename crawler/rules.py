@@ -154,10 +154,15 @@ class _Groups:
             self._current, self._open = [], True
         token = _TOKEN.match(value)
         if value == "*" or value[:2] in {"* ", "*\t"}:
-            self._current.append(self.everybody)
+            self._address(self.everybody)
         elif token is not None and token[0].lower() == self.product:
             self.ours = self.ours or _Group()
-            self._current.append(self.ours)
+            self._address(self.ours)
+
+    def _address(self, group: _Group) -> None:
+        """What follows is for a group as well: once, however often it is named."""
+        if all(each is not group for each in self._current):
+            self._current.append(group)
 
     def rule(self, value: str, *, allow: bool) -> None:
         self._open = False
