@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from core import Capture, CorruptData, InputError, RecordRef
-from crawler.outcome import READING
-from crawler.robots import UNREADABLE, AskAgain, Ruling
+from crawler.robots import DEADLY, UNREADABLE, AskAgain, Ruling
 from frontier import Conclusion, Discovery, Kind, Lease, Outcome, Scope, Settlement
 from frontier.canonical import known
 from storage.crawllog import RETRY, Line
@@ -128,8 +127,8 @@ def _outcome(lease: Lease, answer: Answer) -> tuple[str, str]:
             return Outcome.FAILED if lease.is_last_attempt else RETRY, reason
         case Settlement(outcome=outcome, reason=reason):
             return outcome, reason
-        case Ruling() if answer == UNREADABLE:
-            return Outcome.FAILED, READING
+        case Ruling() if answer in {UNREADABLE, DEADLY}:
+            return Outcome.FAILED, answer.body.decode()
         case Ruling(fault=None, rule=rule):
             return Outcome.FETCHED, rule
         case Ruling(fault=fault, reason=reason) | AskAgain(fault=fault, reason=reason):

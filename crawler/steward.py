@@ -7,7 +7,7 @@
 3. The host of an exchange is free again as soon as that is over. But where it went wrong, or the host complained, its
    settlement ends it: nobody is to ask before the frontier knows of the trouble.
 4. Where a page is rendered its host is held until then: what the page wants is asked of it too.
-5. A page that may take long to read, or that may have killed who read it, is read in a process of its own (`aside`). Whole bodies
+5. A page that may take long to read, and a page or a robots.txt that may have killed who read it, is read in a process of its own (`aside`). Whole bodies
    are decoded only there: here as much as shows that a body is long.
 """
 
@@ -34,7 +34,7 @@ from crawler.outcome import READING, UNREAD, Judgement, fault_of, of_failure
 from crawler.page import settled
 from crawler.plausible import plausible
 from crawler.rendered import Rendered
-from crawler.robots import UNREADABLE, AskAgain, Event, Ruling, ask
+from crawler.robots import DEADLY, UNREADABLE, AskAgain, Event, Meaning, Ruling, ask, meaning
 from crawler.screen import End, Screen, end, finished
 from crawler.seedlist import answer_of
 from crawler.settle import Finished, Settler
@@ -165,7 +165,7 @@ class Steward:
 
     async def _ask(self, lease: Lease, asked: Sequence[tuple[str, str]]) -> Capture | Failure | Event | Wait:
         if lease.kind is Kind.ROBOTS:
-            return await ask(self._client, lease, self._entrance)
+            return await ask(self._client, lease, self._entrance, self._read_robots)
         note = decode(lease.note) if lease.note else EMPTY
         self._client.learn(note.cookies)
         # What a user's spider asks for goes before.
@@ -245,6 +245,15 @@ class Steward:
                     )
                 del said  # many may wait for their turn
         return await self._read_aside(lease, found, name, rendered)
+
+    async def _read_robots(self, lease: Lease, found: Capture, base: str, follows: bool) -> Meaning:
+        if not lease.orphan:
+            with self._activity.reading(lease.token):
+                return meaning(lease, found, base, follows)
+        answer = replace(found, request=b"")
+        return await self._aside.call(meaning, lease, answer, base, follows, returns=Meaning) or Meaning(
+            ruling=DEADLY
+        )
 
     async def _read_aside(
         self, lease: Lease, capture: Capture, name: UUID, rendered: Rendered | None

@@ -25,7 +25,7 @@ from redis.exceptions import AskError, MovedError, ResponseError, TryAgainError
 from redis.exceptions import ConnectionError as Lost
 
 from frontier.carrier import Carrier
-from frontier.client import HOST, PORT, client
+from frontier.client import HOST, PORT, client, understood
 from frontier.node import Node
 from frontier.patience import LOST, PATIENCE_S
 from frontier.replication import grace_s
@@ -119,8 +119,9 @@ class Cluster(Carrier):
                 others.insert(0, self._at(node, trouble))
             for teller in [*others, *([node] if node is not None else [])]:
                 try:
-                    async with asyncio.timeout(_LEARN_S):
-                        await self._learn_from(teller)
+                    with understood():
+                        async with asyncio.timeout(_LEARN_S):
+                            await self._learn_from(teller)
                 except LOST:
                     continue
                 return

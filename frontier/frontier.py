@@ -372,9 +372,9 @@ class Frontier(Steering):
     async def reclaim(self, worker: str, *, died: bool = False, crashed: bool = False) -> int:
         """Take back every lease of a worker that is at its end; returns how many. Its hosts wait their delay.
 
-        Where it `died`, the pages are known for its orphans from then on (`Lease.orphan`). Where it `crashed`, nobody knows of what,
-        and that counts like an expiry of each: a page that was held at five crashes has failed, `lease_expired`. `GivenUp` as for
-        `settle`.
+        Where it `died`, pages and robots.txt files are known for its orphans from then on (`Lease.orphan`). Where it `crashed`, nobody knows of what,
+        and that counts like an expiry of each: a page that was held at five crashes has failed, `lease_expired`; a robots.txt forbids
+        the pages of its origin for an hour, which fail for the same reason. `GivenUp` as for `settle`.
         """
         self._journal.let_go_all(worker)
         return sum(

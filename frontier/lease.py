@@ -156,7 +156,7 @@ class Lease:
     robots_version: int
     """Version of the robots record that is valid for the page; of the one to replace, for robots (0: none)."""
     orphan: bool = False
-    """Whether a worker was not heard of again that held it: perhaps it is what killed that one."""
+    """Whether a worker was not heard of again that held it, the page or the robots.txt: perhaps it is what killed that one."""
     notify: bool = False
     """Of its discovery."""
     failure: str = ""

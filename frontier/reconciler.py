@@ -60,7 +60,7 @@ class Reconciler:
                     worker=worker,
                     until=until,
                 )
-                for token, kind, _, _, _, _, host, subject, failure in rows
+                for token, kind, _, _, _, _, host, subject, failure, _ in rows
             ]
         )
 

@@ -260,7 +260,7 @@ async def _died_of_page(frontier: Frontier, worker: str, left: Left, shown: Craw
     if left.stood_s is not None:
         line = f"worker {worker} is ended: its event loop stood still for {left.stood_s:.0f} s"
     if page:
-        line += f", while it read {page}: that page is read in a process of its own from now on"
+        line += f", while it read {page}: that is read in a process of its own from now on"
     if page or left.stood_s is not None:
         shown.tell(line)
     return bool(page)

@@ -132,7 +132,7 @@ verb('reclaim', function(keys, args)
   for _, lease_ in ipairs(held) do
     local died = args[2] ~= '0'
     if not died then spare(c, lease_[3]) end
-    abandon(c, lease_[2], lease_[3], c.soon, args[2] == '2' and lease_[3].kind == PAGE, died)
+    abandon(c, lease_[2], lease_[3], c.soon, args[2] == '2', died)
   end
   forget_bodies(c, SWEEP, c.wall + LARGE_KEPT_MS) -- the large ones: if this was the last worker, nobody looks again
   close(c)

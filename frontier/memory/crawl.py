@@ -26,12 +26,12 @@ from frontier.settings import Settings
 from frontier.template import template
 
 MAX_EXPIRIES = 5
-"""A page that kills five workers is the killer."""
+"""A page, or a robots.txt, that kills five workers is the killer."""
 EXPIRED, TRAP, DROPPED = "lease_expired", "trap", "dropped"
 HEAD = 64
 """How far a page may be from the first and go before it."""
-UNREADABLE_MS = 86_400_000
-"""RFC 9309, section 2.4: robots.txt is not kept for longer than a day"""
+UNREADABLE_MS = 3_600_000
+"""Nobody knows what a robots.txt allows that kills who reads it (`crawler.robots`)."""
 
 
 @dataclass(slots=True)
@@ -379,8 +379,8 @@ class Crawl:
         else:
             origin = self.origins[promise.origin]
             origin.expiries += strike
-            if origin.expiries >= MAX_EXPIRIES:  # RFC 9309, section 2.3.1.4: unreachable
-                origin.store("disallow", b"", now + UNREADABLE_MS, now)
+            if origin.expiries >= MAX_EXPIRIES:
+                origin.store("disallow", EXPIRED.encode(), now + UNREADABLE_MS, now)
         host.place(now)
 
     def catch_up(self, now: int) -> None:

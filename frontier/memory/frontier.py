@@ -224,7 +224,7 @@ class MemoryFrontier(MemoryHome):
         told, wait = after_ms or 0, after_ms
         if wait is None:
             wait = self._crawl.scaled(min(RETRY_MS * 2**origin.attempt, LONGEST_HOLD_MS))
-        origin.attempt, origin.expiries = origin.attempt + 1, 0
+        origin.attempt += 1
         _, host = self._crawl.finish(lease.token, now + 1)
         if host.several and fault not in {None, Fault.DNS}:
             rest(origin, wait, now, fault, reason)
@@ -310,12 +310,12 @@ class MemoryFrontier(MemoryHome):
         now = self._clock()
         held = [token for token, held in self._crawl.promises.items() if held.worker == worker]
         for token in sorted(held, reverse=True):  # each goes before those that are there
-            page = self._crawl.promises[token].page
+            promise = self._crawl.promises[token]
             if not (died or crashed):
-                self._crawl.spare(self._crawl.promises[token])
-            if page is not None:
-                page.died = page.died or died or crashed
-            self._crawl.abandon(token, now + 1, int(crashed and page is not None), now)
+                self._crawl.spare(promise)
+            subject = promise.page or self._crawl.origins[promise.origin]
+            subject.died = subject.died or died or crashed
+            self._crawl.abandon(token, now + 1, int(crashed), now)
         forget_bodies(self._crawl.origins, self._crawl.hosts, now, now + LARGE_KEPT_MS)
         return len(held)
 

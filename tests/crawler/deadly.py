@@ -4,6 +4,7 @@ import os
 import signal
 
 import crawler.page
+import crawler.robots
 import crawler.screen
 
 MARK = b"<!-- the mark -->"
@@ -22,6 +23,7 @@ def links(html, url, codec, *, found=crawler.page.links):
 
 def infect():
     crawler.page.links = links
+    crawler.page.listing = listing
 
 
 def end(*args):
@@ -39,6 +41,21 @@ def settlement(*args, **options):
 def raising(lease, found, **options):
     """`crawler.page.settlement`, which raises for a page with the mark on it."""
     return fail() if MARK in found.body else crawler.page.settlement(lease, found, **options)
+
+
+def meaning(lease, found, base, follows):
+    """`crawler.robots.meaning`, which dies of a robots.txt with the mark on it."""
+    return die() if MARK in found.payload else crawler.robots.meaning(lease, found, base, follows)
+
+
+def listing(body, found=crawler.page.listing):
+    """What reads a sitemap, and dies of one with the mark on it."""
+    return die() if MARK in body else found(body)
+
+
+def robots_record(lease, record, follows):
+    """What reads a robots.txt from the archive, and dies of it."""
+    die()
 
 
 class Unforeseen(Exception):

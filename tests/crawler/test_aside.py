@@ -23,7 +23,8 @@ from storage.files import Files
 from tests.crawler import deadly as deadly_parser
 from tests.crawler.server import page
 from tests.crawler.test_crawl import everybody, slowly
-from tests.crawler.test_replay_revisit import settle_robots
+from tests.crawler.test_firewall import lines
+from tests.crawler.test_replay_revisit import dead, settle_robots
 
 FORK = get_context("fork")
 """So that the process of a test reads pages as the test has it."""
@@ -135,6 +136,8 @@ def test_long_pages_and_those_of_many_links_are_heavy():
 def deadly(monkeypatch):
     """Whoever looks for the links of a page with the mark on it dies of it."""
     monkeypatch.setattr(crawler.page, "links", deadly_parser.links)
+    monkeypatch.setattr(crawler.page, "listing", deadly_parser.listing)
+    monkeypatch.setattr(crawler.steward, "meaning", deadly_parser.meaning)
     monkeypatch.setattr(crawler.steward, "end", deadly_parser.end)
     monkeypatch.setattr(crawler.replay, "settlement", deadly_parser.settlement)
 
@@ -163,6 +166,51 @@ def test_a_deadly_page_kills_one_worker_and_has_failed(crawl, site, deadly):
     assert crawl.stats.reasons == {"failed:parser_crash": 1}
     assert crawl.stats.outcomes[Outcome.FETCHED] == 21
     assert crawl.stats.drained
+
+
+def everything(crawl, crashed):
+    """Take up what dead workers left."""
+    crawl.ask(
+        lambda frontier: recover(Files(crawl.root), frontier, everybody, crawl=crawl.name, crashed=crashed)
+    )
+
+
+def test_a_deadly_robots_txt_kills_one_worker_and_forbids_its_pages(crawl, site, deadly):
+    """It is read aside from then on; nobody knows what it allows, so its pages have failed. It is archived."""
+    site.answers["/robots.txt"] = page(DEADLY, kind="text/plain")
+    crawl.seed(f"{site.url}/1", f"{site.url}/2")
+    assert life(crawl.config("w1", ttl_s=1.0)) == -signal.SIGSEGV
+    everything(crawl, {"w1"})
+    assert life(crawl.config("w2")) == 0
+    assert crawl.stats.drained
+    assert crawl.stats.reasons == {"failed:parser_crash": 2}
+    assert site.paths == {"/robots.txt": 2}
+    line = lines(crawl)["robots.txt"]
+    assert (line.outcome, line.reason) == ("failed", "parser_crash")
+
+
+def test_a_deadly_sitemap_kills_one_worker_and_has_failed(crawl, site, deadly):
+    site.answers["/robots.txt"] = page("Sitemap: /map.xml", kind="text/plain")
+    site.answers["/map.xml"] = page(b"<urlset>" + DEADLY, kind="text/xml")
+    site.answers["/1"] = page("one")
+    crawl.seed(f"{site.url}/1")
+    assert life(crawl.config("w1", ttl_s=1.0)) == -signal.SIGSEGV
+    everything(crawl, {"w1"})
+    assert life(crawl.config("w2")) == 0
+    assert crawl.stats.reasons == {"failed:parser_crash": 1}
+    assert crawl.stats.outcomes[Outcome.FETCHED] == 1
+    assert crawl.stats.drained
+
+
+def test_a_robots_txt_that_kills_a_recovery_forbids_its_pages(crawl, site, monkeypatch):
+    crawl.seed(f"{site.url}/1")
+    archive, _ = dead(crawl, "dead", pages=1)
+    archive.seal()
+    monkeypatch.setattr(crawler.replay, "_meaning", deadly_parser.robots_record)
+    everything(crawl, {"dead"})
+    run_worker(crawl.config("w"))
+    assert crawl.stats.drained
+    assert crawl.stats.reasons == {"failed:parser_crash": 1}
 
 
 @pytest.mark.slow

@@ -1319,13 +1319,45 @@ async def test_what_is_not_a_crash_counts_for_no_page(worker, found):
         assert len(await worker.take()) == 1
 
 
-async def test_a_robots_txt_is_not_what_a_worker_crashed_of(worker, found):
-    """It cannot be told from those that were asked for by chance, and a host is not given up for that."""
+async def test_a_robots_txt_that_was_held_at_five_crashes_forbids_its_origin_for_an_hour(worker, found):
     await worker.frontier.add([found("http://a.test/")])
-    for _ in range(9):
+    for crash in range(5):
+        (lease,) = await worker.take()
+        assert (lease.kind, lease.orphan) == (Kind.ROBOTS, crash > 0)
+        await worker.frontier.reclaim("w", crashed=True)
+    (page,) = await worker.take()
+    assert page.kind is Kind.PAGE
+    record = await worker.frontier.robots("http://a.test")
+    assert (record.rule, record.body) == ("disallow", b"lease_expired")
+    await worker.frontier.postpone(page, HOUR)
+    await worker.crawl.skip(HOUR + SECOND)
+    (again,) = await worker.take()
+    assert (again.kind, again.orphan) == (Kind.ROBOTS, True)  # who reads it next is warned
+
+
+async def test_a_robots_txt_that_cannot_be_had_meanwhile_is_held_at_as_many_crashes(worker, found):
+    """A server that kills, fails, and kills again comes to the same end."""
+    await worker.frontier.add([found("http://a.test/")])
+    for _ in range(5):
         (lease,) = await worker.take()
         assert lease.kind is Kind.ROBOTS
+        await worker.frontier.retry_robots(lease, after_ms=SECOND)
+        await worker.crawl.skip(MINUTE)
+        (lease,) = await worker.take()
         await worker.frontier.reclaim("w", crashed=True)
+    assert (await worker.frontier.robots("http://a.test")).body == b"lease_expired"
+
+
+async def test_a_robots_txt_that_was_read_is_nobodys_orphan(worker, found):
+    await worker.frontier.add([found("http://a.test/")])
+    await worker.take()
+    await worker.frontier.reclaim("w", died=True)
+    (lease,) = await worker.take()
+    assert lease.orphan
+    await worker.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=SECOND, delay_ms=None)
+    await worker.crawl.skip(MINUTE)
+    (lease,) = await worker.take()
+    assert (lease.kind, lease.orphan) == (Kind.ROBOTS, False)
 
 
 async def test_nothing_is_granted_while_the_gate_is_shut(worker, found):
