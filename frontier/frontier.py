@@ -44,8 +44,8 @@ _LONGEST_NAME = 255  # of a worker: a byte says how long it is
 class Frontier(Steering):
     """One crawl. `open` comes before anything else."""
 
-    def __init__(self, link: Link, crawl: str) -> None:
-        super().__init__(link, crawl)
+    def __init__(self, link: Link, crawl: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(link, crawl, clock=clock)
         self._next = 0
 
     # URLs
@@ -232,7 +232,7 @@ class Frontier(Steering):
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """Move the deadlines of leases that are still held to `lease_ms` from now."""
-        until = time.monotonic() + lease_ms / 1000
+        until = self._clock() + lease_ms / 1000
         for held in leases:
             self._journal.renewed(held.token, until)
         parts = self._by_partition(leases, lambda held: held.token)

@@ -142,6 +142,7 @@ end, FREES)
 verb('lease', function(keys, args)
   local c = open(keys)
   if is_taken(c, args[2]) then return refusal(args[2]) end
+  call('SADD', c.prefix .. 'askers', args[2])
   local n, limit, most_requests = tonumber(args[1]), tonumber(args[4]), tonumber(args[5])
   local partitions, partition = tonumber(args[6]), tonumber(args[7])
   expire(c)

@@ -123,6 +123,7 @@ end, FREES)
 verb('reclaim', function(keys, args)
   local c = open(keys)
   if args[2] == '0' and is_taken(c, args[1]) then return refusal(args[1]) end
+  call('SREM', c.prefix .. 'askers', args[1])
   local all, held = call('HGETALL', c.leases), {}
   for i = 1, #all, 2 do
     local l = parse_lease(all[i + 1])
