@@ -247,14 +247,16 @@ def test_a_robots_txt_whose_reading_raises_is_settled_by_a_recovery(crawl, web, 
     crawl.seed(f"{web.url}/1")
     archive, _ = dead(crawl, "dead", pages=1)
     archive.seal()
-    monkeypatch.setattr(crawler.replay.replay, "ruling", fail)
+    monkeypatch.setattr(crawler.replay.replay, "_meaning", fail)
     assert recovered(crawl) == 1
     assert lines(crawl)["robots.txt"].reason == "reading"
     run_worker(crawl.config("w"))
     assert crawl.stats.reasons == {"failed:reading": 1}
 
 
-@pytest.mark.parametrize("ends", [crashing_parser.raising, crashing_parser.settlement], ids=["raises", "dies"])
+@pytest.mark.parametrize(
+    "ends", [crashing_parser.raising, crashing_parser.settlement], ids=["raises", "dies"]
+)
 def test_a_frontier_is_made_from_an_archive_with_a_page_that_cannot_be_read(crawl, site, monkeypatch, ends):
     site.answers["/0"] = page(crashing_parser.MARK + b"<a href=/a>")
     site.answers["/1"] = links("/b")

@@ -63,6 +63,12 @@ def test_a_process_that_does_nothing_and_waits_for_nothing_is_ended(tmp_path, ma
     assert made.make(task(tmp_path, work_functions.never_move)) == Died(exitcode=-signal.SIGKILL, item=2)
 
 
+@pytest.mark.parametrize("work", [work_functions.never_finish, work_functions.never_read])
+def test_a_process_that_says_half_a_message_or_reads_no_answer_is_ended(tmp_path, made, monkeypatch, work):
+    monkeypatch.setattr(part_process, "STILL_S", 1)
+    assert made.make(task(tmp_path, work)) == Died(exitcode=-signal.SIGKILL, item=2)
+
+
 def test_warnings_of_a_process_are_in_the_log_of_the_command(tmp_path, made, caplog):
     assert isinstance(made.make(task(tmp_path, work_functions.warn)), Sealed)
     assert caplog.messages == ["in/0, record at byte 7: of \ufffd[31mPOISON"]
