@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.peers import environments
 from demo.web import Web
-from frontier.link.embedded import embedded
+from frontier.link.embedded import embedded_server
 
 PEERS = {"optimum": ("crawl_optimum.py", "optimum"), "scrapy-redis": ("crawl_scrapy.py", "scrapy")}
 """Script and requirements, by name."""
@@ -75,8 +75,8 @@ def crawl(directory: Path, args: argparse.Namespace) -> dict[str, object]:
         stdout=subprocess.DEVNULL,
     )
     command = [*thresher, "crawl", "--workers", str(args.workers), "--json", "--max-pages"]
-    start = timed([*command, "1"], env)
-    whole = timed([*command, str(args.pages)], env)
+    start = time_command([*command, "1"], env)
+    whole = time_command([*command, str(args.pages)], env)
     archived = json.loads(subprocess.check_output([*thresher, "status", "--json"], env=env, text=True))
     pages = archived["sources"][0]["archived"] - start.pages
     stored = sum(path.stat().st_size for path in (directory / "data" / "warc").rglob("*.warc.gz"))
@@ -99,14 +99,14 @@ def crawl(directory: Path, args: argparse.Namespace) -> dict[str, object]:
 
 def peer(name: str, seeds: list[str], pages: int, ours: float) -> dict[str, object]:
     """The same crawl by another crawler, with CPU of its own process alone beside all of ours."""
-    with tempfile.TemporaryDirectory() as directory, embedded(Path(directory) / "redis") as address:
+    with tempfile.TemporaryDirectory() as directory, embedded_server(Path(directory) / "redis") as address:
         command = [*environments.command(*PEERS[name]), "--redis", address, "--pages", str(pages)]
         said = subprocess.check_output([*command, "--warc", f"{directory}/peer.warc.gz", *seeds], text=True)
     found = json.loads(said.splitlines()[-1])
     return {**found, "over_ours": round(found["cpu_ms_page"] / ours, 2)}
 
 
-class Timed(NamedTuple):
+class CommandCost(NamedTuple):
     """What one command cost."""
 
     cpu_s: float
@@ -115,13 +115,13 @@ class Timed(NamedTuple):
     outcomes: dict[str, int]
 
 
-def timed(command: list[str], env: dict[str, str]) -> Timed:
+def time_command(command: list[str], env: dict[str, str]) -> CommandCost:
     """Run a crawl; CPU of it and of every process that it waited for."""
     before, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     stats = json.loads(subprocess.check_output(command, env=env, text=True, stderr=subprocess.DEVNULL))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Timed(cpu, time.perf_counter() - wall, stats["outcomes"]["fetched"], stats["outcomes"])
+    return CommandCost(cpu, time.perf_counter() - wall, stats["outcomes"]["fetched"], stats["outcomes"])
 
 
 if __name__ == "__main__":

@@ -52,10 +52,10 @@ def main() -> None:
     if args.sample and args.sample < len(gold):
         gold = [gold[int(index * len(gold) / args.sample)] for index in range(args.sample)]
     bodies = dict(pages(args.data / "pages.tar.zst", {row["html"] for row in gold}))
-    texts, kinds, costs = ours(gold, bodies)
-    told = {"thresher": {"version": EXTRACTOR, **scored(gold, texts, kinds), **speed(costs)}}
+    texts, kinds, costs = extract_ours(gold, bodies)
+    told = {"thresher": {"version": EXTRACTOR, **mean_scores(gold, texts, kinds), **speed(costs)}}
     for tool in args.tools:
-        told[tool] = peer(args.data, tool, gold, kinds)
+        told[tool] = extract_with_peer(args.data, tool, gold, kinds)
     result = {
         "bench": "extract",
         "pages": len(gold),
@@ -66,7 +66,7 @@ def main() -> None:
     print(json.dumps(result))
 
 
-def ours(gold: list, bodies: dict) -> tuple[dict, dict, list[float]]:
+def extract_ours(gold: list, bodies: dict) -> tuple[dict, dict, list[float]]:
     """Text and kind of every page, and the CPU seconds of each."""
     texts, kinds, costs = {}, {}, []
     for row in gold:
@@ -79,7 +79,7 @@ def ours(gold: list, bodies: dict) -> tuple[dict, dict, list[float]]:
     return texts, kinds, costs
 
 
-def peer(data: Path, tool: str, gold: list, kinds: dict) -> dict:
+def extract_with_peer(data: Path, tool: str, gold: list, kinds: dict) -> dict:
     """The same of another tool."""
     command = environments.command("extract_text.py", ENVIRONMENTS.get(tool, "extractors"))
     with tempfile.NamedTemporaryFile("w") as names:
@@ -98,13 +98,13 @@ def peer(data: Path, tool: str, gold: list, kinds: dict) -> dict:
     found = {row["id"]: by_name[row["html"]] for row in gold}
     return {
         **last,
-        **scored(gold, {key: line["text"] for key, line in found.items()}, kinds),
+        **mean_scores(gold, {key: line["text"] for key, line in found.items()}, kinds),
         **speed([line["cpu_s"] for line in found.values()]),
         "errors": sum(bool(line["error"]) for line in lines),
     }
 
 
-def scored(gold: list, texts: dict, kinds: dict) -> dict:
+def mean_scores(gold: list, texts: dict, kinds: dict) -> dict:
     """Means by source, of the full texts, of the snippets, and of pages that are no articles."""
     by: dict[str, list[scoring.Score]] = defaultdict(list)
     snippets = other = scoring.Snippets(0, 0, 0)

@@ -16,7 +16,7 @@ README = ROOT / "README.md"
 BLOCK = re.compile(r"(?<=<!-- written by `make docs` -->\n```\n).+?(?=\n```\n)", re.DOTALL)
 
 
-def demo() -> str:
+def demo_output() -> str:
     """The command that the demo types, and what it answers."""
     with tempfile.TemporaryDirectory(prefix="thresher-readme-") as directory:
         said = subprocess.run(
@@ -35,7 +35,7 @@ def demo() -> str:
 def main() -> int:
     """Write, or compare."""
     before = README.read_text(encoding="utf-8")
-    after, blocks = BLOCK.subn(lambda _: demo(), before)
+    after, blocks = BLOCK.subn(lambda _: demo_output(), before)
     assert blocks == 1
     if "--check" not in sys.argv:
         README.write_text(after, encoding="utf-8")

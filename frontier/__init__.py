@@ -21,7 +21,7 @@ it is the worker (`release`, when the bytes are in) or the lease's deadline. The
 ask for, or twice what the host takes to answer, whichever is slowest. Before the first page of an origin, and again when
 the answer has gone stale, its robots.txt is leased like a page (`Kind.ROBOTS`) and its host waits for `settle_robots` or
 `retry_robots`. Who asks a host without a lease of it (for a part of a page, along a redirect of a robots.txt) does so in a turn
-that is as far from every lease (`turn`, `end_turn`). Hosts that share an IP address share its delay as well (`enter`, `asked`). A host whose exchanges come to nothing, by
+that is as far from every lease (`turn`, `end_turn`); under the lease of a page its own host gives a burst, which is owed. Hosts that share an IP address share its delay as well (`enter`, `asked`). A host whose exchanges come to nothing, by
 `Fault`, is left alone for a while, which doubles, and is then tried with one exchange: any answer makes all well. One that
 never answers is given up, and what waited for it has failed. Nobody but the frontier knows about politeness: it holds for
 the whole fleet, and after any crash, because it is kept where the queue is kept.
@@ -47,62 +47,62 @@ process, without a server: what is promised, in plain Python.
 """
 
 from frontier.frontier import Frontier
-from frontier.gate_state import Flow
+from frontier.gate_state import GateState
 from frontier.lease import (
-    Added,
+    AddResult,
     Budget,
-    Conclusion,
     Discovery,
-    Exchange,
     Fault,
+    FrontierSettlement,
+    HostRelease,
     Kind,
     Lease,
     Leases,
     Outcome,
     Rank,
-    Restored,
+    RestoredPage,
     Settlement,
     Stats,
-    Unlogged,
+    UnloggedBatch,
 )
 from frontier.outage import Outage
-from frontier.policy import Policy, Switch
+from frontier.policy import HostSwitch, UrlPolicy
 from frontier.robots_record import RobotsRecord
-from frontier.settings import Settings, StorageId
-from frontier.takeover import GivenUp
-from frontier.urls.canonical import NotAUrl, canonical
+from frontier.settings import CrawlSettings, StorageId
+from frontier.takeover import TakeoverError
+from frontier.urls.canonical import InvalidUrl, canonicalize
 from frontier.urls.scope import Scope
-from frontier.verbs.inspection import HostState, Place, Rest
+from frontier.verbs.inspection import Hold, HostState, UrlState
 
 __all__ = [
-    "Added",
+    "AddResult",
     "Budget",
-    "Conclusion",
+    "CrawlSettings",
     "Discovery",
-    "Exchange",
     "Fault",
-    "Flow",
     "Frontier",
-    "GivenUp",
+    "FrontierSettlement",
+    "GateState",
+    "Hold",
+    "HostRelease",
     "HostState",
+    "HostSwitch",
+    "InvalidUrl",
     "Kind",
     "Lease",
     "Leases",
-    "NotAUrl",
     "Outage",
     "Outcome",
-    "Place",
-    "Policy",
     "Rank",
-    "Rest",
-    "Restored",
+    "RestoredPage",
     "RobotsRecord",
     "Scope",
-    "Settings",
     "Settlement",
     "Stats",
     "StorageId",
-    "Switch",
-    "Unlogged",
-    "canonical",
+    "TakeoverError",
+    "UnloggedBatch",
+    "UrlPolicy",
+    "UrlState",
+    "canonicalize",
 ]

@@ -13,17 +13,18 @@ import typer
 from core import InputError
 from pipeline import configuration
 from pipeline.commands.options import (
-    HERE,
+    CURRENT_DIRECTORY,
     JsonOption,
 )
-from pipeline.terminal.output import say
+from pipeline.terminal.output import print_result
 
 if TYPE_CHECKING:
     pass
 
 
 def init(
-    directory: Annotated[Path, typer.Argument(help="Project directory.")] = HERE, as_json: JsonOption = False
+    directory: Annotated[Path, typer.Argument(help="Project directory.")] = CURRENT_DIRECTORY,
+    as_json: JsonOption = False,
 ) -> None:
     """Write a commented thresher.toml.
 
@@ -43,4 +44,4 @@ def init(
         new.rename(path)
     finally:
         new.unlink(missing_ok=True)
-    say(as_json, {"wrote": str(path)}, f"wrote {path}; set project.contact in it before you crawl")
+    print_result(as_json, {"wrote": str(path)}, f"wrote {path}; set project.contact in it before you crawl")

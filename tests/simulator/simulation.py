@@ -8,24 +8,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from frontier import Discovery, Scope, Settings, canonical
-from tests.simulator import promises
-from tests.simulator.faults import ALL, KNOWN, Plan
-from tests.simulator.fleet import TTL_S, Fleet
-from tests.simulator.objects import Objects
-from tests.simulator.server import Server, done
-from tests.simulator.web import Web
-from tests.simulator.world import Stuck, World
+from redis import Redis
 
-HELD = tuple(kind for kind in ALL if kind not in KNOWN)
-"""Faults that break no promise."""
+from frontier import CrawlSettings, Discovery, Scope, canonicalize
+from tests.simulator import invariants
+from tests.simulator.faults import ALL, UNSUPPORTED, FaultPlan
+from tests.simulator.fleet import TTL_S, Fleet
+from tests.simulator.modelserver import ModelServer
+from tests.simulator.object_store import ObjectStore
+from tests.simulator.redisserver import RedisServer
+from tests.simulator.server import Server
+from tests.simulator.web import Web
+from tests.simulator.world import DeadlockError, World
+
 LIMIT_S = 4_000.0
 """Virtual: leases of the lost expire within minutes, robots.txt of the unreachable within an hour."""
 SHM = Path("/dev/shm")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class SeedResult:
     """What a seed came to."""
 
     seed: int
@@ -40,30 +42,41 @@ class Run:
     seconds: float
     """Virtual."""
     events: int
+    server: str
+    """What the frontier's server was: `model` or `redis`."""
 
     def __str__(self) -> str:
         """What broke, how to see it again, and what happened before."""
         said = "\n".join(f"  {each}" for each in self.broken)
-        again = f"python bench/simulate.py --seed {self.seed} --kinds {','.join(self.kinds)} --trace"
+        kinds = ",".join(self.kinds)
+        again = f"python bench/simulate.py --seed {self.seed} --server {self.server} --kinds {kinds} --trace"
         return f"seed {self.seed} breaks a promise:\n{said}\nsee it again: {again}"
 
 
-def simulate(seed: int, kinds: Iterable[str] = HELD) -> Run:
-    """Run a seed with faults of these kinds."""
-    kinds = tuple(kinds)
+def usual(server: str) -> tuple[str, ...]:
+    """Return the faults that break no promise where the frontier's server is the `model`, or `redis`."""
+    return tuple(kind for kind in ALL if server == "redis" or kind not in UNSUPPORTED)
+
+
+def simulate(seed: int, kinds: Iterable[str] | None = None, redis: Redis | None = None) -> SeedResult:
+    """Run a seed with faults of these kinds; where none are named, with those that break no promise. The frontier is the model in
+    memory, or the Lua functions on a server that is there for nothing else: `redis` is emptied.
+    """
+    server = "model" if redis is None else "redis"
+    kinds = usual(server) if kinds is None else tuple(kinds)
     staging = Path(tempfile.mkdtemp(prefix="simulator-", dir=SHM if SHM.is_dir() else None))
     gc.disable()  # what it finds it finds at moments that no seed decides
     logging.disable()
     world = World(seed)
     try:
-        broken = _run(world, Plan(kinds=kinds), staging)
+        broken = _run(world, FaultPlan(kinds=kinds), staging, redis)
     finally:
         for process in world.processes:
-            process.bury()
+            process.discard()
         gc.enable()
         logging.disable(logging.NOTSET)
         shutil.rmtree(staging)
-    return Run(
+    return SeedResult(
         seed=seed,
         kinds=kinds,
         broken=tuple(broken),
@@ -71,32 +84,37 @@ def simulate(seed: int, kinds: Iterable[str] = HELD) -> Run:
         trace=tuple(world.trace),
         seconds=world.now,
         events=world.events,
+        server=server,
     )
 
 
-def _run(world: World, plan: Plan, staging: Path) -> list[str]:
+def _run(world: World, plan: FaultPlan, staging: Path, redis: Redis | None) -> list[str]:
     random = world.random
-    web, server, objects = Web(world, random), Server(world), Objects(world, staging)
-    settings = Settings(
+    web, objects = Web(world, random), ObjectStore(world, staging)
+    server: Server = (
+        ModelServer(world)
+        if redis is None
+        else RedisServer(world, redis, partitions=random.choice([1, 1, 3]))
+    )
+    settings = CrawlSettings(
         contact="mailto:crawl@example.org",
         min_delay_ms=random.choice([100, 200, 500]),
         min_ip_delay_ms=random.choice([0, 0, 50]),
     )
-    done(server.model.open(settings))
-    urls = [canonical(url) for url in web.seeds]
-    done(server.model.add([Discovery(url=url, scope=Scope.of("host", url)) for url in urls]))
+    urls = [canonicalize(url) for url in web.seeds]
+    server.begin(settings, [Discovery(url=url, scope=Scope.of("host", url)) for url in urls])
     fleet = Fleet(world, server, objects, web, machines=random.choice([1, 2, 2, 3]))
     for machine in fleet.machines:
         fleet.start(machine)
-        world.after(1.0, lambda machine=machine: fleet.look_after(machine))
-    plan.lay(fleet)
-    world.at(plan.within_s + 2.0, fleet.calm_down)
+        world.after(1.0, lambda machine=machine: fleet.keep_running(machine))
+    plan.schedule(fleet)
+    world.at(plan.within_s + 2.0, fleet.end_faults)
     try:
         world.run(lambda: fleet.is_calm and fleet.is_over, LIMIT_S)
         # What a machine left that nobody looked after again is taken up by the next command, when nobody is taken for living.
         world.after(2 * TTL_S, lambda: fleet.start(fleet.machines[0]))
         ended = len(world.processes)
         world.run(lambda: len(world.processes) > ended and fleet.is_over, 2 * LIMIT_S)
-    except Stuck as stuck:
+    except DeadlockError as stuck:
         return [f"the crawl does not come to its end: {stuck}", *fleet.errors]
-    return [*fleet.errors, *promises.broken(fleet)]
+    return [*fleet.errors, *invariants.violations(fleet)]

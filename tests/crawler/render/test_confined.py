@@ -15,9 +15,9 @@ import pytest
 
 from core import InputError, Unavailable
 from crawler import run_worker
-from crawler.render.chromium.browser import start
-from crawler.render.chromium.directory import Directory
-from crawler.render.chromium.processes import tree
+from crawler.render.chromium.browser import start_browser
+from crawler.render.chromium.directory import BrowserDirectory
+from crawler.render.chromium.processes import process_tree
 from frontier import Outcome
 from isolation import probe_confinement
 from tests.crawler.conftest import redis  # noqa: F401 - a fixture
@@ -52,11 +52,11 @@ def namespaces(pid):
 
 
 async def running(chromium, look, *, sandbox=True):
-    browser = await start(chromium, sandbox=sandbox)
+    browser = await start_browser(chromium, sandbox=sandbox)
     try:
         context = await browser.chromium.new_context()
         await context.new_page()
-        return look([process.pid for process in tree(browser.pid)])
+        return look([process.pid for process in process_tree(browser.pid)])
     finally:
         await browser.stop()
 
@@ -80,6 +80,19 @@ async def test_every_process_is_unprivileged_and_has_no_secret(chromium, sandbox
         assert not walls.seccomp or each["Seccomp"] == "2"
     if os.geteuid() == 0:
         assert {each["Uid"].split()[0] for each in found} == {"65534"}
+
+
+async def test_the_driver_has_no_secret(chromium, sandbox, monkeypatch):
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+
+    def look(_):
+        mine = [process.pid for process in process_tree(os.getpid())[1:]]
+        return [(words(pid), Path(f"/proc/{pid}/environ").read_bytes()) for pid in mine]
+
+    found = await running(chromium, look, sandbox=sandbox)
+    assert any(b"run-driver" in command for command, _ in found)
+    assert [command for command, environment in found if SECRET.encode() in environment] == []
+    assert "PLAYWRIGHT_NODEJS_PATH" not in os.environ
 
 
 async def test_what_runs_pages_is_in_namespaces_of_its_own(sandboxed):
@@ -115,7 +128,7 @@ async def test_all_that_it_writes_lies_in_one_directory_that_goes_with_it(chromi
 KILLED = """
 import asyncio, os, signal
 from crawler.render.chromium.browser import start
-from crawler.render.chromium.directory import Directory
+from crawler.render.chromium.directory import BrowserDirectory
 from crawler.render.chromium.processes import kill, tree
 
 async def killed():
@@ -133,8 +146,8 @@ def test_what_a_killed_one_left_is_removed_by_the_next_and_no_others(chromium, s
     assert done.returncode == -signal.SIGKILL
     (left,) = temporary.iterdir()
     (temporary / "thresher-browser-link").symlink_to("/etc")
-    living = Directory()
-    other = Directory()
+    living = BrowserDirectory()
+    other = BrowserDirectory()
     assert not left.exists()
     assert {path.name for path in temporary.iterdir()} == {
         "thresher-browser-link",
@@ -151,8 +164,8 @@ def test_where_directories_have_no_locks_none_is_taken_for_stale(temporary, monk
         raise OSError(errno.EBADF, "Bad file descriptor")
 
     monkeypatch.setattr("crawler.render.chromium.directory.fcntl.flock", lockless)
-    living = Directory()
-    Directory().remove()
+    living = BrowserDirectory()
+    BrowserDirectory().remove()
     assert list(temporary.iterdir()) == [living.path]
     living.remove()
 
@@ -177,19 +190,27 @@ def without_namespaces(chromium, sandbox):
 
 async def test_without_namespaces_it_is_refused_in_one_line_that_names_the_key(without_namespaces):
     with pytest.raises(InputError, match=r"grants no user namespaces; .*crawler.browser_sandbox = false"):
-        await start(without_namespaces, sandbox=True)
+        await start_browser(without_namespaces, sandbox=True)
 
 
 async def test_it_runs_without_its_sandbox_where_the_user_says_so(without_namespaces):
-    browser = await start(without_namespaces, sandbox=False)
-    assert browser.alive
+    browser = await start_browser(without_namespaces, sandbox=False)
+    assert browser.is_alive
     await browser.stop()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can lack what makes it another user")
 def test_root_that_cannot_become_nobody_is_refused_in_one_line(chromium):
     code = f"import asyncio; from crawler.render.chromium.browser import start; asyncio.run(start({chromium!r}, sandbox=True))"
-    words = [sys.executable, "-m", "tests.isolation.lacking", "capabilities", sys.executable, "-c", code]
+    words = [
+        sys.executable,
+        "-m",
+        "tests.isolation.kernel_without",
+        "capabilities",
+        sys.executable,
+        "-c",
+        code,
+    ]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     last = done.stderr.splitlines()[-1]
     assert last.startswith("core.errors.InputError: crawler.render: ")
@@ -204,7 +225,7 @@ async def test_root_whose_temporary_files_nobody_may_see_is_refused_in_one_line(
     tmp_path.chmod(0o700)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(InputError, match=f"as nobody, who may not enter {tmp_path}; .*TMPDIR=/tmp"):
-        await start(chromium, sandbox=True)
+        await start_browser(chromium, sandbox=True)
 
 
 def test_a_worker_says_so_before_it_leases_anything(crawl, site, without_namespaces):
@@ -221,5 +242,5 @@ def test_a_worker_says_so_before_it_leases_anything(crawl, site, without_namespa
 
 async def test_a_program_that_is_no_browser_is_one_line(tmp_path):
     with pytest.raises(Unavailable, match="/bin/true does not start: "):
-        await start("/bin/true", sandbox=True)
+        await start_browser("/bin/true", sandbox=True)
     assert asyncio.all_tasks() == {asyncio.current_task()}

@@ -11,12 +11,16 @@ import logging
 import os
 import resource
 import signal
+import stat
 import time
+from contextlib import suppress
+from multiprocessing.connection import Connection
 
 from core import CorruptData, InputError, Unavailable
+from pipeline.engine import messages
 from pipeline.engine.step import Part, Step
-from pipeline.engine.task import Made
-from storage.directory_store import Files
+from pipeline.engine.task import PartOutputs
+from storage.directory_store import DirectoryStore
 from storage.manifest import Input
 
 STEP = Step(name="double", version=1, recipe={"factor": 2})
@@ -26,7 +30,7 @@ NOTES = ("made.log", "pids/", "once")
 """Begin the names of what is no output."""
 
 
-class Noting(Files):
+class RecordingStore(DirectoryStore):
     """A directory where some names are no objects. To read `made/NAME` notes the part, and the process that gives it its objects;
     `onceX` holds something from the second time on; `kill` ends that process; `gone` is what no storage answers.
     """
@@ -61,7 +65,7 @@ def parts(count):
         Part(
             name=f"main/part-{n}",
             inputs=(Input(name=f"in/{n}", sha256=f"{n:064d}"),),
-            task=n,
+            parameters=n,
             reads=(f"made/main/part-{n}", "kill", "gone", "once", "once-a", "once-b"),
             writes=(f"doubled/main/part-{n}.txt",),
         )
@@ -82,7 +86,7 @@ def double(store, step, part, watch):
         watch.at(item)
         lines.append("left out" if item in watch.crashed else str(part.task * step.recipe["factor"]))
     text = "\n".join(lines).encode()
-    return Made(
+    return PartOutputs(
         counts={"in": ITEMS}, outputs=(store.write(part.writes[0], 1, lambda file: file.write(text)),)
     )
 
@@ -114,6 +118,34 @@ def never_move(store, step, part, watch):
     """It waits for nothing."""
     watch.at(2)
     time.sleep(600)
+
+
+def never_finish(store, step, part, watch):
+    """Begins a message to the parent, as a page may make it do, and says no more."""
+    watch.at(2)
+    os.write(_pipe(), b"\0\0\1\0")
+    time.sleep(600)
+
+
+def never_read(store, step, part, watch):
+    """Asks for more than a pipe holds, again and again, and reads no answer."""
+    watch.at(2)
+    ask = messages.encode(messages.ReadObject(name=part.reads[0], at=0, length=1))
+    connection = Connection(os.dup(_pipe()))
+    while True:
+        connection.send_bytes(ask)
+
+
+def _pipe():
+    """The descriptor of the pipe to the parent: the one socket that there is."""
+    (number,) = (number for number in range(3, 64) if _is_socket(number))
+    return number
+
+
+def _is_socket(number):
+    with suppress(OSError):
+        return stat.S_ISSOCK(os.fstat(number).st_mode)
+    return False
 
 
 def steady(store, step, part, watch):
@@ -181,13 +213,13 @@ def limit(store, step, part, watch):
     return double(store, step, part, watch)
 
 
-class Elsewhere(Noting):
+class UnsharedStore(RecordingStore):
     """A directory that another machine has too, but not the same one."""
 
     __slots__ = ()
 
     def __reduce__(self):
-        return Noting, (self.root / "elsewhere",)
+        return RecordingStore, (self.root / "elsewhere",)
 
 
 def wait_for_sigterm(ready, complaint):
@@ -198,7 +230,7 @@ def wait_for_sigterm(ready, complaint):
         time.sleep(0.05)
 
 
-def complain(complaint):
+def report_error(complaint):
     complaint.send(Unavailable("the disk is full"))
 
 
