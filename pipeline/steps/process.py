@@ -84,7 +84,7 @@ def step(filters: FiltersConfig, blocked: str = "") -> Step:
     recipe = {
         "extractors": list(EXTRACTORS),
         "format": filters.format,
-        "filters": rules_recipe(filters.preset, filters.languages),
+        "filters": rules_recipe(filters.preset, filters.languages, filters.rules),
         "signature": SIGNATURE_VERSION,
         "obey": list(filters.obey),
         "blocklist": blocked,
@@ -103,6 +103,8 @@ class Range(NamedTuple):
     source: str
     preset: str
     languages: tuple[str, ...]
+    rules: tuple[str, ...]
+    """Users' own, by name."""
     obey: tuple[str, ...]
     markdown: bool
     blocklist: str
@@ -148,6 +150,7 @@ def parts_of(store: Store, archive: Manifest, filters: FiltersConfig, blocked: s
                 source=source,
                 preset=filters.preset,
                 languages=filters.languages,
+                rules=filters.rules,
                 obey=filters.obey,
                 markdown=filters.format == "markdown",
                 blocklist=blocked,
@@ -189,7 +192,7 @@ def work(store: PartStore, _: Step, part: Part, watch: Watch) -> Made:
     """Make one part's three tables."""
     (span,) = part.inputs
     task: Range = part.task
-    chosen = _rules(task.preset, task.languages)
+    chosen = _rules(task.preset, task.languages, task.rules)
     reader = _Reader(
         task=task,
         chosen=chosen,
@@ -356,8 +359,8 @@ def _sign(found: Document, payload_bytes: int) -> _Signed:
 
 
 @cache
-def _rules(preset: str, languages: tuple[str, ...]) -> tuple[Rule, ...]:
-    return preset_rules(preset, languages)
+def _rules(preset: str, languages: tuple[str, ...], own: tuple[str, ...]) -> tuple[Rule, ...]:
+    return preset_rules(preset, languages, own)
 
 
 def _judged(
