@@ -18,8 +18,8 @@ def kept_documents(store: Store, sources: Iterable[str]) -> Iterator[dict[str, A
     """
     for source in sources:
         for manifest in manifests(store, NAME, source):
-            documents, verdicts, _ = manifest.outputs
-            judged = tables.read(store, verdicts, tables.columns(tables.VERDICTS, "id", "keep"))
+            table = {output.name.partition("/")[0]: output for output in manifest.outputs}
+            judged = tables.read(store, table["verdicts"], tables.columns(tables.VERDICTS, "id", "keep"))
             kept = judged.filter(judged["keep"])["id"]
-            rows = tables.read(store, documents, tables.DOCUMENTS)
+            rows = tables.read(store, table["documents"], tables.DOCUMENTS)
             yield from rows.filter(pc.is_in(rows["id"], value_set=kept)).to_pylist()
