@@ -2,7 +2,7 @@
 
 usage: python bench/confinement.py --against DIRECTORY [--input FILE] [--pages N] [--rendered N] [--parts N] [--heavy N] [--rounds N] [--workers N]
 
-`process` is measured where a file is named: anything of some thousand pages that `thresher ingest` takes. `crawl` fetches `--pages` pages of
+`process` is measured if a file is named: anything of some thousand pages that `thresher ingest` takes. `crawl` fetches `--pages` pages of
 a server on loopback; every `--heavy`th has 600 kB and is read in the process for heavy pages. `render` opens `--rendered` pages in
 Chromium, each of which asks for `--parts` parts. CPU is user + system time of a command and of every process that it started, browsers and servers included, but for
 the web server. Medians of the rounds and the ratios of this checkout to the other are printed, one JSON line a command.
@@ -70,8 +70,8 @@ def main() -> None:
     )
     parser.add_argument("--against", type=Path, required=True)
     parser.add_argument("--input", type=Path)
-    parser.add_argument("--pages", type=int, default=2000)
-    parser.add_argument("--rendered", type=int, default=100)
+    parser.add_argument("--pages", type=int, default=2000, help="0: do not measure `crawl`")
+    parser.add_argument("--rendered", type=int, default=100, help="0: do not measure `render`")
     parser.add_argument(
         "--parts", type=int, default=0, help="requests that a script of each rendered page makes"
     )
@@ -84,10 +84,12 @@ def main() -> None:
     if args.input is not None:
         before = [["ingest", "bench", str(args.input.resolve())]]
         compare("process", args, before, ["process", *workers], "")
-    with served(args.pages, heavy=args.heavy) as url:
-        compare("crawl", args, [["seed", url]], ["crawl", *workers], "")
-    with served(args.rendered, scripted=True, parts=args.parts) as url:
-        compare("render", args, [["seed", url]], ["crawl", *workers], 'render = "always"')
+    if args.pages:
+        with served(args.pages, heavy=args.heavy) as url:
+            compare("crawl", args, [["seed", url]], ["crawl", *workers], "")
+    if args.rendered:
+        with served(args.rendered, scripted=True, parts=args.parts) as url:
+            compare("render", args, [["seed", url]], ["crawl", *workers], 'render = "always"')
 
 
 def compare(

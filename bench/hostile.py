@@ -27,9 +27,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.hostile import kills, polite, rows
 from tests.hostile.archive import CHECKS, HOSTILE_ONLY
-from tests.hostile.play import play
+from tests.hostile.crawl_run import play
+from tests.hostile.observed import Played
 from tests.hostile.project import Project
-from tests.hostile.seen import Played
 from tests.hostile.web import Web
 
 PEER_LIMIT_S = 400

@@ -1,6 +1,8 @@
 """Seeds of the deterministic simulator (`tests/simulator`): whole crawls in virtual time, with faults, judged by their promises.
 
-usage: python bench/simulate.py [--seeds N] [--seed FIRST] [--jobs J] [--kinds A,B,...] [--trace]
+usage: python bench/simulate.py [--seeds N] [--seed FIRST] [--jobs J] [--server model|redis] [--kinds A,B,...] [--trace]
+
+The frontier is the model in memory, or (`--server redis`) the Lua functions and their client, on an embedded server for each job.
 
 Prints one JSON line: seeds, how many a second, virtual hours, and each seed that broke a promise with what it broke; exits with 1 if one
 did. `--seed S --trace` prints all that happened in one seed.
@@ -8,17 +10,23 @@ did. `--seed S --trace` prints all that happened in one seed.
 
 import argparse
 import json
+import multiprocessing
 import os
 import sys
+import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
+from redis import Redis
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from frontier.link.embedded import embedded
 from tests.simulator.faults import ALL
-from tests.simulator.simulation import HELD, simulate
+from tests.simulator.simulation import simulate, usual
 
 SHOWN = 20
 CHUNK = 25
@@ -31,19 +39,32 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=1, help="how many")
     parser.add_argument("--seed", type=int, default=0, help="the first of them")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
-    parser.add_argument("--kinds", default=",".join(HELD), help=f"faults, of {', '.join(ALL)}")
+    parser.add_argument(
+        "--server", default="model", choices=("model", "redis"), help="what the frontier's server is"
+    )
+    parser.add_argument(
+        "--kinds", help=f"faults, of {', '.join(ALL)} (default: all; on the model all but lose_tail)"
+    )
     parser.add_argument("--trace", action="store_true", help="print what happened in the first seed")
     options = parser.parse_args()
-    kinds = tuple(kind for kind in options.kinds.split(",") if kind)
+    kinds = usual(options.server)
+    if options.kinds is not None:
+        kinds = tuple(kind for kind in options.kinds.split(",") if kind)
     if unknown := set(kinds) - ALL.keys():
         parser.error(f"no such faults: {', '.join(sorted(unknown))}")
-    if options.trace:
-        run = simulate(options.seed, kinds)
-        print("\n".join(run.trace))
-    begun = time.monotonic()
-    with ProcessPoolExecutor(options.jobs) as pool:
-        seeds = range(options.seed, options.seed + options.seeds)
-        runs = list(pool.map(partial(_outcome, kinds=kinds), seeds, chunksize=CHUNK))
+    with ExitStack() as stack:
+        addresses = multiprocessing.Queue()
+        for _ in range(options.jobs if options.server == "redis" else 0):
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="simulator-"))
+            addresses.put(stack.enter_context(embedded(Path(folder))))
+        begun = time.monotonic()
+        with ProcessPoolExecutor(
+            options.jobs, initializer=_begin, initargs=(options.server, addresses)
+        ) as pool:
+            if options.trace:
+                print("\n".join(pool.submit(_trace, options.seed, kinds).result()))
+            seeds = range(options.seed, options.seed + options.seeds)
+            runs = list(pool.map(partial(_outcome, kinds=kinds), seeds, chunksize=CHUNK))
     took_s = time.monotonic() - begun
     broken = {seed: list(said) for seed, said, _, _ in runs if said}
     print(
@@ -51,6 +72,7 @@ def main() -> int:
             {
                 "seeds": len(runs),
                 "first": options.seed,
+                "server": options.server,
                 "kinds": list(kinds),
                 "broken": len(broken),
                 "seconds": round(took_s, 1),
@@ -64,8 +86,21 @@ def main() -> int:
     return 1 if broken else 0
 
 
+_server: list[Redis] = []
+"""That of this job, where it has one."""
+
+
+def _begin(server, addresses):
+    if server == "redis":
+        _server.append(Redis.from_url(addresses.get()))
+
+
+def _trace(seed, kinds):
+    return simulate(seed, kinds, *_server).trace
+
+
 def _outcome(seed, *, kinds):
-    run = simulate(seed, kinds)
+    run = simulate(seed, kinds, *_server)
     return run.seed, run.broken, run.seconds, run.events
 
 

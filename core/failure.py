@@ -35,7 +35,9 @@ class Failure(Exception):
     @classmethod
     def from_exception(cls, step: str, error: Exception) -> Self:
         """Return the failure of a step by an exception."""
-        said = "".join(each if each.isprintable() else " " for each in str(error)[:MAX_MESSAGE_CHARACTERS])
+        said = "".join(
+            each if each.isprintable() else " " for each in _message(error)[:MAX_MESSAGE_CHARACTERS]
+        )
         places = [
             f"{frame.filename.rpartition('/')[2]}:{frame.lineno}"
             for frame in extract_tb(error.__traceback__)[-MAX_TEXT_FRAMES:]
@@ -46,6 +48,13 @@ class Failure(Exception):
             reason=f"{FAILURE_PREFIX}{step}:{name}",
             traceback=f"{''.join(format_tb(error.__traceback__)[-MAX_TRACEBACK_FRAMES:])}{name}: {said}",
         )
+
+
+def _message(error: Exception) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - what libraries and spiders raise may fail at that too
+        return "it cannot be printed"
 
 
 @contextmanager

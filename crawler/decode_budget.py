@@ -56,7 +56,10 @@ class DecodedBytes:
         await self._take(PAYLOAD_LIMIT)
         body = b""
         try:
-            body, problem = content_decoded(capture.payload, encodings, PAYLOAD_LIMIT)
+            # A tenth of a second for the longest: too long for the event loop.
+            body, problem = await asyncio.to_thread(
+                content_decoded, capture.payload, encodings, PAYLOAD_LIMIT
+            )
         finally:
             self.give_back(PAYLOAD_LIMIT - len(body))
         return Decoded(body, problem, len(body))

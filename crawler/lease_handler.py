@@ -7,7 +7,7 @@
 3. The host of an exchange is free again as soon as that is over. But where it went wrong, or the host complained, its
    settlement ends it: nobody is to ask before the frontier knows of the trouble.
 4. Where a page is rendered its host is held until then: what the page wants is asked of it too.
-5. A page that may take long to read, or that may have killed who read it, is read in a process of its own (`aside`). Whole bodies
+5. A page that may take long to read, and a page or a robots.txt that may have killed who read it, is read in a process of its own (`aside`). Whole bodies
    are decoded only there: here as much as shows that a body is long.
 """
 
@@ -30,10 +30,11 @@ from crawler.reading.conditional import conditions
 from crawler.reading.outcome import READING, UNREAD, Judgement, fault_of, of_failure
 from crawler.reading.page_options import USUAL, PageOptions
 from crawler.reading.page_reading import settled
+from crawler.reading.plausibility import plausible
 from crawler.reading.rendered_page import Rendered
 from crawler.reading.request_state import EMPTY, decode
 from crawler.reading.seedlist import answer_of
-from crawler.robots.robots_txt import UNREADABLE, AskAgain, Event, Ruling, ask
+from crawler.robots.robots_txt import DEADLY, UNREADABLE, AskAgain, Event, Meaning, Ruling, ask, meaning
 from crawler.scheduling.scheduler import Loop
 from crawler.settler import Finished, Settler
 from crawler.uplink.address_limiter import Entrance
@@ -164,7 +165,7 @@ class Steward:
 
     async def _ask(self, lease: Lease, asked: Sequence[tuple[str, str]]) -> Capture | Failure | Event | Wait:
         if lease.kind is Kind.ROBOTS:
-            return await ask(self._client, lease, self._entrance)
+            return await ask(self._client, lease, self._entrance, self._read_robots)
         note = decode(lease.note) if lease.note else EMPTY
         self._client.learn(note.cookies)
         # What a user's spider asks for goes before.
@@ -245,6 +246,15 @@ class Steward:
                 del said  # many may wait for their turn
         return await self._read_aside(lease, found, name, rendered)
 
+    async def _read_robots(self, lease: Lease, found: Capture, base: str, follows: bool) -> Meaning:
+        if not lease.orphan:
+            with self._activity.reading(lease.token):
+                return meaning(lease, found, base, follows)
+        answer = replace(found, request=b"")
+        return await self._aside.call(meaning, lease, answer, base, follows, returns=Meaning) or Meaning(
+            ruling=DEADLY
+        )
+
     async def _read_aside(
         self, lease: Lease, capture: Capture, name: UUID, rendered: Rendered | None
     ) -> Finished:
@@ -252,7 +262,17 @@ class Steward:
         # Our request may hold a password for the site, and what the page asked for is not read.
         answer = replace(capture, request=b"")
         seen = None if rendered is None else replace(rendered, parts=())
-        ended = await self._aside.call(end, lease, answer, name, self.screen, self.options, seen, returns=End)
+        ended = await self._aside.call(
+            end,
+            lease,
+            answer,
+            name,
+            self.screen,
+            self.options,
+            seen,
+            returns=End,
+            accepts=lambda said: plausible(lease, said.answer),
+        )
         if ended is None:
             return Finished(lease=lease, records=records, rendered=rendered, answer=crashed(lease))
         return ended.finished(lease, records, self.settler.known, rendered)

@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from core import Capture, CorruptData, InputError, RecordRef
-from crawler.reading.outcome import READING
-from crawler.robots.robots_txt import UNREADABLE, AskAgain, Ruling
+from crawler.robots.robots_txt import DEADLY, UNREADABLE, AskAgain, Ruling
 from frontier import Conclusion, Discovery, Kind, Lease, Outcome, Scope, Settlement
 from frontier.urls.canonical import known
 from storage.crawllog.log_line import RETRY, Line
@@ -96,8 +95,8 @@ def discovery(line: Line) -> Discovery:
 
 def lease(found: Discovery, attempt: int, token: int) -> Lease:
     """Return a lease of a page as its worker had it, after so many attempts; `token` is 0 if it is not known."""
-    return Lease(
-        **{each.name: getattr(found, each.name) for each in fields(Discovery)},
+    return Lease.of(
+        found,
         kind=Kind.PAGE,
         token=token,
         worker="",
@@ -128,8 +127,8 @@ def _outcome(lease: Lease, answer: Answer) -> tuple[str, str]:
             return Outcome.FAILED if lease.is_last_attempt else RETRY, reason
         case Settlement(outcome=outcome, reason=reason):
             return outcome, reason
-        case Ruling() if answer == UNREADABLE:
-            return Outcome.FAILED, READING
+        case Ruling() if answer in {UNREADABLE, DEADLY}:
+            return Outcome.FAILED, answer.body.decode()
         case Ruling(fault=None, rule=rule):
             return Outcome.FETCHED, rule
         case Ruling(fault=fault, reason=reason) | AskAgain(fault=fault, reason=reason):

@@ -6,7 +6,8 @@
    `LONGEST_S`, costs that page and no other: it has failed, `parser_crash`. The next is read by a new process.
 3. What reading a page raises is raised here as a `Failure`, which costs that page as well.
 4. The process begins with the first page that needs it, may allocate `MOST_MEMORY`, and ends with whoever began it.
-5. It is confined (`isolation`). Whatever it answers is checked to be a value of the wanted type: it may be the page that speaks.
+5. It is confined (`isolation`). Whatever it answers is checked to be a value of the wanted type, and something that the page can come
+   to (`crawler.reading.plausibility`): it may be the page that speaks. A process that answers anything else is replaced.
 """
 
 import asyncio
@@ -54,10 +55,17 @@ class Aside:
         self._process: WorkerProcess | None = None
         self._turn = asyncio.Lock()
 
-    async def call(self, work: Callable[..., T], *args: Any, returns: type[T]) -> T | None:
-        """Return what `work`, a function of a module, returns there; None where the process did not live to tell.
+    async def call(
+        self,
+        work: Callable[..., T],
+        *args: Any,
+        returns: type[T],
+        accepts: Callable[[T], bool] = lambda _: True,
+    ) -> T | None:
+        """Return what `work`, a function of a module, returns there; None where the process did not live to tell, or tells what is no
+        value of that type or not to be accepted.
 
-        Raises `Failure` for whatever `work` raises.
+        Raises `Failure` for whatever `work` raises. `accepts` is called in a thread.
         """
         async with self._turn:
             answer = await asyncio.to_thread(self._ask, pickle.dumps((work, args)))
@@ -66,7 +74,7 @@ class Aside:
             try:
                 if answer.startswith(RAISED):
                     raise _failure(answer[1:])
-                return await asyncio.to_thread(msgspec.msgpack.decode, memoryview(answer)[1:], type=returns)
+                return await asyncio.to_thread(_decoded, answer, returns, accepts)
             except (msgspec.MsgspecError, ThresherError):
                 self.close()
                 return None
@@ -82,11 +90,10 @@ class Aside:
             self.close()  # somebody else ended it, between two pages
         if self._process is None:
             self._process = WorkerProcess(_serve, is_confined=True)
-        pipe = self._process.pipe
-        with suppress(EOFError, OSError):
-            pipe.send_bytes(question)
-            if pipe.poll(self._longest_s):
-                return pipe.recv_bytes(MOST_ANSWER)
+        process = self._process
+        with suppress(EOFError, OSError), process.within(self._longest_s):
+            process.pipe.send_bytes(question)
+            return process.pipe.recv_bytes(MOST_ANSWER)
         self.close()
         return None
 
@@ -123,6 +130,13 @@ def _serve(pipe: Connection) -> None:
                 told = (str(failure), failure.reason, failure.traceback)
                 answer = RAISED + "\0".join(told).encode(errors="replace")
             pipe.send_bytes(answer)
+
+
+def _decoded(answer: bytes, returns: type[T], accepts: Callable[[T], bool]) -> T:
+    said = msgspec.msgpack.decode(memoryview(answer)[1:], type=returns)
+    if not accepts(said):
+        raise msgspec.ValidationError("no process says that whose page has not taken it over")
+    return said
 
 
 def _failure(answer: bytes) -> Failure:

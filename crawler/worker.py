@@ -64,7 +64,7 @@ class WorkerConfig:
     crawl: str
     worker: str
     """Names one life of one process; never used again."""
-    redis: str
+    redis: str = field(repr=False)
     """Address of the frontier's server: redis://, rediss:// or unix://."""
     store: Store
     user_agent: str = ""

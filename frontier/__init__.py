@@ -21,7 +21,7 @@ it is the worker (`release`, when the bytes are in) or the lease's deadline. The
 ask for, or twice what the host takes to answer, whichever is slowest. Before the first page of an origin, and again when
 the answer has gone stale, its robots.txt is leased like a page (`Kind.ROBOTS`) and its host waits for `settle_robots` or
 `retry_robots`. Who asks a host without a lease of it (for a part of a page, along a redirect of a robots.txt) does so in a turn
-that is as far from every lease (`turn`, `end_turn`). Hosts that share an IP address share its delay as well (`enter`, `asked`). A host whose exchanges come to nothing, by
+that is as far from every lease (`turn`, `end_turn`); under the lease of a page its own host gives a burst, which is owed. Hosts that share an IP address share its delay as well (`enter`, `asked`). A host whose exchanges come to nothing, by
 `Fault`, is left alone for a while, which doubles, and is then tried with one exchange: any answer makes all well. One that
 never answers is given up, and what waited for it has failed. Nobody but the frontier knows about politeness: it holds for
 the whole fleet, and after any crash, because it is kept where the queue is kept.

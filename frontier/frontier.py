@@ -44,8 +44,8 @@ _LONGEST_NAME = 255  # of a worker: a byte says how long it is
 class Frontier(Steering):
     """One crawl. `open` comes before anything else."""
 
-    def __init__(self, link: Link, crawl: str) -> None:
-        super().__init__(link, crawl)
+    def __init__(self, link: Link, crawl: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(link, crawl, clock=clock)
         self._next = 0
 
     # URLs
@@ -179,15 +179,28 @@ class Frontier(Steering):
             ]
         )
 
-    async def turn(self, host: str, *, most_ms: int, delay_ms: int = 0, leased: bool = False) -> int:
-        """Return in how many ms it is one's turn at a host of which one has no lease, or has it (`leased`) for something else: as far from
-        other turns and leases as leases are, or `delay_ms`. A turn beyond `most_ms` is not taken.
-        """
-        return cast("int", await self._one(self._at(host, "turn", delay_ms, most_ms, int(leased))))
+    async def turn(
+        self, host: str, *, most_ms: int, delay_ms: int = 0, since_ms: int | None = None, ahead: int = 0
+    ) -> int:
+        """Return in how many milliseconds a host may be asked in a turn: as far from other turns and leases as leases are, or `delay_ms`,
+        which its rules ask for. A turn beyond `most_ms` is not taken.
 
-    async def end_turn(self, host: str, *, delay_ms: int = 0, leased: bool = False) -> None:
-        """Say that an exchange is over that had its turn: the host's delay begins now."""
-        await self._one(self._at(host, "end_turn", delay_ms, int(leased)))
+        The caller has no lease of the host, or had `since_ms` ago the answer for which it leased the host. Under a lease, and where no rules
+        ask for a delay, it may take `ahead` turns before their time. They are owed: no lease of the host is granted before the time
+        of the last, so over all that time the host is asked no oftener than once a delay.
+        """
+        since = -1 if since_ms is None else since_ms
+        return cast("int", await self._one(self._at(host, "turn", delay_ms, most_ms, since, ahead)))
+
+    async def end_turn(
+        self, host: str, *, delay_ms: int = 0, leased: bool = False, busy: str = "", hold_ms: int = 0
+    ) -> None:
+        """Say that an exchange is over that had its turn: the host's delay begins now.
+
+        `busy` is the reason where the host said that it is asked too much (`status_429`, `status_503`): it rests as after such an answer to
+        a page, for `hold_ms` where it said how long. No turn of it is granted meanwhile, whoever asks.
+        """
+        await self._one(self._at(host, "end_turn", delay_ms, int(leased), busy, hold_ms))
 
     async def asked(self, addresses: Collection[str]) -> None:
         """Say that these addresses are asked only now, later than they were entered: their delays begin anew."""
@@ -219,7 +232,7 @@ class Frontier(Steering):
 
     async def renew(self, leases: Sequence[Lease], lease_ms: int) -> None:
         """Move the deadlines of leases that are still held to `lease_ms` from now."""
-        until = time.monotonic() + lease_ms / 1000
+        until = self._clock() + lease_ms / 1000
         for held in leases:
             self._journal.renewed(held.token, until)
         parts = self._by_partition(leases, lambda held: held.token)
@@ -359,9 +372,9 @@ class Frontier(Steering):
     async def reclaim(self, worker: str, *, died: bool = False, crashed: bool = False) -> int:
         """Take back every lease of a worker that is at its end; returns how many. Its hosts wait their delay.
 
-        Where it `died`, the pages are known for its orphans from then on (`Lease.orphan`). Where it `crashed`, nobody knows of what,
-        and that counts like an expiry of each: a page that was held at five crashes has failed, `lease_expired`. `GivenUp` as for
-        `settle`.
+        Where it `died`, pages and robots.txt files are known for its orphans from then on (`Lease.orphan`). Where it `crashed`, nobody knows of what,
+        and that counts like an expiry of each: a page that was held at five crashes has failed, `lease_expired`; a robots.txt forbids
+        the pages of its origin for an hour, which fail for the same reason. `GivenUp` as for `settle`.
         """
         self._journal.let_go_all(worker)
         return sum(

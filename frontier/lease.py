@@ -7,6 +7,7 @@ ends the lease with an `Outcome`; `Exchange` says, mostly earlier, that the host
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import IntEnum, StrEnum
+from operator import attrgetter
 from typing import Any, Self
 
 from core import InputError, Url
@@ -114,6 +115,10 @@ class Discovery:
             )
 
 
+_OF_DISCOVERY = tuple(each.name for each in fields(Discovery))
+_values = attrgetter(*_OF_DISCOVERY)
+
+
 class Rank(IntEnum):
     """Hosts of a higher rank that may be asked are asked before all others."""
 
@@ -151,7 +156,7 @@ class Lease:
     robots_version: int
     """Version of the robots record that is valid for the page; of the one to replace, for robots (0: none)."""
     orphan: bool = False
-    """Whether a worker was not heard of again that held it: perhaps it is what killed that one."""
+    """Whether a worker was not heard of again that held it, the page or the robots.txt: perhaps it is what killed that one."""
     notify: bool = False
     """Of its discovery."""
     failure: str = ""
@@ -163,12 +168,12 @@ class Lease:
     @classmethod
     def of(cls, discovery: Discovery, **given: Any) -> Self:
         """Return a lease that is granted of a discovery; `given` are the fields that a discovery does not have."""
-        return cls(**{each.name: getattr(discovery, each.name) for each in fields(Discovery)}, **given)
+        return cls(**dict(zip(_OF_DISCOVERY, _values(discovery), strict=True)), **given)
 
     @property
     def discovery(self) -> Discovery:
         """What was added that it was granted of."""
-        return Discovery(**{each.name: getattr(self, each.name) for each in fields(Discovery)})
+        return Discovery(**dict(zip(_OF_DISCOVERY, _values(self), strict=True)))
 
     @property
     def is_last_attempt(self) -> bool:

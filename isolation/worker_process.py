@@ -13,9 +13,10 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
+from threading import Timer
 
 from isolation.environment import scrub_environment
 
@@ -101,6 +102,20 @@ class WorkerProcess:
         """Send a signal; one that has ended gets none."""
         with suppress(ProcessLookupError):
             self._process.send_signal(signum)
+
+    @contextmanager
+    def within(self, limit_s: float) -> Iterator[None]:
+        """Kill the process if the context takes longer than that, so that no call that waits for it waits for ever: neither for the
+        end of a message that it has begun, nor for room in a pipe that it does not read.
+        """
+        limit = Timer(limit_s, self.signal, (signal.SIGKILL,))
+        limit.daemon = True
+        limit.start()
+        try:
+            yield
+        finally:
+            limit.cancel()
+            limit.join()
 
     def close(self, timeout_s: float = 0.0) -> int:
         """End it, if it does not end by itself within that time; return how it ended. What was held for it is free again."""

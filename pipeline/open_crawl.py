@@ -8,15 +8,46 @@
 3. Contact, delays, budgets and policy are the crawl's (`frontier.Settings`). A project that has others is refused, unless it says that they are to be replaced.
 """
 
-from core import InputError
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from core import CorruptData, InputError
 from frontier import Frontier, StorageId
 from frontier.link.link import Link
+from frontier.link.lost_frontier import lost_frontier
 from frontier.settings import check_storage
 from pipeline.project import Project
 from storage.archive.open_files import WARC, left
 from storage.crawllog.log_line import FOLDER as LOG
 from storage.storage_id import identify, identity
 from storage.store import Store
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Every(Generic[T]):
+    """What was asked of every crawl of a server."""
+
+    answers: dict[str, T]
+    """By crawl."""
+    lost: dict[str, str]
+    """Of the crawls whose frontier is lost, or cannot be read, the line that says so."""
+
+
+async def ask_every(link: Link, question: Callable[[str, Frontier], Awaitable[T]]) -> Every[T]:
+    """Ask the frontier of every crawl of a server. One that is lost does not keep the others from answering."""
+    answers, lost = {}, {}
+    for name in await Frontier.crawls(link):
+        frontier = Frontier(link, name)
+        try:
+            if not await frontier.exists():  # opened, it would be made anew
+                raise lost_frontier(name)
+            answers[name] = await question(name, await frontier.open())
+        except CorruptData as error:
+            lost[name] = str(error)
+    return Every(answers=answers, lost=lost)
 
 
 async def open_crawl(

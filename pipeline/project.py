@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core import InputError
 from crawler.reading.page_options import PageOptions
@@ -23,9 +24,11 @@ from pipeline.terminal.output import warn
 from pipeline.url_policy import policy
 from storage.cache.cache import Cache, default_directory
 from storage.cache.cache_counters import CacheStats
-from storage.catalog import Catalog
 from storage.location import store
 from storage.store import Store
+
+if TYPE_CHECKING:
+    from storage.catalog import Catalog
 
 STATE = ".thresher"
 EMBEDDED = "embedded"
@@ -79,8 +82,10 @@ class Project:
         return self.cache.stats() if self.cache is not None and self.cache.directory.exists() else None
 
     @cached_property
-    def catalog(self) -> Catalog:
+    def catalog(self) -> "Catalog":
         """The catalog, made to agree with the storage."""
+        from storage.catalog import Catalog  # noqa: PLC0415 - SQLAlchemy takes a third of a second, and few commands need it
+
         catalog = Catalog(self.config.project.catalog, self.directory)
         catalog.refresh(self.store)
         return catalog

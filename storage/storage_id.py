@@ -5,13 +5,14 @@ by now, or this one has another.
 """
 
 import json
+from hashlib import sha256
 from uuid import uuid4
 
 from core import CorruptData
 from storage.store import Store
 
 NAME = "storage.json"
-FORMAT = "thresher-storage@1"
+FORMAT = "thresher-storage@2"
 
 
 def identity(store: Store) -> str | None:
@@ -20,10 +21,10 @@ def identity(store: Store) -> str | None:
         return None
     try:
         body = json.loads(store.read(NAME))
-        form, found = body["format"], str(body["id"])
+        form, found, check = body["format"], str(body["id"]), body["check"]
     except (ValueError, KeyError, TypeError):
-        form = found = ""
-    if form != FORMAT:
+        form = found = check = ""
+    if form != FORMAT or check != _check(found):
         raise CorruptData(
             f"{NAME} of the storage at {store.uri} is not the id of a storage in the format {FORMAT}; copy it back, or delete it"
             " and make the frontier of each crawl anew (`thresher frontier rebuild NAME --anew`)"
@@ -35,9 +36,15 @@ def identify(store: Store) -> str:
     """Return the storage's id, or give it one."""
     found = identity(store)
     if found is None:
-        body = {"format": FORMAT, "id": uuid4().hex}
+        name = uuid4().hex
+        body = {"format": FORMAT, "id": name, "check": _check(name)}
         store.put(NAME, (json.dumps(body, sort_keys=True) + "\n").encode())
         found = identity(store)  # that of another, if that came first
         if found is None:
             raise CorruptData(f"{NAME} is missing from the storage at {store.uri}, right after it was put")
     return found
+
+
+def _check(found: str) -> str:
+    """What stands beside an id, so that one with a wrong digit is not taken for that of another storage."""
+    return sha256(found.encode()).hexdigest()[:8]

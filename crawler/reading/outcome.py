@@ -36,6 +36,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
+from core import Capture
 from core.capture import Truncation
 from crawler.reading.page_response import DENIED
 from crawler.wire import Reason
@@ -143,6 +144,19 @@ def of_response(
         outcome=Outcome.GONE if status in GONE else Outcome.FETCHED,
         reason=reason if status == 200 else f"status_{status}",
         fault=fault_of(status),
+    )
+
+
+def too_busy(capture: Capture) -> Judgement | None:
+    """What an answer means whose server says that it is asked too much (429, 503); None for any other answer."""
+    if capture.status not in SLOW_DOWN:
+        return None
+    return of_response(
+        capture.status,
+        truncated=capture.truncated,
+        retry_after=capture.header("retry-after"),
+        now_ms=capture.started_ms + capture.elapsed_ms,
+        attempt=0,
     )
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from playwright.async_api import CDPSession, Error
 
 from core import Capture
+from crawler.decode_budget import SMALL
 from crawler.reading.outcome import REDIRECTS
 from crawler.render import request_rules
 from crawler.render.chromium import dom
@@ -138,7 +139,7 @@ class Interceptor:
                     "requestId": key,
                     "responseCode": capture.status,
                     "responseHeaders": [{"name": name, "value": value} for name, value in headers],
-                    "body": b64encode(body).decode(),
+                    "body": await _encoded(body),
                 },
             )
 
@@ -147,3 +148,9 @@ class Interceptor:
 
     def __repr__(self) -> str:
         return f"<interceptor: {self.asked} asked, {self.under_way} under way, {sum(self.refused.values())} refused>"
+
+
+async def _encoded(body: bytes) -> str:
+    if len(body) <= SMALL:
+        return b64encode(body).decode()
+    return await asyncio.to_thread(lambda: b64encode(body).decode())

@@ -1,20 +1,27 @@
 """`PageLease`: what is asked under the lease of a page beside the page: whether it may be asked, and when it is its turn.
 
-1. The page's own host is held by the lease, and has its delay between two requests all the same, the page's own request included. Another
-   host is asked in its turn (`Frontier.turn`): no lease of it is granted within, and no other page asks it.
-2. Every address has its own delay besides (`crawler.uplink.address_limiter`).
+1. The page's own host is held by the lease, and gives the page its parts in one burst: `BURST` turns ahead of their time, one after
+   the other. The time of all of them passes before the host is leased again (`Frontier.turn`). A host whose rules ask for a delay has that
+   delay between two requests, the page's own request included.
+2. Another host is asked in its turn: no lease of it is granted within, and no other page asks it.
+3. A host that says that it is asked too much (429, 503) rests as after such an answer to a page.
+4. Every address has its own delay besides (`crawler.uplink.address_limiter`).
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 
 from core import Url
+from crawler.reading.outcome import Judgement
 from crawler.render.subresource_robots import PartRules, Permission, Rulings
 from crawler.robots.robots_txt import Event, Rulebook, ask
 from crawler.uplink.address_limiter import Entrance
 from crawler.uplink.uplink import Getter
 from crawler.wire import Enter, Wait
 from frontier import Kind, Lease
+
+BURST = 64
+"""Requests of one page to its own host that need not wait for a delay: scripts, stylesheets and data of nearly every page (decision 40)."""
 
 
 class PageLease:
@@ -47,26 +54,30 @@ class PageLease:
             return Permission(refusal="robots")
         return Permission(delay_ms=await self._rulebook.delay_ms(lease))
 
-    async def turn(self, host: str, *, delay_ms: int, most_ms: int) -> int:
-        """Milliseconds until it is the page's turn at a host whose rules ask for a delay; more than `most_ms` where it has none."""
-        wait_ms = await self._entrance.turn(
-            host, most_ms=most_ms, delay_ms=delay_ms, leased=self._holds(host)
-        )
-        if not self._holds(host):
-            return wait_ms
-        since_ms = round(1000 * (self._clock() - self._since))
-        return max(wait_ms, self._entrance.host_delay_ms - since_ms, delay_ms - since_ms)
+    async def turn(self, host: str, *, delay_ms: int, most_ms: int, may_burst: bool) -> int:
+        """Return in how many milliseconds it is the page's turn at a host whose rules ask for a delay; more than `most_ms` where it has no turn.
 
-    async def left(self, host: str, *, delay_ms: int) -> None:
-        """An exchange that had its turn is over."""
-        await self._entrance.left(host, delay_ms=delay_ms, leased=self._holds(host))
+        `may_burst`: whether turns at the page's own host may be taken ahead of their time.
+        """
+        if not self.holds(host):
+            return await self._entrance.turn(host, most_ms=most_ms, delay_ms=delay_ms)
+        since_ms = round(1000 * (self._clock() - self._since))
+        ahead = BURST if may_burst else 0
+        return await self._entrance.turn(
+            host, most_ms=most_ms, delay_ms=delay_ms, since_ms=since_ms, ahead=ahead
+        )
+
+    async def left(self, host: str, *, delay_ms: int, answer: Judgement | None = None) -> None:
+        """Say that an exchange is over that had its turn; `answer` as for `Entrance.left`."""
+        await self._entrance.left(host, delay_ms=delay_ms, leased=self.holds(host), answer=answer)
 
     async def robots(self, url: Url, client: Getter, *, waited: bool) -> Event | Wait:
         """Fetch a robots.txt, whose host has its turn."""
         lease = replace(self._asking(waited=waited), url=url, kind=Kind.ROBOTS, attempt=0)
         return await ask(client, lease, self._entrance)
 
-    def _holds(self, host: str) -> bool:
+    def holds(self, host: str) -> bool:
+        """Whether it is the page's own host."""
         return host == self._lease.url.host
 
     def _asking(self, *, waited: bool) -> Lease:

@@ -2,8 +2,8 @@
 
 1. A part is fetched like a page: by the same client, past the same guard, and its exchange is archived byte for byte.
 2. All happens under the lease of the page, whose host is held as long. One host is asked one thing at a time, whichever
-   tab wants it, and every host and every address in its turn (`crawler.render.page_lease`). A turn is waited for if it comes within the page's
-   time; what has none is left out.
+   tab wants it: the page's own host in one burst of a bounded number of requests and bytes, every other host and every address in its
+   turn (`crawler.render.page_lease`). A turn is waited for if it comes within the page's time; what has none is left out.
 3. robots.txt is obeyed, that of the part's own origin (`crawler.render.subresource_robots`).
 4. Redirects are followed by the browser, each hop a request of its own.
 5. Credentials (`crawler.auth`) and cookies go to the page's own site alone, and no further once a redirect has left it
@@ -21,6 +21,7 @@ from weakref import WeakValueDictionary
 
 from core import Capture, Url
 from crawler.decode_budget import DecodedBytes
+from crawler.reading.outcome import Judgement, too_busy
 from crawler.reading.rendered_page import Part
 from crawler.render import request_rules
 from crawler.render.page_lease import PageLease
@@ -39,6 +40,8 @@ MOST_ALIKE = 32
 """The same for URLs that differ in their query alone."""
 MOST_BYTES = 32 << 20
 """Bytes of responses, all parts of a page together."""
+BURST_BYTES = 8 << 20
+"""Bytes of responses after which the page's own host, too, is asked no sooner than its delay allows."""
 HOPS = 5
 """Redirects of one part."""
 PATIENCE_S = 5.0
@@ -52,7 +55,9 @@ T = TypeVar("T")
 _Ask = Callable[[bool], Awaitable[T | Wait]]
 """Asks for something; is told whether the turn of the address was waited for."""
 Hosts = WeakValueDictionary[str, asyncio.Lock]
-"""Who asks a host something holds its lock."""
+"""Whoever asks a host something holds its lock. Whoever waits for a turn at a host without a lease of it holds that of `WAITING` before."""
+WAITING = "waiting "
+"""Before the name of a host: a lock of its own, so that nobody waits within the page whose host that is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +114,7 @@ class Parts:
         self._lease, self._hosts, self._kept, self._until = lease, hosts, kept, until
         self._last = until - LAST * self._left_s()
         self._exchanges = self._bytes = 0
+        self._own = asyncio.Lock()
         self._wanted: Counter[str] = Counter()
         self.fetched: list[Part] = []
         self.decoded = decoded
@@ -171,7 +177,7 @@ class Parts:
                 asker=self._address,
             )
 
-        async with self._hosts.setdefault(url.host, asyncio.Lock()):
+        async with self._line(url.host):
             permission = await self._lease.permission(url, self._rules)
             if permission.refusal:
                 return permission.refusal
@@ -202,17 +208,26 @@ class Parts:
                 await self._lease.left(url.host, delay_ms=found.answer.delay_ms)  # as is known only now
         return found
 
+    def _line(self, host: str) -> asyncio.Lock:
+        """Those who wait for a turn at a host, one behind the other."""
+        return (
+            self._own if self._lease.holds(host) else self._hosts.setdefault(WAITING + host, asyncio.Lock())
+        )
+
     async def _in_turn(self, host: str, delay_ms: int, ask: _Ask[T]) -> T | str:
         """Ask a host when it is its turn, and each address when it is that one's."""
         most_ms = round(1000 * (self._last - asyncio.get_running_loop().time()))
         if most_ms < 0:
             return "late"
-        wait_ms = await self._lease.turn(host, delay_ms=delay_ms, most_ms=most_ms)
+        wait_ms = await self._lease.turn(
+            host, delay_ms=delay_ms, most_ms=most_ms, may_burst=self._bytes < BURST_BYTES
+        )
         if wait_ms > most_ms:
             return "not_its_turn"
         await asyncio.sleep(wait_ms / 1000)
-        found = await self._patiently(ask)
-        await self._lease.left(host, delay_ms=delay_ms)
+        async with self._hosts.setdefault(host, asyncio.Lock()):
+            found = await self._patiently(ask)
+            await self._lease.left(host, delay_ms=delay_ms, answer=_too_busy(found, host))
         return found
 
     async def _patiently(self, ask: _Ask[T]) -> T | str:
@@ -244,6 +259,14 @@ def _is_readable(found: Capture, headers: HeaderList) -> bool:
     """Whether the page may read what came with credentials. Only requests to other origins that are to be read say who asks (`Origin`)."""
     origin = next((value for name, value in headers if name.lower() == "origin"), None)
     return origin is None or origin == found.url.origin or lets_read(found.headers, origin)
+
+
+def _too_busy(found: object, host: str) -> Judgement | None:
+    """What the last answer means, where it means that the host is asked too much. A redirect of a robots.txt ends at another host, whose
+    answer is known there.
+    """
+    last = found.captures[-1] if isinstance(found, Event) and found.captures else found
+    return too_busy(last) if isinstance(last, Capture) and last.url.host == host else None
 
 
 def _kind(wanted: Wanted) -> str:

@@ -20,6 +20,7 @@ from crawler.reading.link_targets import target
 from crawler.reading.outcome import READING
 from crawler.reading.page_options import PageOptions
 from crawler.reading.page_reading import settlement, settlement_of_dropped
+from crawler.reading.plausibility import plausible
 from crawler.reading.request_state import decode as decode_note
 from crawler.reading.sitemap_discoveries import leads_on
 from crawler.render.rendering_archive import RENDERED
@@ -126,7 +127,13 @@ async def _discoveries(
     answer = archived_answer(record, page, beside)
     if answer is None:
         return ()
-    ended = await aside.call(partial(settlement, options=options), under, answer, returns=Settlement)
+    ended = await aside.call(
+        partial(settlement, options=options),
+        under,
+        answer,
+        returns=Settlement,
+        accepts=partial(plausible, under),
+    )
     return () if ended is None else ended.discoveries
 
 

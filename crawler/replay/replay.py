@@ -10,7 +10,7 @@
    It is read aside (`crawler.page_process`), for it may be what its worker died of. One whose reading raises has failed. Its line is in the log before it is settled:
    perhaps once more, for its worker may have written it.
 4. The leases that are left were never archived: they go back to the frontier at once, as orphans: whoever gets them reads
-   their pages aside. So a page that kills what reads it kills one worker, and has failed. A page that kills workers otherwise
+   what they are for aside. So a page that kills what reads it kills one worker, and has failed. A page that kills workers otherwise
    has failed when five have crashed while they held it (`Frontier.reclaim`).
 
 May be killed at any moment and run again, also by several at a time: a record is there or not, and settling twice
@@ -36,11 +36,12 @@ from crawler.reading.outcome import READING, UNREAD, wait_ms
 from crawler.reading.page_options import USUAL, PageOptions
 from crawler.reading.page_reading import settled, settlement, settlement_of_dropped
 from crawler.reading.page_response import Answer, seen
+from crawler.reading.plausibility import plausible
 from crawler.reading.rendered_page import decode as read_note
 from crawler.reading.rendered_page import dom_id, note_id
 from crawler.recent_set import Recent
 from crawler.render.rendering_archive import RENDERED
-from crawler.robots.robots_txt import HOPS, UNREADABLE, redirect, ruling
+from crawler.robots.robots_txt import DEADLY, HOPS, UNREADABLE, Meaning, redirect, ruling
 from crawler.settler import BATCH, Finished, end
 from frontier import Frontier, Kind, Lease, Settlement
 from storage.archive.archive_writer import recover as seal_unfinished
@@ -208,7 +209,7 @@ async def _read(
     crawl: str, lease: Lease, records: Records, options: PageOptions, aside: Aside
 ) -> Finished | None:
     if lease.kind is Kind.ROBOTS:
-        return _robots(crawl, lease, records)
+        return await _robots(crawl, lease, records, aside)
     identity = record_id(crawl, lease.worker, lease.token)
     record = records.get(identity.urn)
     if record is None:
@@ -221,7 +222,13 @@ async def _read(
     answer = archived_answer(record, identity, records)
     if answer is None:
         return None
-    ended = await aside.call(partial(settlement, options=options), lease, answer, returns=Settlement)
+    ended = await aside.call(
+        partial(settlement, options=options),
+        lease,
+        answer,
+        returns=Settlement,
+        accepts=partial(plausible, lease),
+    )
     return Finished(lease=lease, answer=crashed(lease) if ended is None else replace(ended, lease=lease))
 
 
@@ -251,15 +258,26 @@ def archived_answer(
     return answer if said is None else seen(answer, b"" if dom is None else dom.payload, said)
 
 
-def _robots(crawl: str, lease: Lease, records: Records) -> Finished | None:
+async def _robots(crawl: str, lease: Lease, records: Records, aside: Aside) -> Finished | None:
     """None where the chain of redirects was broken off: it is begun anew."""
-    hops = [records.get(record_id(crawl, lease.worker, lease.token, hop).urn) for hop in range(HOPS + 1)]
-    for hop, record in enumerate(hops):
+    for hop in range(HOPS + 1):
+        record = records.get(record_id(crawl, lease.worker, lease.token, hop).urn)
         if record is None or record.status is None:
             return None
-        if hop < HOPS and redirect(record.status, record.header("location"), record.url) is not None:
-            continue
-        answer = ruling(
+        found = await aside.call(_meaning, lease, record, hop < HOPS, returns=Meaning)
+        answer = DEADLY if found is None else found.ruling or found.again
+        if answer is not None:
+            return Finished(lease=lease, answer=answer)
+    return None
+
+
+def _meaning(lease: Lease, record: ArchivedRecord, follows: bool) -> Meaning:
+    assert record.status is not None
+    further = redirect(record.status, record.header("location"), record.url) if follows else None
+    if further is not None:
+        return Meaning(further=further)
+    return Meaning.last(
+        ruling(
             lease,
             status=record.status,
             body=record.payload,
@@ -267,5 +285,4 @@ def _robots(crawl: str, lease: Lease, records: Records) -> Finished | None:
             wait=wait_ms(record.header("retry-after"), record.date_ms),
             now_ms=record.date_ms,
         )
-        return Finished(lease=lease, answer=answer)
-    return None
+    )

@@ -154,10 +154,15 @@ class _Groups:
             self._current, self._open = [], True
         token = _TOKEN.match(value)
         if value == "*" or value[:2] in {"* ", "*\t"}:
-            self._current.append(self.everybody)
+            self._join(self.everybody)
         elif token is not None and token[0].lower() == self.product:
             self.ours = self.ours or _Group()
-            self._current.append(self.ours)
+            self._join(self.ours)
+
+    def _join(self, group: _Group) -> None:
+        # A file may name one user agent on each of its lines; a rule is read once all the same.
+        if not any(group is each for each in self._current):
+            self._current.append(group)
 
     def rule(self, value: str, *, allow: bool) -> None:
         self._open = False

@@ -10,13 +10,14 @@
    are hops of one event: the same lease, the same guarded client, each hop a record of its own. Each address is
    entered before it is asked, and so is another host; behind the first hop their turns are waited for here.
 5. A crawl-delay beyond five minutes is five minutes.
-6. Where reading an answer raises an exception (a fault of ours), all is disallowed for an hour: nobody knows what is allowed.
+6. Where reading an answer raises an exception (a fault of ours), or kills whoever reads it, all is disallowed for an hour:
+   nobody knows what is allowed.
 """
 
 import asyncio
 import struct
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -24,6 +25,7 @@ from core import Capture, Url, failure_boundary
 from core import Failure as ReadingFailure
 from core.product import PRODUCT_TOKEN
 from crawler.reading.outcome import (
+    CRASHED,
     FAULTS,
     READING,
     REDIRECTS,
@@ -31,6 +33,7 @@ from crawler.reading.outcome import (
     Judgement,
     as_browsers_read,
     fault_of,
+    too_busy,
     wait_ms,
 )
 from crawler.robots.robots_rules import LONGEST, Rules, parse, target, whole_lines
@@ -102,9 +105,44 @@ class Event:
 
 UNREADABLE = Ruling(rule="disallow", body=READING.encode(), ttl_ms=UNREACHABLE_MS)
 """Of a robots.txt whose reading raised an exception."""
+DEADLY = Ruling(rule="disallow", body=CRASHED.reason.encode(), ttl_ms=UNREACHABLE_MS)
+"""Of a robots.txt that its reader did not survive."""
 
 
-async def ask(client: Getter, lease: Lease, entrance: Entrance) -> Event | Wait:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """What one answer of a chain means: it redirects further, or it is the last, and one of the two others is there."""
+
+    further: Url | None = None
+    ruling: Ruling | None = None
+    again: AskAgain | None = None
+
+    @classmethod
+    def last(cls, answer: Ruling | AskAgain) -> "Meaning":
+        """That of the last answer."""
+        return cls(ruling=answer) if isinstance(answer, Ruling) else cls(again=answer)
+
+    def event(self, captures: Sequence[Capture]) -> "Event | None":
+        """What the chain came to; None where it goes on."""
+        answer = self.ruling or self.again
+        return None if answer is None else Event(captures=tuple(captures), answer=answer)
+
+
+Reader = Callable[[Lease, Capture, str, bool], Awaitable[Meaning]]
+"""What reads an answer, with the arguments of `meaning`."""
+
+
+def meaning(lease: Lease, found: Capture, base: str, follows: bool) -> Meaning:
+    """What the answer of `base` means; `follows` says whether a redirect may be followed."""
+    further = redirect(found.status, found.header("location"), base) if follows else None
+    return Meaning.last(_of_capture(found, lease)) if further is None else Meaning(further=further)
+
+
+async def _here(lease: Lease, found: Capture, base: str, follows: bool) -> Meaning:
+    return meaning(lease, found, base, follows)
+
+
+async def ask(client: Getter, lease: Lease, entrance: Entrance, read: Reader = _here) -> Event | Wait:
     """Fetch the robots.txt of a lease, redirects included; `Wait` if no answer came and the lease goes back."""
     captures: list[Capture] = []
     # Two delays of a turn elsewhere are never too many: of who asks there, and of who has asked.
@@ -113,7 +151,7 @@ async def ask(client: Getter, lease: Lease, entrance: Entrance) -> Event | Wait:
         found = await client.get(url, entrance.of(lease), max_body=LONGEST)
         asked = not isinstance(found, Wait) or found.asked
         if asked and url.host != lease.url.host:
-            await entrance.left(url.host)
+            await entrance.left(url.host, answer=too_busy(found) if isinstance(found, Capture) else None)
         if isinstance(found, Wait):
             if not captures:
                 return found
@@ -126,7 +164,7 @@ async def ask(client: Getter, lease: Lease, entrance: Entrance) -> Event | Wait:
         if isinstance(found, Failure):
             return Event(captures=tuple(captures), answer=of_failure(found, lease))
         captures.append(found)
-        further = _further(captures, url, lease)
+        further = await _further(captures, url, lease, read)
         if isinstance(further, Event):
             return further
         url = further
@@ -141,14 +179,13 @@ async def ask(client: Getter, lease: Lease, entrance: Entrance) -> Event | Wait:
         await asyncio.sleep(wait / 1000)
 
 
-def _further(captures: list[Capture], url: Url, lease: Lease) -> Url | Event:
+async def _further(captures: list[Capture], url: Url, lease: Lease, read: Reader) -> Url | Event:
     """Where the last answer of a chain, that of `url`, redirects to; or what the chain came to."""
-    last = captures[-1]
     try:
         with failure_boundary(READING):
-            further = redirect(last.status, last.header("location"), url.text)
-            if further is None or len(captures) > HOPS:
-                return Event(captures=tuple(captures), answer=_of_capture(last, lease))
+            found = await read(lease, captures[-1], url.text, len(captures) <= HOPS)
+            further = found.further or found.event(captures)
+            assert further is not None
             return further
     except ReadingFailure as failure:
         return Event(captures=tuple(captures), answer=UNREADABLE, failure=failure)

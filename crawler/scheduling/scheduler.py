@@ -11,11 +11,12 @@
 6. The frontier is asked when something may be granted: at the time that it named itself, and when a lease has ended here.
    What happens elsewhere (a URL is added, another worker's lease ends) is seen a second later at the latest. Who asks
    in vain, because others were quicker, waits twice as long before it asks for the next time.
-7. Of the pages that dead workers held (`Lease.orphan`) one is fetched at a time: if it kills this worker too, the others are not
-   blamed.
+7. Of the pages and robots.txt files that dead workers held (`Lease.orphan`) one is fetched at a time: if it kills this worker too,
+   the others are not blamed.
 8. While the worker is kept from the web nothing is leased, and a few pages when that seems to be over (`crawler.uplink.uplink`).
 9. While the gate is shut nothing is granted; the frontier is asked once a second (`crawler.gate_monitor`).
-10. A lease of a registered domain that holds its share of the slots goes back, and its host waits (`crawler.scheduling.slot_share`).
+10. A lease of a registered domain that holds its share of the slots, or of one that is slow while slow ones hold theirs, goes back,
+   and its host waits (`crawler.scheduling.slot_share`).
 11. A server of the frontier that has restarted may have lost what it knew: what the worker remembers of that is forgotten. The
    frontier's client has told it again by then (`frontier.verbs.reconciler`).
 12. The loop ends when the frontier is drained, a limit is reached, or somebody says stop. Then nothing
@@ -96,6 +97,7 @@ class Loop:
         """The exchange is over: its host's delay begins. `elapsed_ms` is how long the host of a page took, from the
         connection to the last byte: for so long it was busy with us, whatever of that was its network.
         """
+        self._shares.over(lease.token, self._clock(), None if elapsed_ms is None else elapsed_ms / 1000)
         self._over(lease, Exchange(lease=lease, elapsed_ms=elapsed_ms))
 
     def spared(self, lease: Lease) -> None:
@@ -117,6 +119,8 @@ class Loop:
     def settled(self, leases: Sequence[Lease]) -> None:
         """The leases have ended."""
         for lease in leases:
+            if lease.token in self._fetching:  # its host is in trouble: its settlement ends the exchange
+                self._shares.over(lease.token, self._clock())
             self._close(lease)
         self._poll.at_once()
         self._changed.set()
@@ -180,11 +184,10 @@ class Loop:
     async def _list(self, lease: Lease, settler: Settler) -> None:
         if not self._sitemaps or not leads_on(lease) or is_sitemap(lease):
             return
-        found = [
-            one
-            for one in named(lease, await self._rulebook.sitemaps(lease))
-            if one.url.text not in settler.known
-        ]
+        sitemaps = await self._rulebook.sitemaps(lease)
+        if not sitemaps:
+            return
+        found = [one for one in named(lease, sitemaps) if one.url.text not in settler.known]
         if found:
             await self._frontier.add(found)
             self._poll.at_once()

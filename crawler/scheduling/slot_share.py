@@ -7,18 +7,29 @@ may answer one byte at a time: without a bound they hold all slots until their t
    Queue Length Thresholds for Shared-Memory Packet Switches", 1998). So one busy domain leaves a quarter of the slots free, two
    leave a seventh, and a domain that holds nothing is admitted while any slot is free. A worker with fewer than four slots
    has too few to share.
-2. A lease that is not admitted goes back, and its host waits. The hosts of a domain wait in one line, which moves as fast as
+2. A domain that has not answered yet holds one slot: it answers when a page of it comes within `PATIENCE_S`. So many new domains are no
+   more than as many slots, however many hosts each has.
+3. A domain is slow while an exchange of it lasts longer than that, and for `SLOW_S` after one that did. All slow domains
+   share half of the slots; beyond that they are admitted as one domain is by rule 1. So the others have half, however many the slow ones are.
+4. A lease that is not admitted goes back, and its host waits. The hosts of a domain wait in one line, which moves as fast as
    the domain's slots become free: the domain's mean time to hold a slot, divided by the slots that it holds.
    So what is leased in vain is in proportion to what is fetched, however many hosts wait.
 """
 
 from collections import deque
 from dataclasses import dataclass, field
+from math import inf
 
 from frontier.urls.scope import registered_domain
 
 FACTOR = 3
 """Slots that a domain may hold for each free one."""
+PATIENCE_S = 5.0
+"""Most pages of the open web come within some tenths of a second. Who wants to hold a slot all the time has to take it anew so often, and
+others may be quicker."""
+SLOW_S = 600.0
+"""Five times as long as an exchange may last (`wire.limits`, with the usual time-out): who stalls once is trusted again when
+the others had four fifths of the time."""
 SHORTEST_WAIT_S = 0.05
 LONGEST_WAIT_S = 300.0
 """A host waits no longer, however many of its domain do: the domain's servers may have become quicker."""
@@ -35,6 +46,12 @@ class _Domain:
     mean_s: float = 0.0
     turn: float = 0.0
     """When the host that was put off last may come again."""
+    answers: bool = False
+    """A page of it came in time."""
+    slow_until: float = -inf
+
+    def is_slow(self, now: float) -> bool:
+        return now < self.slow_until or (bool(self.since) and now - self.since[0] > PATIENCE_S)
 
 
 class Shares:
@@ -51,15 +68,27 @@ class Shares:
         name = registered_domain(host)
         domain = self._domains.pop(name, None) or _Domain()
         self._domains[name] = domain  # the one that was used last comes last
-        free = slots - len(self._held)
-        if len(domain.since) < FACTOR * free:
+        if len(domain.since) < self._most(domain, now, slots):
             self._held[token] = (name, now)
             domain.since.append(now)
             return None
         oldest_s = now - domain.since[0] if domain.since else 0.0
         step_s = max(domain.mean_s, oldest_s / 2) / max(len(domain.since), 1)
-        domain.turn = min(max(domain.turn, now) + step_s, now + LONGEST_WAIT_S)
-        return max(domain.turn - now, SHORTEST_WAIT_S)
+        domain.turn = min(max(domain.turn, now) + max(step_s, SHORTEST_WAIT_S), now + LONGEST_WAIT_S)
+        return domain.turn - now
+
+    def over(self, token: int, now: float, elapsed_s: float | None = None) -> None:
+        """The exchange of a lease is over. `elapsed_s` is how long the host of a page took to answer; None for what is no page, or
+        brought no answer.
+        """
+        name, since = self._held.get(token, ("", now))
+        domain = self._domains.get(name)
+        if domain is None:
+            return
+        if (now - since if elapsed_s is None else elapsed_s) > PATIENCE_S:
+            domain.slow_until = now + SLOW_S
+        elif elapsed_s is not None:
+            domain.answers = True
 
     def leave(self, token: int, now: float) -> None:
         """Take back the slot of a lease; nothing happens if it has none."""
@@ -71,6 +100,15 @@ class Shares:
         domain.mean_s += (now - since - domain.mean_s) / _SMOOTHING
         if len(self._domains) > REMEMBERED:
             self._forget()
+
+    def _most(self, domain: _Domain, now: float, slots: int) -> int:
+        """How many slots a domain may hold, the one that it asks for included."""
+        most = FACTOR * (slots - len(self._held))
+        if not domain.is_slow(now):
+            return most if domain.answers else min(most, 1)
+        names = {name for name, _ in self._held.values()}
+        held = sum(len(each.since) for name in names if (each := self._domains[name]).is_slow(now))
+        return min(most, max(slots // 2, most) - (held - len(domain.since)))
 
     def _forget(self) -> None:
         """Forget the domain that was used least recently, if it holds no slot."""

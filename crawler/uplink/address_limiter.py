@@ -15,6 +15,7 @@ from functools import partial
 
 from core import ThresherError
 from crawler.machine.boot_clock import boot_s
+from crawler.reading.outcome import Judgement
 from crawler.wire import Enter, at_once
 from frontier import Frontier, Lease
 
@@ -61,19 +62,21 @@ class Entrance:
         if len(self._late) == 1:
             self._begin(self._tell())
 
-    async def turn(self, host: str, *, most_ms: int, delay_ms: int = 0, leased: bool = False) -> int:
-        """Milliseconds after which a host may be asked that there is no lease of, or `leased` for something else (`Frontier.turn`).
+    async def turn(
+        self, host: str, *, most_ms: int, delay_ms: int = 0, since_ms: int | None = None, ahead: int = 0
+    ) -> int:
+        """Return in how many milliseconds a host may be asked of which there is no lease, or one for something else (`Frontier.turn`)."""
+        return await self._frontier.turn(
+            host, most_ms=most_ms, delay_ms=delay_ms, since_ms=since_ms, ahead=ahead
+        )
 
-        `delay_ms` is what its rules ask for. Beyond `most_ms` there is no turn.
-        """
-        if not max(self.host_delay_ms, delay_ms):
-            return 0
-        return await self._frontier.turn(host, most_ms=most_ms, delay_ms=delay_ms, leased=leased)
-
-    async def left(self, host: str, *, delay_ms: int = 0, leased: bool = False) -> None:
-        """An exchange that had its turn is over."""
-        if max(self.host_delay_ms, delay_ms):
-            await self._frontier.end_turn(host, delay_ms=delay_ms, leased=leased)
+    async def left(
+        self, host: str, *, delay_ms: int = 0, leased: bool = False, answer: Judgement | None = None
+    ) -> None:
+        """Say that an exchange is over that had its turn. `answer` is what the answer means, where it means that the host is too busy."""
+        busy, hold_ms = (answer.reason, answer.hold_ms) if answer else ("", 0)
+        if busy or max(self.host_delay_ms, delay_ms):
+            await self._frontier.end_turn(host, delay_ms=delay_ms, leased=leased, busy=busy, hold_ms=hold_ms)
 
     async def _enter(self, lease: Lease, address: str) -> int:
         answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()

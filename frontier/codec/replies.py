@@ -16,10 +16,10 @@ _CONCLUSION = 9  # bytes before its texts (lua/state/outbox.lua)
 
 def lease(row: Sequence[Any], worker: str) -> Lease:
     """One row of `lease` and `leases`."""
-    token, kind, deadline_ms, robots_version, attempt, slot_ms, host, subject, failure = row
-    orphan = False
+    token, kind, deadline_ms, robots_version, attempt, slot_ms, host, subject, failure, expiries = row
     if Kind(kind.decode()) is Kind.ROBOTS:
         found = Discovery(url=canonical("/robots.txt", subject.decode()), scope=Scope(kind="any", anchor=""))
+        orphan = expiries > 0
     else:
         found, attempt = decode(host.decode(), subject)
         orphan = is_orphan(subject)

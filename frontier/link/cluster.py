@@ -26,7 +26,7 @@ from redis.exceptions import ConnectionError as Lost
 
 from frontier.link.call_retry import LOST, PATIENCE_S
 from frontier.link.master import Node
-from frontier.link.redis_client import HOST, PORT, client
+from frontier.link.redis_client import HOST, PORT, client, understood
 from frontier.link.replication import grace_s
 from frontier.link.retrying_link import Carrier
 
@@ -119,8 +119,9 @@ class Cluster(Carrier):
                 others.insert(0, self._at(node, trouble))
             for teller in [*others, *([node] if node is not None else [])]:
                 try:
-                    async with asyncio.timeout(_LEARN_S):
-                        await self._learn_from(teller)
+                    with understood():
+                        async with asyncio.timeout(_LEARN_S):
+                            await self._learn_from(teller)
                 except LOST:
                     continue
                 return

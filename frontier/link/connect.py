@@ -29,11 +29,12 @@ async def connect(address: str) -> Link:
         try:
             async with in_time():
                 told = await server.info("cluster")
+                clustered = bool(told.get("cluster_enabled"))
         except (RedisError, OSError) as error:
             await server.aclose()
             trouble = error
             continue
-        if told.get("cluster_enabled"):
+        if clustered:
             await server.aclose()
             return Cluster(addresses)
         if len(addresses) > 1:

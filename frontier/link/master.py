@@ -4,7 +4,7 @@
 2. Where the server has replicas, the replies count only once one of them has the writes: WAIT is on the same
    connection, because it is this connection's writes that it waits for. Until then nobody is told that they are done.
 3. A connection that anything went wrong on, a cancelled task included, is closed: no reply is ever taken for another's.
-4. A server that says nothing for `ANSWER_S` is taken for lost.
+4. A server that says nothing for `ANSWER_S`, or something that is no reply, is taken for lost.
 """
 
 import asyncio
@@ -76,7 +76,8 @@ class Node:
                 return
             async with in_time():
                 loaded = await self.redis.function_list(LIBRARY, withcode=True)
-            if not any(code.encode() in _flat(library) for library in loaded):
+                is_loaded = any(code.encode() in _flat(library) for library in loaded)
+            if not is_loaded:
                 async with in_time():
                     await self.redis.function_load(code, replace=True)
             self._code = code
@@ -94,8 +95,9 @@ class Node:
         """Raise `Unavailable` where the server cannot keep a frontier: it is old, or evicts keys when it is full."""
         async with in_time():
             info = await self.redis.info()
-        version = str(info["redis_version"])
-        if int(version.partition(".")[0]) < _OLDEST:
+            version = str(info["redis_version"])
+            major = int(version.partition(".")[0])
+        if major < _OLDEST:
             raise Unavailable(f"{self.name}: Redis {version} has no functions; run 7.0 or later, or Valkey")
         policy = info.get("maxmemory_policy", "noeviction")
         if info.get("maxmemory") and policy != "noeviction":

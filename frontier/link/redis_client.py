@@ -8,8 +8,8 @@
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeAlias
 
 from redis.asyncio import ConnectionPool, Redis
@@ -19,6 +19,8 @@ from redis.retry import Retry
 
 ANSWER_S = 5.0
 """How long a server is given to answer, or to take what is written: redis-py's own default. Functions take milliseconds."""
+NONSENSE = (TypeError, ValueError, LookupError, AttributeError, RecursionError, MemoryError)
+"""What parsers of replies raise, redis-py's and ours; `MemoryError` of a reply that says to have a thousand million items."""
 HOST, PORT = "localhost", 6379
 """Of an address that says none."""
 Heard: TypeAlias = Callable[[], None]
@@ -30,12 +32,22 @@ def client(options: Mapping[str, Any]) -> Redis:
     return Redis.from_pool(ConnectionPool(**{**options, **plain}))
 
 
+@contextmanager
+def understood() -> Iterator[None]:
+    """Raise `Lost` where what is done inside meets a reply that is none: another program listens there, or bytes were lost."""
+    try:
+        yield
+    except NONSENSE as error:
+        raise Lost(f"it answers what is no reply ({type(error).__name__}: {error})") from error
+
+
 @asynccontextmanager
 async def in_time() -> AsyncIterator[Heard]:
-    """Raise `Lost` where what is done inside takes longer than `ANSWER_S`; `Heard` begins that time anew."""
+    """Raise `Lost` where what is done inside takes longer than `ANSWER_S`, or as `understood` does; `Heard` begins that time anew."""
     clock = asyncio.get_running_loop().time
     try:
-        async with asyncio.timeout(ANSWER_S) as limit:
-            yield lambda: limit.reschedule(clock() + ANSWER_S)
+        with understood():
+            async with asyncio.timeout(ANSWER_S) as limit:
+                yield lambda: limit.reschedule(clock() + ANSWER_S)
     except TimeoutError as error:
         raise Lost(f"it has said nothing for {ANSWER_S:g} s") from error

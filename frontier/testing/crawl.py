@@ -26,12 +26,12 @@ from frontier.urls.scope import Scope, registered_domain
 from frontier.urls.template import template
 
 MAX_EXPIRIES = 5
-"""A page that kills five workers is the killer."""
+"""A page, or a robots.txt, that kills five workers is the killer."""
 EXPIRED, TRAP, DROPPED = "lease_expired", "trap", "dropped"
 HEAD = 64
 """How far a page may be from the first and go before it."""
-UNREADABLE_MS = 86_400_000
-"""RFC 9309, section 2.4: robots.txt is not kept for longer than a day"""
+UNREADABLE_MS = 3_600_000
+"""Nobody knows what a robots.txt allows that kills who reads it (`crawler.robots.robots_txt`)."""
 
 
 @dataclass(slots=True)
@@ -56,8 +56,8 @@ class Crawl:
     discarded: Counter[str] = field(default_factory=Counter)
     addresses: dict[str, tuple[int, int]] = field(default_factory=dict)
     """When an IP address was entered last, and the end of the line of those who wait."""
-    turns: dict[str, int] = field(default_factory=dict)
-    """When a host was asked last without a lease of it, or will be."""
+    turns: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """When a host was asked last in a turn, or will be, and until when it wants to be asked nothing."""
     unlogged: list[Conclusion] = field(default_factory=list)
     """What was settled here, with no worker, and is in no log yet."""
     logged: int = 0
@@ -379,8 +379,8 @@ class Crawl:
         else:
             origin = self.origins[promise.origin]
             origin.expiries += strike
-            if origin.expiries >= MAX_EXPIRIES:  # RFC 9309, section 2.3.1.4: unreachable
-                origin.store("disallow", b"", now + UNREADABLE_MS, now)
+            if origin.expiries >= MAX_EXPIRIES:
+                origin.store("disallow", EXPIRED.encode(), now + UNREADABLE_MS, now)
         host.place(now)
 
     def catch_up(self, now: int) -> None:

@@ -104,13 +104,17 @@ class MemoryFrontier(MemoryHome):
         """As `Frontier.enter_all`."""
         return [await self.enter(lease, address) for lease, address in asked]
 
-    async def turn(self, host: str, *, most_ms: int, delay_ms: int = 0, leased: bool = False) -> int:
+    async def turn(
+        self, host: str, *, most_ms: int, delay_ms: int = 0, since_ms: int | None = None, ahead: int = 0
+    ) -> int:
         """As `Frontier.turn`."""
-        return turn(self._crawl, host, delay_ms, most_ms, leased=leased, now=self._clock())
+        return turn(self._crawl, host, delay_ms, most_ms, since_ms=since_ms, ahead=ahead, now=self._clock())
 
-    async def end_turn(self, host: str, *, delay_ms: int = 0, leased: bool = False) -> None:
+    async def end_turn(
+        self, host: str, *, delay_ms: int = 0, leased: bool = False, busy: str = "", hold_ms: int = 0
+    ) -> None:
         """As `Frontier.end_turn`."""
-        end_turn(self._crawl, host, delay_ms, leased=leased, now=self._clock())
+        end_turn(self._crawl, host, delay_ms, leased=leased, busy=busy, hold_ms=hold_ms, now=self._clock())
 
     async def asked(self, addresses: Collection[str]) -> None:
         """As `Frontier.asked`."""
@@ -220,7 +224,7 @@ class MemoryFrontier(MemoryHome):
         told, wait = after_ms or 0, after_ms
         if wait is None:
             wait = self._crawl.scaled(min(RETRY_MS * 2**origin.attempt, LONGEST_HOLD_MS))
-        origin.attempt, origin.expiries = origin.attempt + 1, 0
+        origin.attempt += 1
         _, host = self._crawl.finish(lease.token, now + 1)
         if host.several and fault not in {None, Fault.DNS}:
             rest(origin, wait, now, fault, reason)
@@ -306,12 +310,12 @@ class MemoryFrontier(MemoryHome):
         now = self._clock()
         held = [token for token, held in self._crawl.promises.items() if held.worker == worker]
         for token in sorted(held, reverse=True):  # each goes before those that are there
-            page = self._crawl.promises[token].page
+            promise = self._crawl.promises[token]
             if not (died or crashed):
-                self._crawl.spare(self._crawl.promises[token])
-            if page is not None:
-                page.died = page.died or died or crashed
-            self._crawl.abandon(token, now + 1, int(crashed and page is not None), now)
+                self._crawl.spare(promise)
+            subject = promise.page or self._crawl.origins[promise.origin]
+            subject.died = subject.died or died or crashed
+            self._crawl.abandon(token, now + 1, int(crashed), now)
         forget_bodies(self._crawl.origins, self._crawl.hosts, now, now + LARGE_KEPT_MS)
         return len(held)
 

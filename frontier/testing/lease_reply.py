@@ -15,6 +15,7 @@ def told(crawl: Crawl, token: int, slot: int = 0) -> Lease:
     else:
         url = canonical("/robots.txt", promise.origin)
         found, attempt = Discovery(url=url, scope=Scope(kind="any", anchor="")), origin.attempt
+    held = promise.page or origin
     return Lease.of(
         found,
         kind=promise.kind,
@@ -25,5 +26,5 @@ def told(crawl: Crawl, token: int, slot: int = 0) -> Lease:
         robots_version=origin.version,
         slot_ms=slot,
         failure=promise.failure,
-        orphan=promise.page is not None and (promise.page.died or promise.page.expiries > 0),
+        orphan=held.died or held.expiries > 0,
     )

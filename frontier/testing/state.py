@@ -44,7 +44,9 @@ class Origin:
     attempt: int = 0
     """Times in a row that it could not be had, or a page of the origin."""
     expiries: int = 0
-    """Times in a row that its worker was not heard of again."""
+    """Times that its worker was not heard of again since it was read last."""
+    died: bool = False
+    """Whether a worker died that held it since then."""
     rest: int = 0
     """The origin is asked nothing before."""
     why: str = ""
@@ -64,6 +66,7 @@ class Origin:
         self.kept = next_look(body, now) if rule == "rules" else 0
         self.rule, self.body, self.expires = rule, body, expires
         self.attempt = self.expiries = self.rest = 0
+        self.died &= rule == "disallow"
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,33 +1,44 @@
-"""`turn` and `end_turn`: when a host may be asked without a lease of it."""
+"""`turn` and `end_turn`: when a host may be asked without a lease of it, or under one for something else."""
 
+from frontier.lease import Fault
+from frontier.testing.circuit import RULES
 from frontier.testing.crawl import Crawl
 
 
-def turn(crawl: Crawl, name: str, delay: int, most: int, *, leased: bool, now: int) -> int:
+def turn(crawl: Crawl, name: str, asks: int, most: int, *, since_ms: int | None, ahead: int, now: int) -> int:
     """How long it is until the caller's turn; where that is longer than `most` nothing is noted."""
     host = crawl.hosts.get(name)
-    delay = max(crawl.delay, delay, *((host.delay, host.pace) if host else ()))
-    if not delay:
-        return 0
-    last = crawl.turns.get(name, 0)
-    when = max(now, last + delay) if last else now
-    if host is not None and not leased:
-        when = max(when, host.held, host.after_last(delay))
-        if host.open:
-            when = max(when, now + 1 + delay)
-    if when - now > most:
+    delay = max(crawl.delay, asks, *((host.delay, host.pace) if host else ()))
+    last, held = crawl.turns.get(name, (0, 0))
+    if since_ms is not None:
+        last = max(last, now - since_ms)
+    due = max(now, held, last + delay if last else 0)
+    if host is not None and since_ms is None:
+        due = max(due, host.held, host.after_last(delay))
+        if host.open and delay:
+            due = max(due, now + 1 + delay)
+    when = due
+    if since_ms is not None and not asks and not (host and host.delay):
+        when = max(now, held, due - ahead * (delay + 1))
+    if when - now > most or not delay:
         return when - now
-    crawl.turns[name] = when + 1
-    if host is not None and not leased:
-        host.hold(when - now + delay, now, "address")
+    crawl.turns[name] = due + 1, held
+    if host is not None:
+        host.hold(due - now + delay, now, "address")
         host.place(now)
     return when - now
 
 
-def end_turn(crawl: Crawl, name: str, delay: int, *, leased: bool, now: int) -> None:
+def end_turn(crawl: Crawl, name: str, delay: int, *, leased: bool, busy: str, hold_ms: int, now: int) -> None:
     """An exchange that had its turn is over: the delay begins now."""
     host = crawl.hosts.get(name)
-    crawl.turns[name] = max(crawl.turns.get(name, 0), now + 1)
+    last, held = crawl.turns.get(name, (0, 0))
     if host is not None and not leased:
         host.hold(max(crawl.delay, delay, host.delay, host.pace), now, "address")
+    if busy:
+        held = max(held, now + 1 + (hold_ms or crawl.scaled(RULES[Fault.BUSY][1])))
+        if host is not None:
+            crawl.judge(host, Fault.BUSY, hold_ms, host.held, now, reason=busy)
+    crawl.turns[name] = max(last, now + 1), held
+    if host is not None:
         host.place(now)

@@ -1,7 +1,8 @@
 """`Home`: the verbs that concern a crawl as a whole, wherever its hosts are: what holds for it, who works on it, who follows it."""
 
 import re
-from collections.abc import Collection, Iterable
+import time
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Self
 
 from core import InputError
@@ -24,13 +25,15 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 class Home:
     """One crawl. `open` comes before anything else."""
 
-    def __init__(self, link: Link, crawl: str) -> None:
+    def __init__(self, link: Link, crawl: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` is that of the event loop, in seconds: leases are held by it."""
         if not _NAME.fullmatch(crawl):
             raise InputError(
                 f"crawl {crawl!r}: a name is letters, digits, dots, dashes and underscores; choose another"
             )
         self._link = link
         self._crawl = crawl
+        self._clock = clock
         self._agreement = Agreement(
             partitions=Partitions(crawl, 0), storage=None, settings=Settings(), revision=0
         )
@@ -39,7 +42,7 @@ class Home:
 
     def _begin_journal(self) -> None:
         self._journal = Journal(self._crawl)
-        self._reconciler = Reconciler(self._link, self._journal, lambda: self._agreement)
+        self._reconciler = Reconciler(self._link, self._journal, lambda: self._agreement, self._clock)
 
     @property
     def _partitions(self) -> Partitions:

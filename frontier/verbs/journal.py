@@ -147,7 +147,7 @@ class Journal:
         of it than is remembered.
         """
         lives = [each.rpartition(b":") for each in births.split()]
-        names = [name for name, _, _ in lives]
+        names = _lives(births)
 
         def is_lost(life: bytes, at_ms: int) -> bool:
             if life == nonce:
@@ -168,19 +168,40 @@ class Journal:
         return lost, kept
 
     def caught_up(
-        self, partition: int, nonce: bytes, again: Sequence[tuple[Change, int]], kept: Sequence[Change]
+        self,
+        partition: int,
+        nonce: bytes,
+        births: bytes,
+        again: Sequence[tuple[Change, int]],
+        kept: Sequence[Change],
     ) -> None:
-        """The partition is in this life, and has changes that were made again, at these times, and others that it had kept."""
+        """The partition is in this life, the last of `births`, and has changes that were made again, at these times, and others that it
+        had kept.
+
+        What it had kept counts as made in the life before: that this one has begun may be forgotten too, if the server dies again
+        at once.
+        """
         for change, at_ms in again:
             change.nonce, change.at_ms = nonce, at_ms
+        certain = _lives(births)[-2:][0]
         for change in kept:
-            change.nonce = nonce
+            change.nonce = certain
         if partition in self._dropped:
-            self._dropped[partition] = nonce, self._dropped[partition][1]
-        if all(change.nonce == nonce for change in self._changes if change.partition == partition):
+            self._dropped[partition] = certain, self._dropped[partition][1]
+        known = {id(change) for change in kept}
+        if all(
+            change.nonce == nonce or id(change) in known
+            for change in self._changes
+            if change.partition == partition
+        ):
             self._stale.discard(partition)
         self.restarts += self._before.get(partition) != nonce
         self._nonces[partition] = nonce
+
+
+def _lives(births: bytes) -> list[bytes]:
+    """The lives that a partition remembers, the newest last."""
+    return [each.rpartition(b":")[0] for each in births.split()]
 
 
 def regrants(grants: Sequence[Grant], policy: Policy, now: float) -> list[Arg]:

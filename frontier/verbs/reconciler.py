@@ -11,7 +11,6 @@
 """
 
 import asyncio
-import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
@@ -28,8 +27,15 @@ SOME = 500
 class Reconciler:
     """Of one client of one crawl."""
 
-    def __init__(self, link: Link, journal: Journal, agreement: Callable[[], Agreement]) -> None:
-        self._link, self._journal, self._agreement = link, journal, agreement
+    def __init__(
+        self,
+        link: Link,
+        journal: Journal,
+        agreement: Callable[[], Agreement],
+        clock: Callable[[], float],
+    ) -> None:
+        """`clock` is that of the event loop, in seconds."""
+        self._link, self._journal, self._agreement, self._clock = link, journal, agreement, clock
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._workers: set[str] = set()
         self._rounds: defaultdict[int, int] = defaultdict(int)
@@ -48,7 +54,7 @@ class Reconciler:
     def granted(self, rows: Sequence[Sequence[Any]], worker: str, lease_ms: int) -> None:
         """Note the leases that were granted to a worker, as `lease` tells them."""
         self._workers.add(worker)
-        until = time.monotonic() + lease_ms / 1000
+        until = self._clock() + lease_ms / 1000
         self._journal.hold(
             [
                 Grant(
@@ -60,7 +66,7 @@ class Reconciler:
                     worker=worker,
                     until=until,
                 )
-                for token, kind, _, _, _, _, host, subject, failure in rows
+                for token, kind, _, _, _, _, host, subject, failure, _ in rows
             ]
         )
 
@@ -92,13 +98,13 @@ class Reconciler:
                 lost, kept = self._journal.lost(partition, nonce, births)
                 again = await self._told(partition, nonce, lost)
                 if again is not None:
-                    self._journal.caught_up(partition, nonce, again, kept)
+                    self._journal.caught_up(partition, nonce, births, again, kept)
 
     async def _told(
         self, partition: int, nonce: bytes, lost: Sequence[Change]
     ) -> list[tuple[Change, int]] | None:
         """Tell it; the changes with the times at which they were made again. None where the server has restarted meanwhile."""
-        now = time.monotonic()
+        now = self._clock()
         held = self._journal.held(partition, self._agreement().partitions.number, now)
         ended = [grant for change in lost for grant in change.grants]
         grants = sorted(ended + held, key=lambda grant: grant.token)

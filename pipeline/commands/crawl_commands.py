@@ -186,7 +186,7 @@ def rescrape(
       thresher rescrape docs example.org --max-age 7d
       thresher rescrape docs --from-report --budget 10000 --add-only
     """
-    from pipeline.crawls.operate import milliseconds
+    from pipeline.crawls.operator_commands import milliseconds
     from pipeline.crawls.rescrape import Plan
     from pipeline.crawls.rescrape import rescrape as run_rescrape
     from pipeline.fleet import crawl_summary

@@ -135,10 +135,10 @@ def hold_command(
     Example:
       thresher frontier hold docs example.org --for 2d
     """
-    from pipeline.crawls import operate
+    from pipeline.crawls import operator_commands
     from pipeline.project import Project
 
-    operate.hold(Project.at(project), name, host, how_long)
+    operator_commands.hold(Project.at(project), name, host, how_long)
     say(as_json, {"held": host, "for": how_long}, f"{name}: {host} is asked nothing for {how_long}")
 
 
@@ -152,10 +152,10 @@ def resume_command(
     Example:
       thresher frontier resume docs example.org
     """
-    from pipeline.crawls import operate
+    from pipeline.crawls import operator_commands
     from pipeline.project import Project
 
-    operate.resume(Project.at(project), name, host)
+    operator_commands.resume(Project.at(project), name, host)
     say(as_json, {"resumed": host}, f"{name}: {host} is asked again, at its own pace")
 
 
@@ -175,10 +175,10 @@ def drop_command(
       thresher frontier drop docs domain:example.org
       thresher frontier drop docs prefix:https://example.org/forum/
     """
-    from pipeline.crawls import operate
+    from pipeline.crawls import operator_commands
     from pipeline.project import Project
 
-    dropped = operate.drop(Project.at(project), name, scope)
+    dropped = operator_commands.drop(Project.at(project), name, scope)
     later = (
         "; what waits under a prefix is refused when its turn comes" if scope.startswith("prefix:") else ""
     )
@@ -210,16 +210,16 @@ def prefer_command(
       thresher frontier prefer docs example.org example.com --rank rich
       thresher frontier prefer docs --from-report
     """
-    from pipeline.crawls import operate
+    from pipeline.crawls import operator_commands
     from pipeline.project import Project
 
     if from_report == bool(domains):
         raise InputError("prefer: name domains, or say --from-report, one of the two")
     if from_report:
-        ranked = operate.prefer_yields(Project.at(project), name)
+        ranked = operator_commands.prefer_yields(Project.at(project), name)
         told = ", ".join(f"{count:,} {rank}" for rank, count in ranked.items())
         say(as_json, {"ranked": ranked}, f"{name}: domains by what was kept of them: {told}")
         return
     assert domains is not None
-    operate.prefer(Project.at(project), name, domains, rank)
+    operator_commands.prefer(Project.at(project), name, domains, rank)
     say(as_json, {"rank": rank, "domains": domains}, f"{name}: {len(domains)} domains are ranked {rank}")

@@ -31,7 +31,7 @@ def hosts_command(
     Example:
       thresher frontier hosts docs
     """
-    from pipeline.crawls.operate import ask
+    from pipeline.crawls.operator_commands import ask
     from pipeline.project import Project
 
     crawl = checked_name(name)

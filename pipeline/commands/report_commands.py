@@ -57,7 +57,7 @@ def status_command(
     project: ProjectOption = HERE,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how far every source has come, and what waits for what.
+    """Show how far every source has come, and what waits for what. Ends with exit code 1 if the frontier of a crawl is lost.
 
     \b
     Example:
@@ -75,6 +75,11 @@ def status_command(
         print_json(found)
     else:
         status.render(found, console())
+    if found["lost"]:
+        if as_metrics:
+            for line in found["lost"].values():
+                echo(line, err=True)
+        raise typer.Exit(1)
 
 
 def verify_command(

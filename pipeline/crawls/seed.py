@@ -13,7 +13,7 @@ from frontier.link.connect import connect
 from frontier.urls.revisit_interval import LONGEST_S, SHORTEST_S
 from frontier.urls.scope import ScopeKind
 from pipeline.crawls import seed_files
-from pipeline.crawls.operate import milliseconds
+from pipeline.crawls.operator_commands import milliseconds
 from pipeline.open_crawl import open_crawl
 from pipeline.project import Project
 

@@ -46,7 +46,6 @@ from pipeline.fleet.crawl_progress import CrawlProgress
 from pipeline.fleet.crawl_summary import Crawled
 from pipeline.fleet.spider_seeds import sow
 from pipeline.project import Project
-from pipeline.steps.page_filter import Screen
 from pipeline.terminal.progress import Progress
 from storage.crawllog.log_reader import Follower
 from storage.warc.compression import checked
@@ -264,7 +263,7 @@ async def _died_of_page(frontier: Frontier, worker: str, left: Left, shown: Craw
     if left.stood_s is not None:
         line = f"worker {worker} is ended: its event loop stood still for {left.stood_s:.0f} s"
     if page:
-        line += f", while it read {page}: that page is read in a process of its own from now on"
+        line += f", while it read {page}: that is read in a process of its own from now on"
     if page or left.stood_s is not None:
         shown.tell(line)
     return bool(page)
@@ -316,7 +315,11 @@ def _worker_config(
     settings = project.config.crawler
     if settings.render != "never" and project.config.project.cluster is None:
         program(settings.browser)  # says at once what is missing on this machine
-    screen = Screen(languages=project.config.filters.languages) if settings.archive == "kept" else None
+    screen = None
+    if settings.archive == "kept":
+        from pipeline.steps.page_filter import Screen  # noqa: PLC0415 - what reads text takes a fifth of a second, and no other crawl needs it
+
+        screen = Screen(languages=project.config.filters.languages)
 
     def config(worker: str) -> WorkerConfig:
         return WorkerConfig(

@@ -20,6 +20,7 @@ from crawler.replay.restore import UNLOGGED
 from frontier import Frontier, Stats
 from frontier.link.connect import connect
 from pipeline.integrity.revisit_references import Referred
+from pipeline.open_crawl import Every, ask_every
 from pipeline.project import Project
 from storage.archive.open_files import WARC, left, look, open_files
 from storage.crawllog import log_line
@@ -41,7 +42,7 @@ def answered(stats: Stats) -> int:
     return sum(outcomes) - sum(stats.reasons.get(f"{outcome}:{UNLOGGED}", 0) for outcome in ANSWERED)
 
 
-def settled(project: Project) -> Mapping[str, int]:
+def settled(project: Project) -> Every[int]:
     """Return how many answered pages the frontier has settled, of each crawl whose archive is in the project's storage. Raise
     `Unavailable` where the frontier does not answer.
     """
@@ -49,22 +50,24 @@ def settled(project: Project) -> Mapping[str, int]:
     with suppress(CorruptData):  # which verify names
         here = identity(project.store)
     if here is None:  # nothing was crawled into it
-        return {}
+        return Every(answers={}, lost={})
     with project.frontier_address() as address:
         return asyncio.run(_settled(address, here))
 
 
-async def _settled(address: str, here: str) -> Mapping[str, int]:
+async def _settled(address: str, here: str) -> Every[int]:
+    async def count(_: str, frontier: Frontier) -> int | None:
+        if frontier.rebuilding or frontier.storage is None or frontier.storage.id != here:
+            return None
+        return answered(await frontier.stats())
+
     link = await connect(address)
     try:
-        found = {}
-        for name in await Frontier.crawls(link):
-            frontier = await Frontier(link, name).open()
-            if not frontier.rebuilding and frontier.storage is not None and frontier.storage.id == here:
-                found[name] = answered(await frontier.stats())
-        return found
+        found = await ask_every(link, count)
     finally:
         await link.aclose()
+    answers = {crawl: number for crawl, number in found.answers.items() if number is not None}
+    return Every(answers=answers, lost=found.lost)
 
 
 def note_lines(store: Store, crawls: Sequence[str], referred: Referred) -> Counter[str]:

@@ -37,8 +37,8 @@ def inspect(directory: Path, options: Options, as_json: bool) -> None:
         found = [_dataset(uri, options, progress) for uri in options.datasets]
         damage = [line for checked in found for line in checked.damage]
     else:
-        checked, in_catalog = _storage(Project.at(directory), options, progress)
-        found, damage = [checked], [*checked.damage, *in_catalog]
+        checked, beside = _storage(Project.at(directory), options, progress)
+        found, damage = [checked], [*checked.damage, *beside]
     _say(found, damage, options, as_json)
     if damage:
         raise typer.Exit(1)
@@ -53,8 +53,10 @@ def _dataset(uri: str, options: Options, progress: Progress) -> Verified:
 
 def _storage(project: Project, options: Options, progress: Progress) -> tuple[Verified, list[str]]:
     settled: Mapping[str, int] = {}
+    lost: list[str] = []
     try:
-        settled = reconcile.settled(project)
+        asked = reconcile.settled(project)
+        settled, lost = asked.answers, list(asked.lost.values())
     except Unavailable as error:
         echo(f"not checked: whether all that is settled can be read ({error})", err=True)
     found = verify.verify_storage(project.store, progress, is_deep=options.deep, settled=settled)
@@ -67,7 +69,7 @@ def _storage(project: Project, options: Options, progress: Progress) -> tuple[Ve
         echo(f"{name} is sealed anew as it is; run `thresher process` again", err=True)
     for name in verify.give_up_logs(project.store, found) if options.accept_loss else ():
         echo(f"{name} is given up: nothing can be asked again by its lines", err=True)
-    return found, in_catalog
+    return found, [*in_catalog, *lost]
 
 
 def _say(found: list[Verified], damage: list[str], options: Options, as_json: bool) -> None:

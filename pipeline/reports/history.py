@@ -8,6 +8,7 @@ Indexes and logs are read from end to end: it takes seconds a million records. M
 """
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from frontier import Frontier, NotAUrl, Place, Switch, canonical
 from frontier.link.connect import connect
 from frontier.page_key import page_key
 from frontier.policy import OFF
+from pipeline.open_crawl import Every, ask_every
 from pipeline.project import Project
 from pipeline.steps import dedup
 from pipeline.steps.process import NAME, archive_outputs
@@ -34,6 +36,7 @@ from storage.store import Store
 from storage.warc.cdxj import Row
 from storage.warc.cdxj import read as read_cdxj
 
+LOGGER = logging.getLogger(__name__)
 LINES = 10
 """Newest lines of a log that are kept."""
 _DOCUMENTS = tables.columns(tables.DOCUMENTS, "id", "title", "language", "mime", "extractor")
@@ -127,20 +130,21 @@ class _Page:
 def _places(project: Project, url: Url) -> dict[str, tuple[Place, Switch]]:
     """Where each crawl has the URL, and on which hosts it tells pages apart by the order of parameters."""
 
-    async def ask(address: str) -> dict[str, tuple[Place, Switch]]:
+    async def place(_: str, frontier: Frontier) -> tuple[Place, Switch]:
+        return await frontier.find(url), frontier.settings.policy.query_order
+
+    async def ask(address: str) -> Every[tuple[Place, Switch]]:
         link = await connect(address)
         try:
-            found = {}
-            for name in await Frontier.crawls(link):
-                frontier = Frontier(link, name)
-                await frontier.open()
-                found[name] = await frontier.find(url), frontier.settings.policy.query_order
-            return found
+            return await ask_every(link, place)
         finally:
             await link.aclose()
 
     with project.frontier_address() as address:
-        return asyncio.run(ask(address))
+        found = asyncio.run(ask(address))
+    for line in found.lost.values():
+        LOGGER.warning("%s", line)
+    return found.answers
 
 
 def _lines(store: Store, source: str, page: _Page) -> Iterator[Line]:

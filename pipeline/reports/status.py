@@ -13,6 +13,7 @@ from frontier.link.connect import connect
 from isolation import probe_confinement
 from pipeline.engine.quarantine import DIRECTORY
 from pipeline.integrity.reconcile import unlogged
+from pipeline.open_crawl import ask_every
 from pipeline.project import Project
 from pipeline.terminal.outage_line import line as outage_line
 from pipeline.terminal.reasons import counted
@@ -27,9 +28,9 @@ USERS = {
 
 
 def status(project: Project) -> dict[str, Any]:
-    """One entry a source, from the catalog and the frontier."""
+    """One entry a source, from the catalog and the frontier; `lost` has a line for each crawl whose frontier is lost."""
     with project.frontier_address() as address:
-        frontiers, elsewhere = asyncio.run(_frontiers(project, address))
+        frontiers, elsewhere, lost = asyncio.run(_frontiers(project, address))
     names = sorted({*project.sources(()), *frontiers})
     return {
         "storage": project.store.uri,
@@ -37,6 +38,7 @@ def status(project: Project) -> dict[str, Any]:
         "cache": None if (cache := project.cache_stats) is None else asdict(cache),
         "sources": [_source(project, name, frontiers) for name in names],
         "elsewhere": elsewhere,
+        "lost": lost,
     }
 
 
@@ -79,6 +81,8 @@ def render(found: dict[str, Any], console: Console) -> None:
     for name, uri in found["elsewhere"].items():
         line = f"{name}: a crawl of this server whose archive is in another storage, {uri}"
         console.print(line, highlight=False, soft_wrap=True)
+    for line in found["lost"].values():
+        console.print(line, highlight=False, soft_wrap=True)
 
 
 def isolation_line(found: Mapping[str, Any]) -> str:
@@ -118,22 +122,28 @@ def _isolation(project: Project) -> dict[str, Any] | None:
 _Standing = tuple[Stats, Flow | None, list[int], dict[str, Outage]]
 
 
-async def _frontiers(project: Project, address: str) -> tuple[dict[str, _Standing], dict[str, str]]:
-    """How the crawls of the project's storage stand; and where the others of the server have their archives."""
+async def _frontiers(
+    project: Project, address: str
+) -> tuple[dict[str, _Standing], dict[str, str], dict[str, str]]:
+    """How the crawls of the project's storage stand; where the others of the server have their archives; and what is wrong with those
+    that are lost.
+    """
     here = identity(project.store)
+    elsewhere: dict[str, str] = {}
+
+    async def standing(name: str, frontier: Frontier) -> _Standing | None:
+        if frontier.storage is not None and frontier.storage.id != here:
+            elsewhere[name] = frontier.storage.uri
+            return None
+        flow, stalls = await frontier.flow(), await frontier.stalls()
+        return await frontier.stats(), flow, stalls, await frontier.outages()
+
     link = await connect(address)
     try:
-        found, elsewhere = {}, {}
-        for name in await Frontier.crawls(link):
-            frontier = await Frontier(link, name).open()
-            if frontier.storage is not None and frontier.storage.id != here:
-                elsewhere[name] = frontier.storage.uri
-                continue
-            flow, stalls = await frontier.flow(), await frontier.stalls()
-            found[name] = await frontier.stats(), flow, stalls, await frontier.outages()
-        return found, elsewhere
+        found = await ask_every(link, standing)
     finally:
         await link.aclose()
+    return {name: each for name, each in found.answers.items() if each is not None}, elsewhere, found.lost
 
 
 def waits(stats: Stats, flow: Flow | None, stalls: list[int], kept: str = "") -> str:

@@ -72,7 +72,7 @@ WORDS: Mapping[str, str] = {
     "server": "server errors",
     "forbidden": "it refuses every page",
     "operator": "held with `thresher frontier hold`",
-    "address": "waits for the turn of its IP address, or until we reach the web again",
+    "address": "waits for the turn of its IP address, for what it gave a rendered page, or until we reach the web again",
 }
 DEAD = "dead_"
 STATUS = "status_"

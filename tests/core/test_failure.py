@@ -45,3 +45,16 @@ def test_what_the_bytes_cannot_cause_is_no_failure(error):
 def test_an_error_of_a_decoder_is_one_though_it_is_called_an_oserror():
     with pytest.raises(Failure, match="bad block"), failure_boundary("http"):
         raise OSError("bad block")
+
+
+class Wordless(Exception):
+    """Cannot say what it is."""
+
+    def __str__(self):
+        raise ValueError("no words")
+
+
+def test_an_exception_that_cannot_be_printed_is_a_failure_too():
+    with pytest.raises(Failure, match="spider: Wordless: ") as raised, failure_boundary("spider"):
+        raise Wordless
+    assert raised.value.reason == "failed:spider:Wordless"

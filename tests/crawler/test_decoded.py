@@ -2,18 +2,20 @@
 
 import asyncio
 import gzip
+import threading
 import tracemalloc
 from contextlib import suppress
 from types import SimpleNamespace
 
 import pytest
 
+import crawler.decode_budget
 from crawler.decode_budget import MOST, SMALL, DecodedBytes
 from crawler.lease_handler import Fetched, Steward
 from crawler.machine.activity import Activity
 from crawler.page_process import HEAVY
 from crawler.reading.page_options import USUAL
-from storage.warc.payload import TOO_LONG
+from storage.warc.payload import TOO_LONG, content_decoded
 from storage.warc.records import PAYLOAD_LIMIT
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import HTML, capture
@@ -34,7 +36,7 @@ class Waiting:
     def __init__(self):
         self.asked, self.turn = 0, asyncio.Event()
 
-    async def call(self, *_, returns):
+    async def call(self, *_, returns, accepts):
         self.asked += 1
         await self.turn.wait()
 
@@ -98,12 +100,14 @@ async def test_what_is_short_is_read_at_once():
 async def test_long_bodies_wait_until_there_is_room(bomb):
     held = DecodedBytes()
     tasks = [asyncio.create_task(held.decode(capture(bomb, HTML, GZIP))) for _ in range(5)]
+    await asyncio.wait(tasks[:2])
     await settle()
     done = [task.result() for task in tasks if task.done()]
     assert sum(found.held for found in done) == MOST
     assert all((len(found.body), found.problem) == (PAYLOAD_LIMIT, TOO_LONG) for found in done)
     assert [task.done() for task in tasks] == [True, True, False, False, False]
     held.give_back(done[0].held)
+    await tasks[2]
     await settle()
     assert [task.done() for task in tasks] == [True, True, True, False, False]  # in their order
     for task in tasks:
@@ -148,3 +152,16 @@ async def test_a_context_gives_back_what_it_held(bomb):
     async with held.decoded(capture(bomb, HTML, GZIP)) as body:
         assert (len(body), held.free) == (PAYLOAD_LIMIT, MOST - PAYLOAD_LIMIT)
     assert held.free == MOST
+
+
+async def test_a_large_body_is_decoded_beside_the_event_loop(bomb, monkeypatch):
+    threads = []
+
+    def decoded(payload, encodings, limit):
+        threads.append((limit, threading.current_thread()))
+        return content_decoded(payload, encodings, limit)
+
+    monkeypatch.setattr(crawler.decoded, "content_decoded", decoded)
+    async with DecodedBytes().decoded(capture(bomb, HTML, GZIP)) as body:
+        assert len(body) == PAYLOAD_LIMIT
+    assert [thread is threading.main_thread() for limit, thread in threads if limit > SMALL] == [False]

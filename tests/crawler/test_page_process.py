@@ -4,7 +4,9 @@ import asyncio
 import gzip
 import os
 import signal
+import stat
 import time
+from contextlib import suppress
 from multiprocessing import get_context
 
 import pytest
@@ -18,14 +20,15 @@ from crawler.page_process import HEAVY, MOST_LINKS, Aside, is_heavy
 from crawler.wire.client import Client
 from frontier import Kind, Outcome
 from storage.directory_store import Files
-from tests.crawler import deadly as deadly_parser
+from tests.crawler import crashing_parser
 from tests.crawler.crawls.test_crawl import everybody, slowly
-from tests.crawler.replay.test_replay_revisit import settle_robots
+from tests.crawler.crawls.test_firewall import lines
+from tests.crawler.replay.test_replay_revisit import dead, settle_robots
 from tests.crawler.server import page
 
 FORK = get_context("fork")
 """So that the process of a test reads pages as the test has it."""
-DEADLY = deadly_parser.MARK
+DEADLY = crashing_parser.MARK
 
 
 def fail():
@@ -40,9 +43,17 @@ def lie():
     return "a text"
 
 
-def ramble():
-    """Says what no value is."""
-    return os.write(3, b"\0" * 64)
+def stall(begin):
+    """Begins an answer, and says no more."""
+    pipes = [number for number in range(3, 64) if is_socket(number)]
+    os.write(*pipes, begin)
+    time.sleep(600)
+
+
+def is_socket(number):
+    with suppress(OSError):
+        return stat.S_ISSOCK(os.fstat(number).st_mode)
+    return False
 
 
 @pytest.fixture
@@ -56,7 +67,7 @@ async def test_work_is_done_in_another_process(aside):
     assert await aside.call(os.getpid, returns=int) != os.getpid()
 
 
-@pytest.mark.parametrize("end", [deadly_parser.die, exhaust, os.abort])
+@pytest.mark.parametrize("end", [crashing_parser.die, exhaust, os.abort])
 async def test_a_process_that_dies_is_replaced(aside, end):
     assert await aside.call(end, returns=int) is None
     assert await aside.call(abs, -1, returns=int) == 1
@@ -65,6 +76,25 @@ async def test_a_process_that_dies_is_replaced(aside, end):
 async def test_a_process_that_hangs_is_ended(aside):
     aside._longest_s = 0.5
     assert await aside.call(time.sleep, 600, returns=int) is None
+    aside._longest_s = 5
+    assert await aside.call(abs, -1, returns=int) == 1
+
+
+@pytest.mark.parametrize("begin", [b"\0\0\1\0", b"\0\0"])
+async def test_a_process_that_does_not_finish_its_answer_is_ended(aside, begin):
+    await aside.call(abs, -1, returns=int)
+    aside._longest_s = 0.5
+    assert await asyncio.wait_for(aside.call(stall, begin, returns=int), 10) is None
+    aside._longest_s = 5
+    assert await aside.call(abs, -1, returns=int) == 1
+
+
+async def test_a_process_that_hears_no_question_is_ended(aside):
+    await aside.call(abs, -1, returns=int)
+    os.kill(await aside.call(os.getpid, returns=int), signal.SIGSTOP)
+    aside._longest_s = 0.5
+    question = b"x" * (16 << 20)  # more than a pipe holds
+    assert await asyncio.wait_for(aside.call(len, question, returns=int), 10) is None
     aside._longest_s = 5
     assert await aside.call(abs, -1, returns=int) == 1
 
@@ -105,9 +135,11 @@ def test_long_pages_and_those_of_many_links_are_heavy():
 @pytest.fixture
 def deadly(monkeypatch):
     """Whoever looks for the links of a page with the mark on it dies of it."""
-    monkeypatch.setattr(crawler.reading.page_reading, "links", deadly_parser.links)
-    monkeypatch.setattr(crawler.lease_handler, "end", deadly_parser.end)
-    monkeypatch.setattr(crawler.replay.replay, "settlement", deadly_parser.settlement)
+    monkeypatch.setattr(crawler.reading.page_reading, "links", crashing_parser.links)
+    monkeypatch.setattr(crawler.reading.page_reading, "listing", crashing_parser.listing)
+    monkeypatch.setattr(crawler.lease_handler, "meaning", crashing_parser.meaning)
+    monkeypatch.setattr(crawler.lease_handler, "end", crashing_parser.end)
+    monkeypatch.setattr(crawler.replay.replay, "settlement", crashing_parser.settlement)
 
 
 def life(config):
@@ -136,6 +168,51 @@ def test_a_deadly_page_kills_one_worker_and_has_failed(crawl, site, deadly):
     assert crawl.stats.drained
 
 
+def everything(crawl, crashed):
+    """Take up what dead workers left."""
+    crawl.ask(
+        lambda frontier: recover(Files(crawl.root), frontier, everybody, crawl=crawl.name, crashed=crashed)
+    )
+
+
+def test_a_deadly_robots_txt_kills_one_worker_and_forbids_its_pages(crawl, site, deadly):
+    """It is read aside from then on; nobody knows what it allows, so its pages have failed. It is archived."""
+    site.answers["/robots.txt"] = page(DEADLY, kind="text/plain")
+    crawl.seed(f"{site.url}/1", f"{site.url}/2")
+    assert life(crawl.config("w1", ttl_s=1.0)) == -signal.SIGSEGV
+    everything(crawl, {"w1"})
+    assert life(crawl.config("w2")) == 0
+    assert crawl.stats.drained
+    assert crawl.stats.reasons == {"failed:parser_crash": 2}
+    assert site.paths == {"/robots.txt": 2}
+    line = lines(crawl)["robots.txt"]
+    assert (line.outcome, line.reason) == ("failed", "parser_crash")
+
+
+def test_a_deadly_sitemap_kills_one_worker_and_has_failed(crawl, site, deadly):
+    site.answers["/robots.txt"] = page("Sitemap: /map.xml", kind="text/plain")
+    site.answers["/map.xml"] = page(b"<urlset>" + DEADLY, kind="text/xml")
+    site.answers["/1"] = page("one")
+    crawl.seed(f"{site.url}/1")
+    assert life(crawl.config("w1", ttl_s=1.0)) == -signal.SIGSEGV
+    everything(crawl, {"w1"})
+    assert life(crawl.config("w2")) == 0
+    assert crawl.stats.reasons == {"failed:parser_crash": 1}
+    assert crawl.stats.outcomes[Outcome.FETCHED] == 1
+    assert crawl.stats.drained
+
+
+def test_a_robots_txt_that_kills_a_recovery_forbids_its_pages(crawl, site, monkeypatch):
+    crawl.seed(f"{site.url}/1")
+    archive, _ = dead(crawl, "dead", pages=1)
+    archive.seal()
+    monkeypatch.setattr(crawler.replay.replay, "_meaning", crashing_parser.robots_record)
+    everything(crawl, {"dead"})
+    run_worker(crawl.config("w"))
+    assert crawl.stats.drained
+    assert crawl.stats.reasons == {"failed:parser_crash": 1}
+
+
 @pytest.mark.slow
 def test_a_page_that_kills_whoever_asks_for_it_has_failed_and_no_other(crawl, site, monkeypatch):
     """Whatever kills, wherever: here before there is an answer, in the midst of slow pages that are asked for as well."""
@@ -144,7 +221,7 @@ def test_a_page_that_kills_whoever_asks_for_it_has_failed_and_no_other(crawl, si
     async def get(client, url, *arguments, **named):
         if url.text.endswith("/killer"):
             await asyncio.sleep(0.1)
-            deadly_parser.die()
+            crashing_parser.die()
         return await whole(client, url, *arguments, **named)
 
     monkeypatch.setattr(Client, "get", get)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.demo.asking import Client
+from tests.demo.client import Client
 from tests.web import ROOT, tree_server
 
 ONE, TWO = "127.18.8.1", "127.18.8.2"

@@ -16,7 +16,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from demo.web import Web
-from tests.demo.asking import Client
+from tests.demo.client import Client
 from tests.web import demo_web  # noqa: F401 - a fixture
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,8 +13,8 @@ from frontier import Discovery, Exchange, Frontier, Kind, Lease, Scope, canonica
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded
 from frontier.link.link import Link
-from tests.frontier.power import Powerless
-from tests.frontier.standing import Clock, Crawl, paced, standing
+from tests.frontier.fixed_clock import Clock, Crawl, paced, standing
+from tests.frontier.power_loss import Powerless
 from tests.frontier.valkey_cluster import ValkeyCluster, valkey_cluster
 
 _serial = count()

@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from frontier import Kind, Outcome, Settlement
-from tests.frontier.standing import Clock, paced, remembered, standing
+from tests.frontier.fixed_clock import Clock, paced, remembered, standing
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 _serial = count()

@@ -11,7 +11,7 @@ import pytest
 from core import CorruptData
 from frontier import Exchange, Fault, Frontier, Kind, Outcome, Rank, Scope, Settlement
 from frontier.verbs.queue_tail import _segment
-from tests.frontier.standing import paced
+from tests.frontier.fixed_clock import paced
 
 _serial = count()
 HOUR = 3_600_000

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from frontier import Exchange, Frontier, Kind, Outcome, Settlement
 from frontier.link.connect import connect
-from tests.frontier.standing import paced
+from tests.frontier.fixed_clock import paced
 
 _serial = count()
 

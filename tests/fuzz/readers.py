@@ -1,8 +1,14 @@
 """What is fuzzed: each reader as a function of bytes that never raises, and what its inputs look like."""
 
+import asyncio
 import io
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from types import SimpleNamespace
+
+from redis.asyncio import Connection
 
 from core import CorruptData, InputError
 from core.surt import surt
@@ -26,6 +32,8 @@ from frontier import Discovery, NotAUrl, Scope, canonical
 from frontier.codec import replies
 from frontier.codec.entries import decode as read_entry
 from frontier.codec.entries import encode as entry_of
+from frontier.link.call_retry import LOST, Patience
+from frontier.link.master import Node
 from storage.inputs.input_kinds import items, kind_of, kinds
 from storage.warc.payload import content_decoded, transfer_decoded
 from storage.warc.records import read
@@ -140,6 +148,56 @@ def _reply(data: bytes) -> None:
             continue
 
 
+_LONG_LIST = re.compile(rb"[*~>]\+?\d{7,}\r\n")
+
+
+class _Deaf(Connection):
+    """A connection to a server that says something, whatever it is asked."""
+
+    def __init__(self, said: bytes) -> None:
+        super().__init__()
+        self._reader = asyncio.StreamReader()
+        self._reader.feed_data(said)
+        self._reader.feed_eof()
+        self._parser.on_connect(self)
+
+    async def send_packed_command(self, *_: object, **__: object) -> None:
+        """Take it."""
+
+    async def disconnect(self, *_: object, **__: object) -> None:
+        """There is nothing to be closed."""
+
+
+class _Pool:
+    """Of one connection."""
+
+    def __init__(self, connection: _Deaf) -> None:
+        self._connection = connection
+
+    async def get_connection(self) -> _Deaf:
+        return self._connection
+
+    async def release(self, _: object) -> None:
+        """There is one for each question."""
+
+
+def _resp(data: bytes) -> None:
+    """What is a reply, or nonsense, to calls of the frontier, with the questions after replicas around them.
+
+    hiredis makes a list as long as a reply says that it is before the items come: 8 bytes and 6 ns of each. The server of a frontier is trusted
+    not to say a thousand million (docs/security.md).
+    """
+    if _LONG_LIST.search(data):
+        return
+
+    async def asked() -> None:
+        node = Node("a.test:6379", SimpleNamespace(connection_pool=_Pool(_Deaf(data))))
+        with suppress(*LOST):
+            await node.carry([("FCALL", "a"), ("FCALL", "b")], Patience(0))
+
+    asyncio.run(asked())
+
+
 def _replies() -> tuple[bytes, ...]:
     urls = [
         canonical(text)
@@ -195,6 +253,23 @@ WARC = (
     b"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000001>\r\nWARC-Date: 2020-01-02T03:04:05Z\r\n"
     b"WARC-Target-URI: http://a.test/\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: 67\r\n\r\n"
     b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nhi\r\n\r\n\r\n"
+)
+RESP = (
+    b"*3\r\n*1\r\n*10\r\n$1\r\n7\r\n+page\r\n:1600000000000\r\n:1\r\n:0\r\n:0\r\n$6\r\na.test\r\n$2\r\n/x\r\n$0\r\n\r\n:0\r\n:-1\r\n$-1\r\n-ERR x\r\n"
+    b"$44\r\nrole:master\r\nslave0:ip=127.0.0.1,lag=1,x=y\r\nz\r\n:1\r\n$11\r\nrole:master\r\n+PONG\r\n:0\r\n"
+)
+RESP3 = b"%1\r\n+a\r\n,1.5\r\n~2\r\n:1\r\n_\r\n" + RESP
+RESP_TOKENS = (
+    *(bytes((kind,)) for kind in b"*$+-:_#,(!=%~>|"),
+    *(
+        b"\r\n",
+        b"*1\r\n",
+        b"%1\r\n*0\r\n",
+        b"*100000\r\n",
+        b"$9999999999\r\n",
+        b"-MOVED 1 a.test:1\r\n",
+        b"-ASK x\r\n",
+    ),
 )
 ROBOTS = b"User-agent: *\nDisallow: /a*b$\nAllow: /%7Ea\nCrawl-delay: 1.5\nRequest-rate: 1/5m\nSitemap: http://a.test/s.xml\n\nUser-agent: thresher\nDisallow: /x\n"
 SITEMAP = (
@@ -319,6 +394,11 @@ def readers() -> dict[str, Reader]:
             read=_reply,
             tokens=(b"\0", b"\xff", b"\x80\x80", b"failed", b"dead_dns", b"a.test", b"/", b"http://"),
             samples=_replies(),
+        ),
+        "resp": Reader(
+            read=_resp,
+            tokens=RESP_TOKENS,
+            samples=(RESP, RESP3),
         ),
         "sitemap": Reader(
             read=sitemap.listing,

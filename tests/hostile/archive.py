@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from storage.warc.records import NO_HEAD, read
 from tests.hostile import warc
 from tests.hostile.host import Exchange
-from tests.hostile.seen import Played, final
+from tests.hostile.observed import Played, final
 
 HOSTILE_ONLY = {
     "errors redirects and robots are kept too",

@@ -6,7 +6,7 @@ Its crawl workers do the same: what each is told to begin with is a function of 
 from pipeline.__main__ import main
 from pipeline.engine.local.crawl_worker import told
 from pipeline.fleet import crawl_command
-from tests.hostile.ledger import noted
+from tests.hostile.lease_log import noted
 
 
 def told_noted(work, *args):

@@ -26,7 +26,7 @@ from frontier import Frontier, canonical
 from frontier.link.connect import connect
 from pipeline.fleet import liveness
 from tests.hostile import warc
-from tests.hostile.play import TOML
+from tests.hostile.crawl_run import TOML
 from tests.hostile.polite import rows as polite
 from tests.hostile.project import Hurry, Project
 from tests.hostile.rows import bodies, documents, framing, heads

@@ -16,7 +16,7 @@ from redis import Redis
 from frontier.link.embedded import embedded
 from pipeline.commands.results import INCOMPLETE
 from tests.hostile import warc
-from tests.hostile.ledger import LEDGER
+from tests.hostile.lease_log import LEDGER
 from tests.hostile.web import Web
 
 ROOT = Path(__file__).parents[2]

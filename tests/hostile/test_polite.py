@@ -3,8 +3,8 @@
 import pytest
 
 from tests.hostile.archive import CHECKS, HOSTILE_ONLY
+from tests.hostile.crawl_run import play
 from tests.hostile.failing import FAILING_POLITE
-from tests.hostile.play import play
 from tests.hostile.polite import MIN_DELAY, MIN_IP_DELAY, rows
 from tests.hostile.rows.row import There
 from tests.hostile.web import Web

@@ -11,10 +11,10 @@ from tests.crawler.server import page
 from tests.hostile import warc
 from tests.hostile.archive import CHECKS
 from tests.hostile.host import Exchange
+from tests.hostile.observed import Played, Seen
 from tests.hostile.project import Project
 from tests.hostile.rows.robots import in_turn
 from tests.hostile.rows.row import Row
-from tests.hostile.seen import Played, Seen
 from tests.hostile.web import Web
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1000)]

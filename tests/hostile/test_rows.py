@@ -3,8 +3,8 @@
 import pytest
 
 from tests.hostile.archive import CHECKS
+from tests.hostile.crawl_run import play
 from tests.hostile.failing import FAILING
-from tests.hostile.play import play
 from tests.hostile.rows import rows
 from tests.hostile.rows.row import There
 from tests.hostile.web import Web

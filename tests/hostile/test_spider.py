@@ -8,7 +8,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 
 from frontier import canonical
 from tests.crawler.spiders.test_failures import table
-from tests.hostile.play import play
+from tests.hostile.crawl_run import play
 from tests.hostile.rows import rows
 from tests.hostile.web import Web
 

@@ -23,19 +23,19 @@ from isolation import (
     probe_confinement,
     syscalls,
 )
-from tests.isolation import escapes, prison
+from tests.isolation import escape_report, escapes
 from tests.isolation.escapes import EVERY, FILES, MEMORY, NETWORK, OF_BROWSER, PROCESSES, WRITES
-from tests.isolation.lacking import lack
+from tests.isolation.kernel_without import lack
 
 ROOT = Path(__file__).resolve().parents[2]
 AS_USER = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
 """Begins a program as a user who is not root, and may read what root may: this Python may lie in root's home."""
-LACKING = (sys.executable, "-m", "tests.isolation.lacking")
+LACKING = (sys.executable, "-m", "tests.isolation.kernel_without")
 NAMES = [escape.__name__ for escape in EVERY]
 
 
 def imprisoned(directory, *before):
-    code = f"from tests.isolation.prison import main; main({str(directory)!r})"
+    code = f"from tests.isolation.escape_report import main; main({str(directory)!r})"
     words = [*before, sys.executable, "-c", code]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
@@ -104,7 +104,7 @@ def told(pipe, target, group, missing):
         syscalls.load_seccomp = lambda: (_ for _ in ()).throw(RuntimeError("Unable to find libseccomp"))
     else:
         lack(missing)
-    confinement = confine(ConfinementLimits(memory_bytes=prison.MEMORY))
+    confinement = confine(ConfinementLimits(memory_bytes=escape_report.MEMORY))
     got = {escape.__name__: escapes.tried(escape, target) for escape in group}
     pipe.send_bytes(msgspec.msgpack.encode((confinement, got)))
 
@@ -112,7 +112,7 @@ def told(pipe, target, group, missing):
 def alone(directory, group, missing):
     if lacks := probe_confinement().lacks:
         pytest.skip(f"the machine lacks: {lacks}")
-    with prison.targets(directory) as target:
+    with escape_report.targets(directory) as target:
         process = WorkerProcess(told, target("alone"), group, missing, is_confined=True)
         confinement, got = msgspec.msgpack.decode(process.pipe.recv_bytes())
         process.close()
@@ -213,7 +213,7 @@ def confine_beside_a_thread(pipe):
 
     threading.Thread(target=threading.Event().wait, daemon=True).start()
     try:
-        confine(ConfinementLimits(memory_bytes=prison.MEMORY))
+        confine(ConfinementLimits(memory_bytes=escape_report.MEMORY))
     except RuntimeError as error:
         pipe.send(str(error))
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from core import InputError
 from pipeline.commands.app import app
 from pipeline.project import Project
-from tests.storage.sealing import some
+from tests.storage.manifest_samples import some
 
 
 @pytest.fixture

@@ -10,15 +10,17 @@ import pytest
 from redis import Redis
 
 from core import CorruptData, InputError
-from frontier import Settings
+from frontier import Frontier, Settings
 from frontier.link.embedded import embedded
-from pipeline.crawls import operate
+from pipeline.commands.app import app
+from pipeline.crawls import operator_commands
 from pipeline.integrity.verify import verify_storage
 from pipeline.reports.status import status
+from pipeline.terminal.output import run_command
 from pipeline.terminal.progress import LineProgress
 from storage.storage_id import identify, identity
 from tests.crawler.server import Server, links, page
-from tests.pipeline.crawling import ask, crawled, project_at, seeded
+from tests.pipeline.crawl_projects import ask, crawled, project_at, seeded
 
 
 @pytest.fixture
@@ -89,7 +91,7 @@ def test_an_empty_directory_in_the_place_of_the_storage_is_an_error_and_not_drai
     for verb in (
         lambda: crawled(project),
         lambda: seeded(project, f"{site.url}/x"),
-        lambda: operate.hold(project, "main", "127.0.0.1", "1h"),
+        lambda: operator_commands.hold(project, "main", "127.0.0.1", "1h"),
     ):
         with pytest.raises(InputError, match=said):
             verb()
@@ -131,6 +133,33 @@ def test_a_running_crawl_whose_frontier_is_lost_ends_with_an_error_and_is_not_dr
         threading.Thread(target=flush).start()
         with pytest.raises(CorruptData, match=r"crawl main: its frontier is gone.*frontier rebuild main"):
             crawled(project)
+
+
+def test_a_crawl_that_is_partly_lost_is_one_line_and_the_others_are_told_of(
+    tmp_path, redis, site, capsys, caplog
+):
+    project = project_at(tmp_path, redis)
+    seeded(project, f"{site.url}/")
+    crawled(project)
+    server = Redis.from_url(redis)
+    server.sadd("thresher:crawls", "gone", "torn")
+    ask(project, Frontier.stats, "torn")
+    server.delete(*server.keys("thresher:{torn:*"))
+    url = f"{site.url}/"
+    for words, told in (
+        (["status"], "main"),
+        (["status", "--json"], '"waits"'),
+        (["status", "--metrics"], 'source="main"'),
+        (["verify"], "2 damaged"),
+        (["show", url], "main: settled"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            run_command(lambda words=words: app([*words, "--project", str(tmp_path)]))
+        said = capsys.readouterr()
+        assert ended.value.code == (0 if words[0] == "show" else 1)
+        assert told in said.out
+        for crawl in ("gone", "torn"):
+            assert (said.out + said.err + caplog.text).count(f"crawl {crawl}: its frontier is gone") == 1
 
 
 # One contact, delay and budget
@@ -176,7 +205,7 @@ async def settings(frontier):
 def test_what_an_operator_says_needs_no_settings(tmp_path, redis, site):
     project = project_at(tmp_path, redis)
     seeded(project, f"{site.url}/")
-    operate.hold(project_at(tmp_path, redis, min_delay=3), "main", "127.0.0.1", "1s")
+    operator_commands.hold(project_at(tmp_path, redis, min_delay=3), "main", "127.0.0.1", "1s")
 
 
 def test_a_worker_that_runs_takes_up_an_update(tmp_path, redis):

@@ -1,7 +1,7 @@
 """The faults that a run may suffer, each a kind of its own; when they come is drawn from the seed.
 
-A kind that is known to break a promise as the crawler is now is switched off in `KNOWN`, with the reason: runs that are to hold go
-without it, and a test shows that it is found.
+A kind that is known to break a promise on the model in memory is switched off in `KNOWN`, with the reason: runs that are to hold go
+without it there, and a test shows that it is found.
 """
 
 from collections.abc import Callable
@@ -97,9 +97,11 @@ def leave(fleet: "Fleet") -> None:
 def lose_tail(fleet: "Fleet") -> None:
     """The frontier's server is killed, and comes back without its last moments."""
     world, server = fleet.world, fleet.server
-    snapshot = server.snapshot()
+    snapshot, life = server.snapshot(), server.life
 
     def lose() -> None:
+        if server.life != life:  # what it came back with lies on its disk
+            return
         server.lose(snapshot)
         server.away_until = world.now + world.random.uniform(0.01, 0.5)
         _note(fleet, "server", "has lost its tail")
@@ -141,9 +143,9 @@ ALL: dict[str, Fault] = {
     )
 }
 KNOWN: dict[str, str] = {
-    "lose_tail": "the model in memory cannot be told again what it forgot: only the Lua functions and their client may be able to",
+    "lose_tail": "the model in memory has no client that tells it again what it forgot; a Redis server has",
 }
-"""Kinds that break a promise today, and why."""
+"""Kinds that break a promise where the frontier's server is the model, and why. On a Redis server none does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,9 +16,10 @@ from crawler.machine.system import System
 from crawler.replay.outbox import OutboxRelay
 from crawler.replay.replay import recover
 from crawler.worker import WorkerConfig, crawl
-from tests.simulator.objects import Bucket, Objects
+from frontier import Frontier
+from tests.simulator.object_store import Bucket, Objects
 from tests.simulator.process import Machine, Process
-from tests.simulator.server import Remote, Server
+from tests.simulator.server import Server
 from tests.simulator.web import Web
 from tests.simulator.wire import Inline, Wire
 from tests.simulator.world import World
@@ -117,10 +118,11 @@ class Fleet:
             raise
 
     async def _watch(self, process: Process) -> bool:
-        machine, frontier = process.machine, Remote(self.server, process)
-        store = Bucket(self.objects, process)
+        machine, store = process.machine, Bucket(self.objects, process)
+        frontier = self.server.frontier(process)
+        await frontier.open()
         ended: set[str] = set()
-        await self._take_up(process, ended)
+        await self._take_up(process, frontier, ended)
         relay = OutboxRelay(frontier, NoTail(), store, CRAWL, self.system(process))
         keeping = asyncio.create_task(_keep(relay))
         worker = self._worker(machine)
@@ -131,7 +133,7 @@ class Fleet:
                 if keeping.done():
                     keeping.result()
                 if process.time() - taken_up >= TTL_S:
-                    await self._take_up(process, ended)
+                    await self._take_up(process, frontier, ended)
                     taken_up = process.time()
                 if not worker.ended:
                     continue
@@ -142,7 +144,7 @@ class Fleet:
                         break
                     except GivenUp:
                         pass
-                await self._take_up(process, ended)
+                await self._take_up(process, frontier, ended)
                 worker = self._worker(machine)
         finally:
             keeping.cancel()
@@ -174,7 +176,7 @@ class Fleet:
 
     async def _work(self, process: Process, config: WorkerConfig) -> bool:
         try:
-            return await crawl(config, Remote(self.server, process), Activity.make(), self.system(process))
+            return await crawl(config, self.server.frontier(process), Activity.make(), self.system(process))
         except ThresherError as error:
             self.world.note(process.name, f"ends: {error}")
             raise
@@ -182,9 +184,7 @@ class Fleet:
             self.errors.append(f"{process.name} ends with {error!r}")
             raise
 
-    async def _take_up(self, process: Process, ended: set[str]) -> None:
-        frontier = Remote(self.server, process)
-
+    async def _take_up(self, process: Process, frontier: Frontier, ended: set[str]) -> None:
         async def dead(workers: set[str]) -> set[str]:
             """As `pipeline.fleet.liveness`: those of this machine by their processes, others by what the frontier hears."""
             home = {name for name in workers if name.startswith(f"{process.machine.name}-")}

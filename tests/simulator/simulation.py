@@ -8,17 +8,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from redis import Redis
+
 from frontier import Discovery, Scope, Settings, canonical
-from tests.simulator import promises
+from tests.simulator import invariants
 from tests.simulator.faults import ALL, KNOWN, Plan
 from tests.simulator.fleet import TTL_S, Fleet
-from tests.simulator.objects import Objects
-from tests.simulator.server import Server, done
+from tests.simulator.modelserver import ModelServer
+from tests.simulator.object_store import Objects
+from tests.simulator.redisserver import RedisServer
+from tests.simulator.server import Server
 from tests.simulator.web import Web
 from tests.simulator.world import Stuck, World
 
-HELD = tuple(kind for kind in ALL if kind not in KNOWN)
-"""Faults that break no promise."""
 LIMIT_S = 4_000.0
 """Virtual: leases of the lost expire within minutes, robots.txt of the unreachable within an hour."""
 SHM = Path("/dev/shm")
@@ -40,23 +42,34 @@ class Run:
     seconds: float
     """Virtual."""
     events: int
+    server: str
+    """What the frontier's server was: `model` or `redis`."""
 
     def __str__(self) -> str:
         """What broke, how to see it again, and what happened before."""
         said = "\n".join(f"  {each}" for each in self.broken)
-        again = f"python bench/simulate.py --seed {self.seed} --kinds {','.join(self.kinds)} --trace"
+        kinds = ",".join(self.kinds)
+        again = f"python bench/simulate.py --seed {self.seed} --server {self.server} --kinds {kinds} --trace"
         return f"seed {self.seed} breaks a promise:\n{said}\nsee it again: {again}"
 
 
-def simulate(seed: int, kinds: Iterable[str] = HELD) -> Run:
-    """Run a seed with faults of these kinds."""
-    kinds = tuple(kinds)
+def usual(server: str) -> tuple[str, ...]:
+    """Return the faults that break no promise where the frontier's server is the `model`, or `redis`."""
+    return tuple(kind for kind in ALL if server == "redis" or kind not in KNOWN)
+
+
+def simulate(seed: int, kinds: Iterable[str] | None = None, redis: Redis | None = None) -> Run:
+    """Run a seed with faults of these kinds; where none are named, with those that break no promise. The frontier is the model in
+    memory, or the Lua functions on a server that is there for nothing else: `redis` is emptied.
+    """
+    server = "model" if redis is None else "redis"
+    kinds = usual(server) if kinds is None else tuple(kinds)
     staging = Path(tempfile.mkdtemp(prefix="simulator-", dir=SHM if SHM.is_dir() else None))
     gc.disable()  # what it finds it finds at moments that no seed decides
     logging.disable()
     world = World(seed)
     try:
-        broken = _run(world, Plan(kinds=kinds), staging)
+        broken = _run(world, Plan(kinds=kinds), staging, redis)
     finally:
         for process in world.processes:
             process.bury()
@@ -71,20 +84,25 @@ def simulate(seed: int, kinds: Iterable[str] = HELD) -> Run:
         trace=tuple(world.trace),
         seconds=world.now,
         events=world.events,
+        server=server,
     )
 
 
-def _run(world: World, plan: Plan, staging: Path) -> list[str]:
+def _run(world: World, plan: Plan, staging: Path, redis: Redis | None) -> list[str]:
     random = world.random
-    web, server, objects = Web(world, random), Server(world), Objects(world, staging)
+    web, objects = Web(world, random), Objects(world, staging)
+    server: Server = (
+        ModelServer(world)
+        if redis is None
+        else RedisServer(world, redis, partitions=random.choice([1, 1, 3]))
+    )
     settings = Settings(
         contact="mailto:crawl@example.org",
         min_delay_ms=random.choice([100, 200, 500]),
         min_ip_delay_ms=random.choice([0, 0, 50]),
     )
-    done(server.model.open(settings))
     urls = [canonical(url) for url in web.seeds]
-    done(server.model.add([Discovery(url=url, scope=Scope.of("host", url)) for url in urls]))
+    server.begin(settings, [Discovery(url=url, scope=Scope.of("host", url)) for url in urls])
     fleet = Fleet(world, server, objects, web, machines=random.choice([1, 2, 2, 3]))
     for machine in fleet.machines:
         fleet.start(machine)
@@ -99,4 +117,4 @@ def _run(world: World, plan: Plan, staging: Path) -> list[str]:
         world.run(lambda: len(world.processes) > ended and fleet.is_over, 2 * LIMIT_S)
     except Stuck as stuck:
         return [f"the crawl does not come to its end: {stuck}", *fleet.errors]
-    return [*fleet.errors, *promises.broken(fleet)]
+    return [*fleet.errors, *invariants.broken(fleet)]

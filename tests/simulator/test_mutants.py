@@ -5,12 +5,16 @@ import pytest
 from crawler import settler
 from crawler.reading import page_reading
 from crawler.replay import replay
+from crawler.scheduling import scheduler
+from frontier import Frontier
 from frontier.testing.liveness import Living
 from frontier.testing.state import Host
+from frontier.verbs.journal import Journal
 from storage.archive import archive_writer, recovery, segments
 from storage.crawllog import log_writer
-from tests.simulator import promises
+from tests.simulator import invariants, redisserver
 from tests.simulator.faults import ALL, KNOWN
+from tests.simulator.modelserver import ModelServer
 from tests.simulator.process import Process
 from tests.simulator.simulation import simulate
 from tests.simulator.wire import Wire
@@ -18,10 +22,10 @@ from tests.simulator.wire import Wire
 SEEDS = 60
 
 
-def found(kinds, seeds=SEEDS, promise=""):
+def found(kinds, seeds=SEEDS, promise="", redis=None):
     """The first thing that seeds break of a promise."""
     for seed in range(seeds):
-        for broken in simulate(seed, kinds).broken:
+        for broken in simulate(seed, kinds, redis).broken:
             if broken.startswith(promise):
                 return broken
     return None
@@ -91,14 +95,12 @@ def test_open_files_that_nobody_recovers_are_found(monkeypatch):
 
 def test_pages_that_are_leased_and_never_settled_are_found(monkeypatch):
     """Who dies keeps its leases until their deadline, and then for ever."""
-    from tests.simulator.server import Server
-
-    sound = Server.carry_out
+    sound = ModelServer.carry_out
 
     def deaf(self, verb, args, named):
         return sound(self, verb, args, named) if verb != "reclaim" else 0
 
-    monkeypatch.setattr(Server, "carry_out", deaf)
+    monkeypatch.setattr(ModelServer, "carry_out", deaf)
     monkeypatch.setattr("tests.simulator.simulation.LIMIT_S", 300.0)
     monkeypatch.setattr("frontier.testing.crawl.Crawl.catch_up", lambda self, now: None)
     assert found(["kill"])
@@ -139,17 +141,63 @@ def test_a_worker_that_sleeps_and_goes_on_is_found(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", sorted(KNOWN))
-def test_what_is_known_to_break_a_promise_is_found(kind):
-    """When its mend is in, the kind leaves `KNOWN`, and what is left of this is a mutant without the mend."""
+def test_what_is_known_to_break_a_promise_on_the_model_is_found(kind):
     assert found([kind])
 
 
 @pytest.mark.slow
 def test_a_clock_that_is_set_may_let_the_wrong_line_count(monkeypatch):
-    monkeypatch.setattr(promises, "STRICT", True)
+    monkeypatch.setattr(invariants, "STRICT", True)
     assert found(["kill_at_write", "step_clock"], seeds=1000, promise="one funnel")
 
 
 @pytest.mark.parametrize("kind", sorted(ALL))
 def test_every_fault_comes_to_pass(kind):
     assert any("fault: " in line for seed in range(6) for line in simulate(seed, [kind]).trace)
+
+
+# On the Lua functions and their client
+
+
+def _none_lost(self, partition, *_):
+    return [], [change for change in self._changes if change.partition == partition]
+
+
+def test_a_server_that_nobody_tells_again_what_it_forgot_is_found(redis, monkeypatch):
+    """Clients take everything for kept (decision 34): what was settled waits again, and is fetched once more."""
+    monkeypatch.setattr(Journal, "lost", _none_lost)
+    assert found(["lose_tail"], promise="archived once", redis=redis)
+
+
+def test_a_worker_that_keeps_for_known_what_the_server_forgot_is_found(redis, monkeypatch):
+    """Nor is it told again, and the links that it led to are lost for good."""
+    monkeypatch.setattr(Journal, "lost", _none_lost)
+    monkeypatch.setattr(scheduler.Loop, "_start_afresh", _nothing)
+    assert found(["lose_tail"], promise="nothing forgotten", redis=redis)
+
+
+async def _nothing(*_):
+    pass
+
+
+def test_a_lease_that_is_not_granted_again_is_found(redis, monkeypatch):
+    """What was settled in the lost second is fetched once more."""
+    monkeypatch.setattr("frontier.verbs.reconciler.regrants", lambda *_: [])
+    assert found(["lose_tail"], promise="archived once", redis=redis)
+
+
+def test_a_server_that_grants_at_once_after_a_restart_is_found(redis, monkeypatch):
+    sound = redisserver.library
+    hasty = sound().replace("HOLD_MS = 1500", "HOLD_MS = 0")
+    assert hasty != sound()
+    monkeypatch.setattr(redisserver, "library", lambda: hasty)
+    assert found(["lose_tail"], promise="archived once", redis=redis)
+
+
+@pytest.mark.slow
+def test_a_worker_that_sleeps_and_goes_on_is_found_on_the_functions_too(redis, monkeypatch):
+    monkeypatch.setattr(Process, "boottime", Process.time)
+    monkeypatch.setattr(Frontier, "take_over", _nothing)
+    monkeypatch.setattr(recovery, "_recovered", _sealed_once)
+    monkeypatch.setattr(segments.LeftSegments, "end", _end_of_all)
+    assert found(["suspend"], seeds=150, promise="settled is readable", redis=redis)

@@ -16,12 +16,19 @@ import json
 from tests.simulator.simulation import simulate
 print(json.dumps([(run.hash, run.broken) for run in (simulate(seed, {tuple(ALL)!r}) for seed in {SEEDS!r})]))
 """
+ON_REDIS = """
+import json
+from redis import Redis
+from tests.simulator.simulation import simulate
+redis = Redis(unix_socket_path={path!r})
+print(json.dumps([(run.hash, run.broken) for run in (simulate(seed, redis=redis) for seed in {seeds!r})]))
+"""
 
 
-def told(hash_seed):
+def told(hash_seed, script=SCRIPT):
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", script], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
     return json.loads(done.stdout)
 
@@ -41,3 +48,10 @@ def test_a_seed_comes_to_the_same_in_another_process():
     here = [(run.hash, list(run.broken)) for run in (simulate(seed, ALL) for seed in SEEDS)]
     assert [tuple(each) for each in told("1")] == here
     assert [tuple(each) for each in told("4242")] == here
+
+
+def test_a_seed_comes_to_the_same_on_the_functions_of_the_server(redis):
+    runs = [simulate(seed, redis=redis) for seed in SEEDS[:2]]
+    assert [simulate(seed, redis=redis) for seed in SEEDS[:2]] == runs
+    script = ON_REDIS.format(path=redis.get_connection_kwargs()["path"], seeds=SEEDS[:2])
+    assert [tuple(each) for each in told("4242", script)] == [(run.hash, list(run.broken)) for run in runs]

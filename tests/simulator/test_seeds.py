@@ -7,6 +7,8 @@ from tests.simulator.simulation import simulate
 BATCH = 32
 BATCHES = 8
 MANY = 125
+ON_REDIS = 5
+MANY_ON_REDIS = 25
 
 
 @pytest.mark.parametrize("first", range(0, BATCH * BATCHES, BATCH))
@@ -21,4 +23,27 @@ def test_no_promise_is_broken(first):
 def test_no_promise_is_broken_by_very_many_seeds(first):
     for seed in range(first, first + MANY):
         run = simulate(seed)
+        assert not run.broken, str(run)
+
+
+@pytest.mark.parametrize("first", range(0, ON_REDIS * 4, ON_REDIS))
+def test_no_promise_is_broken_on_the_functions_of_the_server(first, redis):
+    for seed in range(first, first + ON_REDIS):
+        run = simulate(seed, redis=redis)
+        assert not run.broken, str(run)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(20_000, 20_000 + 6 * MANY_ON_REDIS, MANY_ON_REDIS))
+def test_no_promise_is_broken_on_the_functions_of_the_server_by_many_seeds(first, redis):
+    for seed in range(first, first + MANY_ON_REDIS):
+        run = simulate(seed, redis=redis)
+        assert not run.broken, str(run)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(30_000, 30_000 + 2 * MANY_ON_REDIS, MANY_ON_REDIS))
+def test_a_server_that_loses_its_last_second_again_and_again_loses_nothing(first, redis):
+    for seed in range(first, first + MANY_ON_REDIS):
+        run = simulate(seed, ["lose_tail", "repeat", "kill"], redis)
         assert not run.broken, str(run)

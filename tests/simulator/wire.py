@@ -112,8 +112,9 @@ class Wire:
 class Inline:
     """As `Aside`, in the process itself."""
 
-    async def call(self, work, *args, returns):
-        return await asyncio.to_thread(work, *args)
+    async def call(self, work, *args, returns, accepts):
+        said = await asyncio.to_thread(work, *args)
+        return said if accepts(said) else None
 
     def close(self) -> None:
         """There is no process."""

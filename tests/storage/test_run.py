@@ -11,7 +11,7 @@ from core import CorruptData, InputError
 from storage import run as runs
 from storage.directory_store import Files
 from storage.manifest import body_digest
-from tests.storage.sealing import ran
+from tests.storage.manifest_samples import ran
 
 NAME = "runs/process/20231114/run-1.json"
 GOLDEN = b"""{

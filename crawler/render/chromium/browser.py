@@ -3,7 +3,8 @@
 1. It is started so that it has no way to the network, whatever a page makes it do: no name resolves, and the only proxy
    is a port of this machine at which nobody listens, loopback included. No QUIC, no UDP of WebRTC, no services of its own
    in the background. What its pages see of the web is given to them (`crawler.render.tab`).
-2. Playwright speaks with it over a pipe. When the worker ends, in whatever way, the pipe closes and Chromium ends itself.
+2. Playwright speaks with it over a pipe, through a driver that has no secret of ours (`crawler.render.chromium.driver`). When the worker ends, in
+   whatever way, the pipe closes and Chromium ends itself.
 3. A tab that takes more memory than `TAB_BYTES` is killed: it alone.
 4. What it writes lies in a directory of ours, which is removed with it, or by the next one that is started (`crawler.render.chromium.directory`).
 5. It is begun confined (`isolation.browser_launch`), and never as root: root begins it as nobody. Its own sandbox is on, unless the
@@ -22,10 +23,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from playwright.async_api import Browser as Chromium
-from playwright.async_api import Error, Playwright, async_playwright
+from playwright.async_api import Error, Playwright
 
 from core import InputError, ThresherError, Unavailable
 from crawler.render.chromium.directory import Directory
+from crawler.render.chromium.driver import start_driver
 from crawler.render.chromium.processes import kill, tree
 from isolation.browser_launch import UNREACHABLE_DIRECTORY, write_launcher
 from isolation.environment import scrub_environment
@@ -135,8 +137,7 @@ async def start(path: str, *, sandbox: bool) -> Browser:
     nowhere = socket.socket()
     nowhere.bind(("127.0.0.1", 0))  # bound and never listening: whoever connects is refused
     directory = Directory()
-    with directory.for_children():
-        playwright = await async_playwright().start()
+    playwright = await start_driver(directory.path)
     try:
         temporary = directory.path / "t"
         temporary.mkdir(mode=0o700)

@@ -6,8 +6,7 @@ It is locked for as long as the process lives that made it, in whatever way that
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 
@@ -29,19 +28,6 @@ class Directory:
                 break
             os.close(self._lock)
         self.path.chmod(0o755)
-
-    @contextmanager
-    def for_children(self) -> Iterator[None]:
-        """Processes that are begun within write their temporary files here."""
-        before = os.environ.get("TMPDIR")
-        os.environ["TMPDIR"] = str(self.path)
-        try:
-            yield
-        finally:
-            if before is None:
-                del os.environ["TMPDIR"]
-            else:
-                os.environ["TMPDIR"] = before
 
     def remove(self) -> None:
         """Remove it, with all that it holds."""

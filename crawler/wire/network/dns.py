@@ -18,6 +18,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import ip_address
 from math import inf
 from typing import Any, Final
@@ -205,6 +206,7 @@ class Resolver:
         return f"<resolver: {len(self._known)} names known>"
 
 
+@lru_cache(maxsize=HOSTS)
 def is_address(host: str) -> bool:
     """Whether a host is an IP address."""
     if ":" not in host and not host[-1:].isdigit():

@@ -8,7 +8,7 @@ local LEAP_MS = 15000 -- a longer time without a call may be a clock that was se
 local LOST_TOKENS = 1048576 -- more than can be granted in what a crash may lose; where TIME is behind the tokens
 local TOKENS_A_MS = 64 -- of a partition: tokens follow TIME, so that what two crashes lost is given twice by neither,
 local TOKENS_SINCE = 1735689600000 -- nor by a crawl that was forgotten. From 2025 on: with 64 partitions below 2^53 until 2094
-local HOLD_MS = 1500 -- after a restart under leases nothing is granted for so long: clients say again what the server forgot
+local HOLD_MS = 1500 -- after a restart while workers work nothing is granted for so long: clients say again what the server forgot
 -- (frontier/verbs/journal.py). They ask a server that does not answer again within a second (frontier/link/call_retry.py)
 local BIRTHS = 16 -- that are remembered of a partition
 
@@ -53,7 +53,7 @@ function open(keys)
   if f[3] ~= nonce then
     call('HSET', key, 'births', birth(f[8], tonumber(f[1]) or 0))
     if f[3] ~= '' then since = now end
-    f[9] = call('HLEN', sub(key, 1, -6) .. 'leases') > 0 and now + HOLD_MS or 0
+    f[9] = call('EXISTS', sub(key, 1, -6) .. 'leases', sub(key, 1, -6) .. 'askers') > 0 and now + HOLD_MS or 0
     call('HSET', key, 'quiet', f[9])
     local token, first = tonumber(call('HGET', key, 'token') or 0), (wall - TOKENS_SINCE) * TOKENS_A_MS
     call('HSET', key, 'token', first > token and first or token + LOST_TOKENS)

@@ -34,6 +34,8 @@ others of the same prefix, which all carry the same hash tag, are made from it:
   ips        hash  address -> when it was entered last, and the end of the line of those who wait;
                    'host ' and its name -> when it was asked last without a lease of it, or will be
   taken      set   names of workers that were taken over (see takeover.lua)
+  askers     set   names of workers that have asked for leases, and have not come to their end: what they were granted and have settled
+                   in the last second may be forgotten
   flow, stalls, outages, beats, meta, rebuilt   of the home only
 
 Rules:

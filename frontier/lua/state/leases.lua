@@ -1,6 +1,5 @@
-local ORPHAN = 128 -- added to an entry's expiries
-local MAX_EXPIRIES = 5 -- a page that kills five workers is the killer
-local UNREADABLE_MS = 86400000 -- RFC 9309, section 2.4: robots.txt is not kept for longer than a day
+local MAX_EXPIRIES = 5 -- a page, or a robots.txt, that kills five workers is the killer
+local UNREADABLE_MS = 3600000 -- nobody knows what a robots.txt allows that kills who reads it (crawler.robots.robots_txt)
 local SWEEP = 1000 -- expired leases, and due pages, taken up by one call
 
 local GIVEN_UP, GIVEN_UP_CODES = {'failed:lease_expired', 'refused:trap'}, {}
@@ -90,11 +89,11 @@ local function abandon(c, token, l, when, struck, died)
     end
   else
     local r = read_robots(c, l.subject)
-    r.expiries = r.expiries + strike
-    if r.expiries >= MAX_EXPIRIES then
-      store_robots(c, l.subject, 'disallow', '', UNREADABLE_MS) -- RFC 9309, 2.3.1.4: unreachable
-    else
-      write_robots(c, l.subject, r)
+    local expiries = r.expiries % ORPHAN + strike
+    r.expiries = (died or r.expiries >= ORPHAN) and expiries + ORPHAN or expiries
+    write_robots(c, l.subject, r)
+    if expiries >= MAX_EXPIRIES then
+      store_robots(c, l.subject, 'disallow', '\0lease_expired', UNREADABLE_MS) -- no deflated body begins with NUL
     end
   end
   settle_host(c, h)
@@ -130,7 +129,7 @@ end
 -- What a worker is told of a lease.
 local function tell(c, token, l, deadline, slot)
   local r = read_robots(c, l.kind == PAGE and origin_of(l.host, l.subject) or l.subject)
-  return {token, KINDS[l.kind], deadline, r.version, r.attempt, slot, l.host, l.subject, l.failure or ''}
+  return {token, KINDS[l.kind], deadline, r.version, r.attempt, slot, l.host, l.subject, l.failure or '', r.expiries}
 end
 
 -- In how many ms a host, a page or a lease may have its turn or end: 0 where one does now, -1 where nothing has a time.

@@ -1,3 +1,4 @@
+local ORPHAN = 128 -- added to the expiries of a page's entry, or of a robots record, once a worker died that held it
 local ROBOTS, REST = '>I4I6BBB', '>I6B' -- the rest only where there is any
 local RULES = {allow = 1, disallow = 2, rules = 3}
 local RULE_NAMES = {'allow', 'disallow', 'rules'}
@@ -9,7 +10,7 @@ local function parse_robots(text)
   r.expires, -- by TIME
   r.rule,
   r.attempt, -- times in a row that it could not be had, or a page of the origin
-  r.expiries, -- times in a row that its worker was not heard of again
+  r.expiries, -- times that its worker was not heard of again since it was read last
   next = unpack_(ROBOTS, text)
   r.rest, r.why = 0, 0
   if #text >= next then
@@ -36,8 +37,11 @@ local function look_again(c, origin, size)
 end
 
 local function store_robots(c, origin, rule, body, ttl)
-  local version = read_robots(c, origin).version + 1
-  write_robots(c, origin, {version = version, expires = c.wall + ttl, rule = RULES[rule], attempt = 0, expiries = 0, rest = 0})
+  local r = read_robots(c, origin)
+  local version = r.version + 1
+  -- Where it could not be read it is still what workers may have died of.
+  local expiries = rule == 'disallow' and r.expiries >= ORPHAN and ORPHAN or 0
+  write_robots(c, origin, {version = version, expires = c.wall + ttl, rule = RULES[rule], attempt = 0, expiries = expiries, rest = 0})
   if body == '' then
     if version > 1 then call('HDEL', c.prefix .. 'bodies', origin) end
   else

@@ -33,48 +33,62 @@ verb('asked', function(keys, args)
   return 0
 end)
 
--- When a host was asked last without a lease of it, or will be.
+-- When a host was asked last in a turn, or will be; and until when it wants to be asked nothing.
 local function turn_of(c, host)
   local text = call('HGET', c.prefix .. 'ips', 'host ' .. host)
-  return max(text and unpack_('>I6', text) or 0, c.since)
+  local last, held = 0, 0
+  if text then last, held = unpack_('>I6I6', text) end
+  return max(last, c.since), held
 end
 
-local function note_turn(c, host, when) call('HSET', c.prefix .. 'ips', 'host ' .. host, pack('>I6I6', when, 0)) end
+local function note_turn(c, host, last, held) call('HSET', c.prefix .. 'ips', 'host ' .. host, pack('>I6I6', last, held)) end
 
--- args: host, the delay that its rules ask for, the longest wait that is of use, 1 where the caller has a lease of the host.
--- Returns how long it is until the caller's turn; where that is longer nothing is noted.
+-- args: host; the delay that its rules ask for; the longest wait that is of use; for how long the caller has had the answer for which it
+-- leased the host, -1 where it has no lease; how many turns it may take ahead of their time, where no rules ask for a delay.
+-- Returns how long it is until the caller's turn; where that is longer nothing is noted. What is taken ahead is owed: the host is asked
+-- nothing else until the time of all turns that were taken.
 verb('turn', function(keys, args)
   local c = open(keys)
-  local delay, most, leased = max(c.delay, tonumber(args[2])), tonumber(args[3]), args[4] == '1'
+  local asks, most, since, ahead = tonumber(args[2]), tonumber(args[3]), tonumber(args[4]), tonumber(args[5])
+  local delay = max(c.delay, asks)
   local h = read_host(c, args[1])
   if h then delay = max(delay, h.delay, h.pace) end
-  if delay == 0 then return 0 end
-  local last = turn_of(c, args[1])
-  local when = last > 0 and max(c.now, last + delay) or c.now
+  local last, held = turn_of(c, args[1])
+  local leased = since >= 0
+  if leased then last = max(last, c.now - since) end
+  local due = max(c.now, held, last > 0 and last + delay or 0)
   if h and not leased then
-    when = max(when, h.held, after_last(c, h, delay))
-    if h.open > 0 then when = max(when, c.soon + delay) end
+    due = max(due, h.held, after_last(c, h, delay))
+    if h.open > 0 and delay > 0 then due = max(due, c.soon + delay) end
   end
-  local wait = when - c.now
-  if wait > most then return wait end
-  note_turn(c, args[1], when + 1)
-  if h and not leased then
-    hold(c, h, wait + delay, REST_CODES.address)
+  local when = due
+  if leased and asks == 0 and not (h and h.delay > 0) then when = max(c.now, held, due - ahead * (delay + 1)) end
+  if when - c.now > most or delay == 0 then return when - c.now end
+  note_turn(c, args[1], due + 1, held)
+  if h then
+    hold(c, h, due - c.now + delay, REST_CODES.address)
     settle_host(c, h)
   end
   close(c)
-  return wait
+  return when - c.now
 end)
 
--- args: as of `turn`, without the wait. An exchange that had its turn is over: the delay begins now.
+-- args: host; the delay that its rules ask for; 1 where the caller has a lease of it; why it is too busy ('': it is not), and for how
+-- long it wants to be left alone (0: it does not say). An exchange that had its turn is over: the delay begins now.
 verb('end_turn', function(keys, args)
   local c = open(keys)
   local h = read_host(c, args[1])
-  note_turn(c, args[1], max(turn_of(c, args[1]), c.soon))
+  local last, held = turn_of(c, args[1])
+  local busy, rest = args[4], tonumber(args[5])
   if h and args[3] ~= '1' then
     hold(c, h, max(c.delay, tonumber(args[2]), h.delay, h.pace), REST_CODES.address)
-    settle_host(c, h)
   end
+  if busy ~= '' then
+    held = max(held, c.soon + (rest > 0 and rest or scaled(c, FAULTS.busy[2])))
+    if h then judge(c, h, 'busy', rest, h.held, busy) end
+  end
+  note_turn(c, args[1], max(last, c.soon), held)
+  if h then settle_host(c, h) end
   close(c)
   return 0
 end)

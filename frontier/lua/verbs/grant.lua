@@ -102,7 +102,7 @@ local function grant_failure(c, found, r, token, worker, lease_ms)
   score(c, c.deadlines, token, c.now + lease_ms)
   place(c, h)
   write_host(c, h)
-  return {token, KINDS[PAGE], c.now + lease_ms, r.version, r.attempt, slot, h.name, l.subject, l.failure}
+  return {token, KINDS[PAGE], c.now + lease_ms, r.version, r.attempt, slot, h.name, l.subject, l.failure, 0}
 end
 
 -- Grants the page, or first the robots.txt of its origin.
@@ -128,7 +128,7 @@ local function grant(c, found, r, token, worker, lease_ms)
     unready(c, h)
   end
   write_host(c, h)
-  return {token, KINDS[l.kind], c.now + lease_ms, r.version, r.attempt, h.held > h.last and h.held or 0, h.name, l.subject, ''}
+  return {token, KINDS[l.kind], c.now + lease_ms, r.version, r.attempt, h.held > h.last and h.held or 0, h.name, l.subject, '', r.expiries}
 end
 
 verb('due', function(keys)
@@ -142,6 +142,7 @@ end, FREES)
 verb('lease', function(keys, args)
   local c = open(keys)
   if is_taken(c, args[2]) then return refusal(args[2]) end
+  call('SADD', c.prefix .. 'askers', args[2])
   local n, limit, most_requests = tonumber(args[1]), tonumber(args[4]), tonumber(args[5])
   local partitions, partition = tonumber(args[6]), tonumber(args[7])
   expire(c)

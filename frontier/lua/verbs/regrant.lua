@@ -43,30 +43,32 @@ local function take_out(c, h, entry)
   return false
 end
 
--- Ends the lease of a page that was granted before `token`: so it was over by then, and that is forgotten.
-local function take_over(c, name, token, entry)
+-- What only one lease at a time is of: a page, or the robots.txt of any origin of a host.
+local function held_by(l) return l.kind == PAGE and l.host .. '\0' .. page_in(l.subject) or l.host end
+
+-- Ends the lease of the same that was granted before `token`: so it was over by then, and that is forgotten. Returns its host, and whether
+-- there is a newer one instead.
+local function take_over(c, l, token)
   if not c.holders then
     c.holders = {}
     local all = call('HGETALL', c.leases)
-    for i = 1, #all, 2 do
-      local l = parse_lease(all[i + 1])
-      if l.kind == PAGE then c.holders[l.host .. '\0' .. page_in(l.subject)] = all[i] end
-    end
+    for i = 1, #all, 2 do c.holders[held_by(parse_lease(all[i + 1]))] = all[i] end
   end
-  local page = name .. '\0' .. page_in(entry)
-  local other = c.holders[page]
-  if other and tonumber(other) >= tonumber(token) then return nil end
-  c.holders[page] = token
-  local l = other and read_lease(c, other)
-  return l and finish(c, other, l, c.soon)
+  local what = held_by(l)
+  local other = c.holders[what]
+  if other and tonumber(other) >= tonumber(token) then return nil, true end
+  c.holders[what] = token
+  local before = other and read_lease(c, other)
+  return before and finish(c, other, before, c.soon)
 end
 
 -- Makes a page leased that was unknown, or waits, or has an older lease; nil where it is another's, or settled.
-local function lease_again(c, name, domain, number, hash, entry, token)
+local function lease_again(c, l, domain, number, hash, token)
+  local name, entry = l.host, l.subject
   local h, d = read_host(c, name), read_domain(c, domain)
   local plain, whole = known_before(c, name, number, hash)
   if whole then
-    local taken_over = take_over(c, name, token, entry)
+    local taken_over = take_over(c, l, token)
     return h and take_out(c, h, entry) and h or taken_over
   end
   if not h then
@@ -94,14 +96,15 @@ verb('regrant', function(keys, args)
     local h
     if not read_lease(c, token) then
       if l.kind == PAGE then
-        h = lease_again(c, name, args[i + 1], numbers[name], args[i + 3], subject, token)
+        h = lease_again(c, l, args[i + 1], numbers[name], args[i + 3], token)
         if h then
           numbers[name] = h.added
           bump(c, 'leased', 1)
         end
       else
+        local _, newer = take_over(c, l, token)
         h = read_host(c, name)
-        if h and has(h.flags, ASKING) then h = nil end
+        if h and (newer or has(h.flags, ASKING)) then h = nil end
         if h then set(h, ASKING) end
       end
     end

@@ -123,6 +123,7 @@ end, FREES)
 verb('reclaim', function(keys, args)
   local c = open(keys)
   if args[2] == '0' and is_taken(c, args[1]) then return refusal(args[1]) end
+  call('SREM', c.prefix .. 'askers', args[1])
   local all, held = call('HGETALL', c.leases), {}
   for i = 1, #all, 2 do
     local l = parse_lease(all[i + 1])
@@ -132,7 +133,7 @@ verb('reclaim', function(keys, args)
   for _, lease_ in ipairs(held) do
     local died = args[2] ~= '0'
     if not died then spare(c, lease_[3]) end
-    abandon(c, lease_[2], lease_[3], c.soon, args[2] == '2' and lease_[3].kind == PAGE, died)
+    abandon(c, lease_[2], lease_[3], c.soon, args[2] == '2', died)
   end
   forget_bodies(c, SWEEP, c.wall + LARGE_KEPT_MS) -- the large ones: if this was the last worker, nobody looks again
   close(c)

@@ -29,7 +29,7 @@ verb('retry_robots', function(keys, args)
   local h = finish(c, args[1], l, c.soon)
   local fault, told = args[3], tonumber(args[2])
   local wait = told >= 0 and told or scaled(c, min(RETRY_MS * 2 ^ r.attempt, LONGEST_HOLD_MS))
-  r.attempt, r.expiries = r.attempt + 1, 0
+  r.attempt = r.attempt + 1
   if has(h.flags, SEVERAL) and fault ~= '' and fault ~= 'dns' then
     rest_origin(c, l.subject, r, wait, fault, args[4])
   else

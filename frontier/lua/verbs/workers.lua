@@ -32,6 +32,7 @@ end)
 verb('take_over', function(keys, args)
   local c = open(keys)
   in_chunks('SADD', c.prefix .. 'taken', args)
+  in_chunks('SREM', c.prefix .. 'askers', args)
   call('HSET', keys[1], 'taken', call('SCARD', c.prefix .. 'taken'))
   for _, worker in ipairs(args) do forget_worker(c, worker) end
   return moment(c)

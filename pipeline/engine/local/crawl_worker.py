@@ -15,7 +15,7 @@ from typing import Protocol
 from core import ThresherError
 from crawler.machine.activity import NOTHING, Activity, Channel
 from isolation import WorkerProcess
-from pipeline.engine.local.supervision import EVERY_S, Supervision
+from pipeline.engine.local.event_loop_watchdog import EVERY_S, Supervision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,8 @@
    not of the machine.
 5. An item that costs it more than `ITEM_CPU_S` of CPU time takes it down, like any crash: a native parser that never
    ends is one. No item that ends by itself comes near it, so that no result depends on the speed of a machine.
-6. One that has used no CPU time for `STILL_S`, though nothing keeps it waiting, is dead: it is ended.
+6. One that has used no CPU time for `STILL_S`, though nothing keeps it waiting, is dead: it is ended. So is one that takes as long to
+   finish a message, or to read one.
 7. It dies with the process that began it.
 """
 
@@ -31,7 +32,7 @@ from isolation import ConfinementLimits, WorkerProcess, confine
 from isolation.shared_int import SharedInt
 from pipeline.engine import messages
 from pipeline.engine.local.part_server import PartServer, shown
-from pipeline.engine.local.watchdog import Watchdog
+from pipeline.engine.local.part_watchdog import Watchdog
 from pipeline.engine.messages import LONGEST_LINE, UNANSWERED, Answer, Ask, Done, Failed, Log, Said
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.task import NOWHERE, Assignment, Attempt, Died, Ended, Raised, Sealed, Watch, cpu_seconds
@@ -142,12 +143,14 @@ class Cell:
             watchdog.look()
             if not process.pipe.poll(LOOK_S):
                 continue
-            said = messages.said(process.pipe.recv_bytes(messages.MOST_MESSAGE))
+            with process.within(STILL_S):
+                said = messages.said(process.pipe.recv_bytes(messages.MOST_MESSAGE))
             if isinstance(said, Done | Failed):
                 return said
             answer = server.answer(said)
             if not isinstance(said, UNANSWERED):
-                process.pipe.send_bytes(messages.encode(answer))
+                with process.within(STILL_S):
+                    process.pipe.send_bytes(messages.encode(answer))
             watchdog.heard()
 
     def _buried(self, patience_s: float) -> Died:

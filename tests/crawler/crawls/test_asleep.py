@@ -19,10 +19,10 @@ from storage.archive.archive_writer import Archive
 from storage.directory_store import Files
 from storage.warc.compression import compression_of
 from tests.crawler.crawls.test_crawl import SPAWN, slowly, wait_for, web
-from tests.frontier.standing import Clock, remembered
+from tests.frontier.fixed_clock import Clock, remembered
 from tests.storage.archive.test_tails import Stepping, Watched
 from tests.storage.captures import capture
-from tests.storage.plain import Plain
+from tests.storage.plain_store import Plain
 from tests.storage.reading import read
 
 

@@ -332,3 +332,10 @@ def test_a_page_of_which_no_record_can_be_made_costs_itself_alone(crawl, site, m
     assert (crawl.stats.outcomes["fetched"], crawl.stats.outcomes["failed"]) == (2, 1)
     assert crawl.stats.reasons == {"failed:no_record": 1}
     assert "/odd is not archived" in caplog.text
+
+
+def test_what_a_worker_is_told_does_not_show_its_secrets(crawl):
+    told = crawl.config(
+        "w1", redis="rediss://u:S3CRET@h/0", proxy="http://u:S3CRET@p:1", auth={"x": {"password": "S3CRET"}}
+    )
+    assert "S3CRET" not in repr(told)

@@ -10,7 +10,7 @@ from storage.manifest import manifests
 from storage.warc.records import read
 from tests.crawler.crawls.test_crawl import SPAWN, everybody, slowly, start, wait_for, web
 from tests.storage.captures import RECORD_ID, capture
-from tests.storage.plain import Plain
+from tests.storage.plain_store import Plain
 
 
 def responses(store, crawl):

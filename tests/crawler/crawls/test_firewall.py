@@ -28,8 +28,8 @@ from frontier import Outcome
 from storage.crawllog import log_line
 from storage.directory_store import Files
 from storage.warc.records import read
-from tests.crawler import deadly
-from tests.crawler.deadly import Unforeseen, fail
+from tests.crawler import crashing_parser
+from tests.crawler.crashing_parser import Unforeseen, fail
 from tests.crawler.replay.test_replay_revisit import dead, recovered, settle_robots
 from tests.crawler.server import links, page
 from tests.crawler.spiders.test_spiders import FOLLOW, project  # noqa: F401 - a fixture
@@ -247,16 +247,18 @@ def test_a_robots_txt_whose_reading_raises_is_settled_by_a_recovery(crawl, web, 
     crawl.seed(f"{web.url}/1")
     archive, _ = dead(crawl, "dead", pages=1)
     archive.seal()
-    monkeypatch.setattr(crawler.replay.replay, "ruling", fail)
+    monkeypatch.setattr(crawler.replay.replay, "_meaning", fail)
     assert recovered(crawl) == 1
     assert lines(crawl)["robots.txt"].reason == "reading"
     run_worker(crawl.config("w"))
     assert crawl.stats.reasons == {"failed:reading": 1}
 
 
-@pytest.mark.parametrize("ends", [deadly.raising, deadly.settlement], ids=["raises", "dies"])
+@pytest.mark.parametrize(
+    "ends", [crashing_parser.raising, crashing_parser.settlement], ids=["raises", "dies"]
+)
 def test_a_frontier_is_made_from_an_archive_with_a_page_that_cannot_be_read(crawl, site, monkeypatch, ends):
-    site.answers["/0"] = page(deadly.MARK + b"<a href=/a>")
+    site.answers["/0"] = page(crashing_parser.MARK + b"<a href=/a>")
     site.answers["/1"] = links("/b")
     crawl.seed(f"{site.url}/0", f"{site.url}/1", max_depth=1)
     run_worker(crawl.config("w"))

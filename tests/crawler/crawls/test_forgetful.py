@@ -7,7 +7,7 @@ import pytest
 
 from tests.crawler.conftest import Crawl
 from tests.crawler.crawls.test_crawl import pages, slowly, start, wait_for, web
-from tests.frontier.power import Powerless
+from tests.frontier.power_loss import Powerless
 
 PAGES = 300
 

@@ -10,7 +10,7 @@ from frontier import canonical
 from frontier.urls.novelty import DOMAIN, HOST, TEMPLATE, heard, said, starving, trickles
 from frontier.urls.scope import registered_domain
 from frontier.urls.template import template
-from tests.crawler import mazes
+from tests.crawler import traps
 
 DISCOVERED = 3_000
 
@@ -50,25 +50,25 @@ def wander(maze, crawl=None):
 @pytest.mark.parametrize(
     ("maze", "fetches"),
     [
-        (mazes.calendar("http://a.test/cal/{year}/{month}"), 75),
-        (mazes.calendar("http://a.test/cal?y={year}&m={month}", "de"), 75),
-        (mazes.calendar("http://a.test/cal/{year}/{name}/", "ru"), 75),
-        (mazes.calendar("http://a.test/x/{year}-{month}.html", "ja"), 75),
+        (traps.calendar("http://a.test/cal/{year}/{month}"), 75),
+        (traps.calendar("http://a.test/cal?y={year}&m={month}", "de"), 75),
+        (traps.calendar("http://a.test/cal/{year}/{name}/", "ru"), 75),
+        (traps.calendar("http://a.test/x/{year}-{month}.html", "ja"), 75),
         (
-            mazes.calendar("http://a.test/cal/{year}/{month}", "sw"),
+            traps.calendar("http://a.test/cal/{year}/{month}", "sw"),
             110,
         ),  # a language that the sketch does not know
-        (mazes.days(), 75),
-        (mazes.sessions("http://a.test/{token}/{name}.html"), 110),
-        (mazes.sessions("http://a.test/{name}.php?token={token}"), 110),
-        (mazes.sessions("http://a.test/{name};v={token}"), 110),
-        (mazes.same_page(), 75),
-        (mazes.soft_404(), 100),
-        (mazes.pagination(), 40 + 100),
-        (mazes.there_and_back(), 75),
-        (mazes.farm(), 110),
-        (mazes.facets(goods=5), 160),
-        (mazes.facets(goods=20), 300),
+        (traps.days(), 75),
+        (traps.sessions("http://a.test/{token}/{name}.html"), 110),
+        (traps.sessions("http://a.test/{name}.php?token={token}"), 110),
+        (traps.sessions("http://a.test/{name};v={token}"), 110),
+        (traps.same_page(), 75),
+        (traps.soft_404(), 100),
+        (traps.pagination(), 40 + 100),
+        (traps.there_and_back(), 75),
+        (traps.farm(), 110),
+        (traps.facets(goods=5), 160),
+        (traps.facets(goods=20), 300),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
@@ -80,18 +80,18 @@ def test_a_maze_is_recognised(maze, fetches):
 
 def test_random_words_are_no_maze_to_this_rule():
     """Their pages are as new as honest ones: budgets stop them (frontier.frontier)."""
-    assert wander(mazes.babble()).refused == 0
+    assert wander(traps.babble()).refused == 0
 
 
 def honest(number, section="news"):
-    name = mazes.word(-number)
-    words = "".join(f"<p>{mazes.word(number * 100 + place)}</p>" for place in range(8))
-    return f"http://a.test/{section}/{name}.html", mazes.page(name, words)
+    name = traps.word(-number)
+    words = "".join(f"<p>{traps.word(number * 100 + place)}</p>" for place in range(8))
+    return f"http://a.test/{section}/{name}.html", traps.page(name, words)
 
 
 def test_honest_pages_between_those_of_a_maze_are_all_fetched():
     crawl = Crawl()
-    maze = mazes.calendar("http://a.test/cal/{year}/{month}")
+    maze = traps.calendar("http://a.test/cal/{year}/{month}")
     for number in range(2_000):
         assert crawl.visit(*honest(number))
         for url, html in islice(maze, 5):
@@ -103,7 +103,7 @@ def test_a_maze_after_a_long_honest_past_is_recognised():
     crawl = Crawl()
     for number in range(1_000):
         crawl.visit(*honest(number))
-    wander(mazes.same_page(), crawl)
+    wander(traps.same_page(), crawl)
     assert crawl.starved_after <= 1_000 + 130
 
 
@@ -113,22 +113,22 @@ def test_a_manual_of_names_and_numbers_is_fetched_whole():
     for number in range(100):
         assert crawl.visit(*honest(number, "manual"))
     for number in range(3_000):
-        name = mazes.word(number)
-        html = mazes.page(name, f"<p>const {name} = {number};</p>")
+        name = traps.word(number)
+        html = traps.page(name, f"<p>const {name} = {number};</p>")
         assert crawl.visit(f"http://a.test/manual/{name}.html", html, leads_on=False)
 
 
 def test_a_parked_domain_is_starved_although_its_pages_lead_nowhere():
     crawl = Crawl()
-    for url, html in islice(mazes.same_page(), DISCOVERED):
+    for url, html in islice(traps.same_page(), DISCOVERED):
         crawl.visit(url, html, leads_on=False)
     assert crawl.starved_after <= 90
 
 
 def test_a_starved_template_that_says_new_things_again_is_asked_on():
-    crawl = wander(mazes.same_page())
+    crawl = wander(traps.same_page())
     refused_before = crawl.refused
     for number in range(2_000):
         _, html = honest(number)
-        crawl.visit(f"http://a.test/{mazes.token(number)}/{mazes.token(-number)}.html", html)
+        crawl.visit(f"http://a.test/{traps.token(number)}/{traps.token(-number)}.html", html)
     assert crawl.refused - refused_before < 400

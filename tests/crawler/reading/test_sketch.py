@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.reading.sketch import MOST_MARKUP, sketch
-from tests.crawler.mazes import page, word
+from tests.crawler.traps import page, word
 from tests.shared import shared
 
 URL = "http://a.test/red/green?x=blue"

@@ -47,7 +47,7 @@ def crawl(crawl, sandbox):
 
 @pytest.fixture(scope="session")
 def stage(sandbox):
-    from tests.crawler.render.stage import Stage
+    from tests.crawler.render.browser_thread import Stage
 
     made = Stage(sandbox=sandbox)
     yield made

@@ -82,6 +82,19 @@ async def test_every_process_is_unprivileged_and_has_no_secret(chromium, sandbox
         assert {each["Uid"].split()[0] for each in found} == {"65534"}
 
 
+async def test_the_driver_has_no_secret(chromium, sandbox, monkeypatch):
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+
+    def look(_):
+        mine = [process.pid for process in tree(os.getpid())[1:]]
+        return [(words(pid), Path(f"/proc/{pid}/environ").read_bytes()) for pid in mine]
+
+    found = await running(chromium, look, sandbox=sandbox)
+    assert any(b"run-driver" in command for command, _ in found)
+    assert [command for command, environment in found if SECRET.encode() in environment] == []
+    assert "PLAYWRIGHT_NODEJS_PATH" not in os.environ
+
+
 async def test_what_runs_pages_is_in_namespaces_of_its_own(sandboxed):
     def look(pids):
         return [namespaces(pid) for pid in pids if b"--type=renderer" in words(pid)]
@@ -189,7 +202,15 @@ async def test_it_runs_without_its_sandbox_where_the_user_says_so(without_namesp
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can lack what makes it another user")
 def test_root_that_cannot_become_nobody_is_refused_in_one_line(chromium):
     code = f"import asyncio; from crawler.render.chromium.browser import start; asyncio.run(start({chromium!r}, sandbox=True))"
-    words = [sys.executable, "-m", "tests.isolation.lacking", "capabilities", sys.executable, "-c", code]
+    words = [
+        sys.executable,
+        "-m",
+        "tests.isolation.kernel_without",
+        "capabilities",
+        sys.executable,
+        "-c",
+        code,
+    ]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     last = done.stderr.splitlines()[-1]
     assert last.startswith("core.errors.InputError: crawler.render: ")

@@ -8,7 +8,7 @@ from crawler.render.same_site import lets_read, site
 from crawler.wire import Client, networks
 from frontier import canonical
 from tests.crawler.nameserver import Names
-from tests.crawler.render.stage import AGENT
+from tests.crawler.render.browser_thread import AGENT
 from tests.crawler.render.test_tab import said, script, shell
 from tests.crawler.server import Server, page, redirect
 

@@ -7,11 +7,12 @@ from itertools import pairwise
 import pytest
 
 from crawler import run_worker
-from crawler.render.page_lease import PageLease
+from crawler.reading.outcome import Judgement
+from crawler.render.page_lease import BURST, PageLease
 from crawler.render.subresource_robots import AGAIN_MS, PartRules, Permission
 from crawler.robots.robots_txt import KEPT_MS, AskAgain, Event, Rulebook, Ruling, stamped
 from crawler.uplink.address_limiter import Entrance
-from frontier import RobotsRecord, Settings, canonical
+from frontier import Outcome, RobotsRecord, Settings, canonical
 from tests.crawler.conftest import redis  # noqa: F401 - a fixture
 from tests.crawler.leases import lease
 from tests.crawler.render.test_rendering import records
@@ -112,12 +113,12 @@ class Turns:
         self.settings = Settings(min_delay_ms=delay_ms)
         self.told = []
 
-    async def turn(self, host, *, most_ms, delay_ms, leased):
-        self.told.append((host, delay_ms, leased))
+    async def turn(self, host, *, most_ms, delay_ms, since_ms, ahead):
+        self.told.append((host, delay_ms, since_ms, ahead))
         return 0
 
-    async def end_turn(self, host, *, delay_ms, leased):
-        self.told.append(("end", host, delay_ms, leased))
+    async def end_turn(self, host, *, delay_ms, leased, busy, hold_ms):
+        self.told.append(("end", host, delay_ms, leased, busy, hold_ms))
 
 
 def under(frontier, clock, rules=RULES):
@@ -133,20 +134,23 @@ def under(frontier, clock, rules=RULES):
     )
 
 
-async def test_the_pages_own_host_has_its_delay_after_the_page_itself():
+async def test_turns_at_the_pages_own_host_count_from_the_page_itself_and_may_be_a_burst():
     frontier, now = Turns(1_000), 50.0
     held = under(frontier, lambda: now)
-    assert await held.turn("a.test", delay_ms=0, most_ms=9_000) == 1_000
-    assert await held.turn("b.test", delay_ms=0, most_ms=9_000) == 0
     now += 0.4
-    assert await held.turn("a.test", delay_ms=0, most_ms=9_000) == 600
-    assert await held.turn("a.test", delay_ms=7_000, most_ms=9_000) == 6_600
-    now += 60
-    assert await held.turn("a.test", delay_ms=7_000, most_ms=9_000) == 0
-    await held.left("a.test", delay_ms=7_000)
+    await held.turn("a.test", delay_ms=0, most_ms=9_000, may_burst=True)
+    await held.turn("a.test", delay_ms=7_000, most_ms=9_000, may_burst=False)
+    await held.turn("b.test", delay_ms=0, most_ms=9_000, may_burst=True)
+    busy = Judgement(outcome=Outcome.RETRY, reason="status_429", hold_ms=5_000)
+    await held.left("a.test", delay_ms=7_000, answer=busy)
     await held.left("b.test", delay_ms=0)
-    assert frontier.told[:2] == [("a.test", 0, True), ("b.test", 0, False)]
-    assert frontier.told[-2:] == [("end", "a.test", 7_000, True), ("end", "b.test", 0, False)]
+    assert frontier.told == [
+        ("a.test", 0, 400, BURST),
+        ("a.test", 7_000, 400, 0),
+        ("b.test", 0, None, 0),
+        ("end", "a.test", 7_000, True, "status_429", 5_000),
+        ("end", "b.test", 0, False, "", 0),
+    ]
 
 
 async def test_the_pages_own_origin_has_the_rules_that_it_was_leased_under():
@@ -185,6 +189,10 @@ def crawled(crawl, site, other, n, **options):
     crawl.seed(f"{site.url}/", max_depth=0)
     run_worker(crawl.config("w", **{"render": "always", "timeout_s": 30, **options}))
     assert crawl.stats.outcomes["fetched"] == 1
+    return noted(crawl)
+
+
+def noted(crawl):
     notes = [record.payload for record in records(crawl) if record.type == "metadata"]
     (note,) = (payload for payload in notes if payload.startswith(b"rendering: "))
     return dict(line.split(": ", 1) for line in note.decode().splitlines())
@@ -221,3 +229,39 @@ def test_a_crawl_delay_beyond_the_pages_time_leaves_all_parts_out(crawl, site):
         note = crawled(crawl, site, other, 5)
     assert other.paths == Counter({"/robots.txt": 1})
     assert note["refused-not_its_turn"] == "5"
+
+
+@pytest.mark.usefixtures("chromium")
+def test_a_page_with_many_parts_of_its_own_host_is_whole_and_its_host_rests_for_all_of_them(crawl):
+    with Asked({}, "127.0.0.1").in_thread() as site:
+        note = crawled(crawl, site, site, 40, min_delay_s=0.5, timeout_s=10)
+        (host,) = crawl.ask(resting)
+        since_s = time.monotonic() - site.times[0]
+    assert not [key for key in note if key.startswith("refused")]
+    assert len(site.times) == 40
+    assert host.rest.ms / 1000 + since_s >= 40 * 0.5
+
+
+async def resting(frontier):
+    return [host async for host in frontier.hosts(resting=True)]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("chromium")
+def test_a_page_has_no_more_of_its_own_host_than_one_burst_and_what_its_delay_allows(crawl):
+    with Asked({}, "127.0.0.1").in_thread() as site:
+        note = crawled(crawl, site, site, 180, min_delay_s=2.0, timeout_s=7)
+    assert BURST <= len(site.times) <= BURST + 3
+    assert int(note["refused-not_its_turn"]) == 180 - len(site.times)
+
+
+@pytest.mark.usefixtures("chromium")
+@pytest.mark.parametrize("own", [True, False])
+def test_a_host_that_answers_429_to_a_part_is_asked_for_no_more(crawl, site, own):
+    busy = page("x", "Retry-After: 60", kind="text/plain", status="429 Too Many Requests")
+    with Server({f"/{n}": busy for n in range(20)}, "127.0.0.2").in_thread() as other:
+        asked = site if own else other
+        asked.answers |= {f"/{n}": busy for n in range(20)}
+        note = crawled(crawl, site, asked, 20)
+    assert sum(asked.paths[f"/{n}"] for n in range(20)) == 1
+    assert note["refused-not_its_turn"] == "19"

@@ -13,7 +13,7 @@ from crawler.render.subresource_robots import Permission
 from crawler.render.subresources import HOPS, Hosts, Parts, Wanted
 from crawler.wire import Client, networks
 from frontier import canonical
-from tests.crawler.render.stage import Unhurried
+from tests.crawler.render.browser_thread import Unhurried
 from tests.crawler.server import Server, page, redirect
 
 FOREVER = 3_600.0
@@ -175,11 +175,11 @@ async def test_the_turn_of_a_host_is_waited_for_if_it_comes_in_time(client):
         async def permission(self, url, fetch):
             return Permission(delay_ms=7)
 
-        async def turn(self, host, *, delay_ms, most_ms):
+        async def turn(self, host, *, delay_ms, most_ms, may_burst):
             self.told.append((host, delay_ms, most_ms))
             return self.wait_ms
 
-        async def left(self, host, *, delay_ms):
+        async def left(self, host, *, delay_ms, answer):
             self.told.append((host, delay_ms))
 
     near, far = Line(20), Line(100_000)
@@ -191,6 +191,63 @@ async def test_the_turn_of_a_host_is_waited_for_if_it_comes_in_time(client):
     assert (turn[:2], left) == (("127.0.0.1", 7), ("127.0.0.1", 7))
     assert turn[2] == pytest.approx(80_000, abs=2_000)  # the last fifth is for what the page makes of it
     assert refused[:2] == ("127.0.0.1", 7)
+
+
+async def test_who_waits_for_a_turn_at_a_host_keeps_no_page_of_that_host_from_its_parts(client):
+    class Far(Unhurried):
+        async def turn(self, host, *, delay_ms, most_ms, may_burst):
+            return 2_000
+
+    class Own(Unhurried):
+        def holds(self, host):
+            return True
+
+    hosts = Hosts()
+    async with Server({f"/{n}": page("x") for n in range(4)}).serve() as server:
+        other = asyncio.create_task(Asked(server, client, lease=Far(), hosts=hosts).get("/0"))
+        await asyncio.sleep(0.01)
+        async with asyncio.timeout(1):
+            own = Asked(server, client, lease=Own(), hosts=hosts)
+            assert await asyncio.gather(*(own.get(f"/{n}") for n in (1, 2, 3))) == [b"x"] * 3
+        assert not other.done()
+        other.cancel()
+
+
+async def test_so_many_bytes_and_the_pages_own_host_gives_no_burst(client, monkeypatch):
+    told = []
+
+    class Own(Unhurried):
+        async def turn(self, host, *, delay_ms, most_ms, may_burst):
+            told.append(may_burst)
+            return 0
+
+    monkeypatch.setattr(module, "BURST_BYTES", 150)
+    async with Server({f"/{n}": page("x" * 50) for n in range(4)}).serve() as server:
+        asked = Asked(server, client, lease=Own())
+        for n in range(4):
+            await asked.get(f"/{n}")
+    assert told == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (page("x", "Retry-After: 7", status="429 Too Many Requests"), ("status_429", 7_000)),
+        (page("x", status="503 Service Unavailable"), ("status_503", 0)),
+        (page("x", status="500 Internal Server Error"), None),
+        (page("x"), None),
+    ],
+)
+async def test_a_host_that_says_it_is_too_busy_is_known_for_that(client, answer, expected):
+    told = []
+
+    class Noting(Unhurried):
+        async def left(self, host, *, delay_ms, answer=None):
+            told.append(answer and (answer.reason, answer.hold_ms))
+
+    async with Server({"/a": answer}).serve() as server:
+        assert await Asked(server, client, lease=Noting()).get("/a") == b"x"
+    assert told == [expected]
 
 
 async def test_a_page_has_so_many_parts_and_bytes_and_asks_for_one_thing_so_often(client, monkeypatch):

@@ -22,9 +22,9 @@ from pipeline.terminal.progress import LineProgress
 from storage.directory_store import Files
 from storage.manifest import manifests
 from tests.crawler.conftest import Crawl, redis  # noqa: F401 - a fixture
-from tests.crawler.render.dying import die_before_settling
+from tests.crawler.render.dying_worker import die_before_settling
 from tests.crawler.render.test_tab import FROM_JSON, script, shell
-from tests.crawler.server import page
+from tests.crawler.server import Server, page
 from tests.storage.reading import read
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -123,6 +123,27 @@ def documents(store, name):
 
     with store.open(name) as file:
         return parquet.read_table(file).to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("allowed", "expected"),
+    [
+        (("127.0.0.1/32", "127.0.0.2/32"), {"/own"}),
+        (("127.0.0.0/8",), {"/own", "/other"}),
+    ],
+)
+def test_a_page_reaches_the_private_network_that_it_came_from_and_no_other(crawl, site, allowed, expected):
+    """Two private networks, or one that holds both servers."""
+    everybody = page("secret", "Access-Control-Allow-Origin: *", kind="text/plain")
+    with Server({"/other": everybody}, "127.0.0.2").in_thread() as other:
+        wanted = [f"{site.url}/own", f"{other.url}/other"]
+        site.answers |= {
+            "/": shell("".join(f"fetch('{url}').catch(() => 0);" for url in wanted)),
+            "/own": everybody,
+        }
+        crawl.seed(f"{site.url}/", max_depth=0)
+        run_worker(crawl.config("w", render="always", timeout_s=30, allow_networks=allowed))
+    assert {*site.paths, *other.paths} - {"/", "/robots.txt"} == expected
 
 
 def test_a_page_that_hangs_is_settled_with_its_reason_and_its_own_links(crawl, site):

@@ -167,7 +167,7 @@ def test_nothing_of_one_page_is_there_for_the_next(stage):
     code = "document.body.append('saw ' + localStorage.length + document.cookie); localStorage.x = 1; document.cookie = 'a=b'"
 
     async def twice():
-        from tests.crawler.render.stage import client
+        from tests.crawler.render.browser_thread import client
 
         async with Server({"/": shell(code)}).serve() as server, client() as asking:
             return [await stage.tab(asking, server.url + "/") for _ in range(2)]
@@ -222,7 +222,7 @@ def test_no_page_reaches_an_address_that_the_guard_blocks_whatever_it_tries(stag
 @pytest.mark.slow
 def test_a_page_reaches_its_own_host_by_our_client_alone(stage):
     async def reached():
-        from tests.crawler.render.stage import client
+        from tests.crawler.render.browser_thread import client
 
         async with Server().serve() as server, client() as asking:
             server.answers["/"] = shell(REACH % server.url.removeprefix("http://"))
@@ -242,7 +242,7 @@ def test_the_metadata_service_of_a_cloud_is_out_of_reach(stage):
 
 async def _beside(stage, code, *, seconds=6.0, harm=None):
     """A page that does that, and one beside it that waits for a part."""
-    from tests.crawler.render.stage import client
+    from tests.crawler.render.browser_thread import client
 
     async def slow(_, writer):
         await asyncio.sleep(1.0)

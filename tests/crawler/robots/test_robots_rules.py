@@ -7,6 +7,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler.robots import robots_rules
 from crawler.robots.robots_rules import LONGEST, LONGEST_LINE, MOST_STEPS, normal, parse, target, whole_lines
 from tests.shared import shared
 
@@ -375,3 +376,12 @@ def test_the_cases_of_crawler_commons_are_read_as_it_reads_them():
         for agent in ("mybot", "yourbot", "other")
     }
     assert delays == {"mybot": 10, "yourbot": None, "other": 30}
+
+
+def test_a_rule_is_read_once_however_often_its_user_agent_is_named(monkeypatch):
+    read = []
+    monkeypatch.setattr(
+        robots_rules._Group, "rule", lambda _, written, *, allow: read.append((written, allow))
+    )
+    robots_rules.parse(b"User-agent: *\nUser-agent: thresher\n" * 500 + b"Disallow: /%%\n" * 3, "thresher")
+    assert read == [("/%%", False)] * 6

@@ -43,13 +43,13 @@ class Doorman:
         self.asked += [(address, lease.slot_ms) for lease, address in asked]
         return [self._wait() for _ in asked]
 
-    async def turn(self, host, *, most_ms, delay_ms, leased):
-        assert (delay_ms, leased) == (0, False)
+    async def turn(self, host, *, most_ms, delay_ms, since_ms, ahead):
+        assert (delay_ms, since_ms, ahead) == (0, None, 0)
         self.asked.append(host)
         return self._wait()
 
-    async def end_turn(self, host, *, delay_ms, leased):
-        self.ended.append(host)
+    async def end_turn(self, host, *, delay_ms, leased, busy, hold_ms):
+        self.ended.append((host, busy, hold_ms) if busy else host)
 
     def _wait(self):
         return self.waits.pop(0) if self.waits else 0

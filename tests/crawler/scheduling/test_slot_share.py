@@ -8,10 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler import run_worker
-from crawler.scheduling.slot_share import FACTOR, LONGEST_WAIT_S, REMEMBERED, Shares
+from crawler.scheduling.slot_share import FACTOR, LONGEST_WAIT_S, PATIENCE_S, REMEMBERED, SLOW_S, Shares
 from tests.crawler.server import links, page
 
 SLOTS = 64
+
+
+def known(*domains):
+    """Shares that know domains which answer."""
+    shares = Shares()
+    for token, domain in enumerate(domains, -len(domains)):
+        shares.admit(token, domain, 0.0, slots=SLOTS)
+        shares.over(token, 0.0, 0.1)
+        shares.leave(token, 0.0)
+    return shares
 
 
 def taken(shares, domain, *, wanted=1_000, slots=SLOTS, now=0.0, first=0):
@@ -22,18 +32,18 @@ def taken(shares, domain, *, wanted=1_000, slots=SLOTS, now=0.0, first=0):
 
 @pytest.mark.parametrize(("slots", "most"), [(1, 1), (2, 2), (3, 3), (4, 3), (8, 6), (64, 48)])
 def test_one_domain_leaves_a_quarter_of_the_slots_free(slots, most):
-    assert len(taken(Shares(), "evil.test", slots=slots)) == most
+    assert len(taken(known("evil.test"), "evil.test", slots=slots)) == most
 
 
 def test_two_domains_that_want_all_leave_some_for_the_next():
-    shares = Shares()
+    shares = known("evil0.test", "evil1.test")
     held = [len(taken(shares, f"evil{number}.test", first=10_000 * number)) for number in range(2)]
     assert held == [48, 12]
     assert taken(shares, "honest.test", first=90_000)
 
 
 def test_a_slot_that_is_left_is_there_for_the_domain_again():
-    shares = Shares()
+    shares = known("evil.test")
     held = taken(shares, "evil.test")
     assert shares.admit(2_000, "one.evil.test", 1.0, slots=SLOTS) is not None
     shares.leave(held[0], 1.0)
@@ -42,7 +52,7 @@ def test_a_slot_that_is_left_is_there_for_the_domain_again():
 
 def test_the_hosts_of_a_domain_come_back_as_fast_as_its_slots_become_free():
     """100 s for a slot, 48 slots: one is free every two seconds, and as often a host comes back."""
-    shares = Shares()
+    shares = known("slow.test")
     for token in taken(shares, "slow.test"):
         shares.leave(token, 100.0)
     taken(shares, "slow.test", wanted=48, now=100.0)
@@ -51,8 +61,73 @@ def test_the_hosts_of_a_domain_come_back_as_fast_as_its_slots_become_free():
     assert min(steps) == pytest.approx(max(steps)) == pytest.approx(100 * (1 - (7 / 8) ** 48) / 48)
 
 
-def test_nobody_waits_for_longer_than_the_longest():
+def test_a_domain_that_has_not_answered_yet_holds_one_slot():
     shares = Shares()
+    (held,) = taken(shares, "new.test")
+    shares.over(held, 1.0)  # a robots.txt is no answer: every server has one at hand
+    shares.leave(held, 1.0)
+    (held,) = taken(shares, "new.test", first=2_000, now=1.0)
+    shares.over(held, 2.0, 0.9)
+    assert len(taken(shares, "new.test", first=4_000, now=2.0)) == 47
+
+
+def crowd(shares, domains, now, hosts=50):
+    """The tokens that some hostile domains get slots for: each asks with some hosts, one after another."""
+    return [
+        token
+        for number in range(domains)
+        for token in taken(
+            shares, f"evil{number}.test", wanted=hosts, first=round(now) * 10**6 + number * 1_000, now=now
+        )
+    ]
+
+
+@pytest.mark.parametrize("domains", [20, 40, 60])
+def test_domains_that_never_answer_hold_a_slot_each_and_later_all_of_them_no_more_than_one_domain(domains):
+    shares = Shares()
+    first = crowd(shares, domains, 0.0)
+    assert len(first) == domains
+    for token in first:
+        shares.over(token, 120.0)
+        shares.leave(token, 120.0)
+    assert len(crowd(shares, domains, 120.0)) == 48
+
+
+def test_slow_domains_have_half_of_the_slots_while_others_want_the_rest():
+    honest = [f"good{number}.test" for number in range(4)]
+    shares = known(*honest)
+    hostile = dict.fromkeys(crowd(shares, 20, 0.0), 0.0)
+    held = {}
+    for now in range(1, 250):
+        for token, since in list(hostile.items()):
+            if now - since >= 120:
+                shares.over(token, now)
+                shares.leave(token, now)
+                del hostile[token]
+        for token in list(held):
+            shares.leave(token, now)
+            del held[token]
+        for number, name in enumerate(honest):
+            got = taken(shares, name, wanted=16, first=-(now * 1_000 + number * 100), now=now)
+            held |= dict.fromkeys(got, now)
+        hostile |= dict.fromkeys(crowd(shares, 20, float(now), 4), now)
+        assert now < 150 or len(hostile) <= SLOTS // 2 <= len(held)
+
+
+@pytest.mark.parametrize(("later", "most"), [(SLOW_S - 1, 17), (SLOW_S, 25)])
+def test_a_domain_that_was_slow_once_is_trusted_again_after_a_while(later, most):
+    """Another slow one holds 31 slots: what it has beside that is less while it is slow as well."""
+    shares = known("once.test")
+    shares.admit(1, "once.test", 0.0, slots=SLOTS)
+    shares.over(1, 0.0, PATIENCE_S + 1)
+    shares.leave(1, 0.0)
+    assert shares.admit(2, "other.test", later - PATIENCE_S - 1, slots=SLOTS) is None
+    assert len(taken(shares, "other.test", first=10_000, wanted=30, now=later)) == 30
+    assert len(taken(shares, "once.test", first=20_000, now=later)) == most
+
+
+def test_nobody_waits_for_longer_than_the_longest():
+    shares = known("evil.test")
     taken(shares, "evil.test")
     waits = [shares.admit(5_000 + n, f"x{n}.evil.test", 200.0, slots=SLOTS) for n in range(1_000)]
     assert max(waits) == LONGEST_WAIT_S
@@ -60,15 +135,15 @@ def test_nobody_waits_for_longer_than_the_longest():
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=200))
 def test_what_is_held_never_exceeds_the_slots_nor_a_domain_its_share(steps):
-    shares, held = Shares(), {}
+    shares, held = known(*(f"d{number}.test" for number in range(4))), {}
     for token, (domain, leaves) in enumerate(steps):
         if leaves and held:
             gone, _ = held.popitem()
-            shares.leave(gone, float(token))
+            shares.leave(gone, 0.0)
         elif len(held) < 8:
             mine = sum(owner == domain for owner in held.values())
             free = 8 - len(held)
-            got = shares.admit(token, f"h{token}.d{domain}.test", float(token), slots=8) is None
+            got = shares.admit(token, f"h{token}.d{domain}.test", 0.0, slots=8) is None
             assert got == (mine < FACTOR * free)
             if got:
                 held[token] = domain
@@ -107,7 +182,4 @@ def test_a_dozen_hosts_of_one_domain_that_drip_do_not_hold_up_another_site(crawl
     assert crawl.stats.drained
     asked = [raw for raw in site.requests if b"Host: good.test" in raw and b"robots" not in raw]
     assert len(asked) == len(honest)
-    assert (sum(early), len(early)) == (
-        6,
-        len(hosts),
-    )  # six slots of eight; the others had their turn as well
+    assert (sum(early), len(early)) == (1, len(hosts))  # the others had their turn as well

@@ -1,5 +1,7 @@
 """Addresses of servers and of clusters."""
 
+import asyncio
+
 import pytest
 from redis.asyncio.connection import parse_url
 
@@ -80,3 +82,21 @@ def test_a_map_says_who_has_a_slot_and_who_has_replicas():
     ] * 2
     assert slots.masters == {("a", 1), ("b", 2)}
     assert slots.replicated == {("a", 1)}
+
+
+@pytest.mark.parametrize(
+    "said", [b"%1\r\n*0\r\n:1\r\n", b"*2\r\n:1\r\n+x\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n", b":1\r\n"]
+)
+async def test_what_answers_nonsense_is_no_server(said):
+    async def answer(reader, writer):
+        while await reader.read(1 << 16):
+            writer.write(said)
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(
+            Unavailable, match=f"Redis at redis://127.0.0.1:{port} does not answer: .*; start it"
+        ):
+            await connect(f"redis://127.0.0.1:{port}")

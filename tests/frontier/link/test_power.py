@@ -7,7 +7,7 @@ import pytest
 from frontier import Exchange, Frontier, Outcome, Settlement
 from frontier.link.connect import connect
 from storage.directory_store import Files
-from tests.frontier.power import Crash
+from tests.frontier.power_loss import Crash
 
 MS = 1_000_000
 

@@ -415,8 +415,10 @@ async def test_no_lease_of_a_host_is_granted_within_a_turn_nor_a_turn_within_the
 async def test_whoever_leased_a_host_has_turns_at_it_and_lets_it_go_as_ever(paced, found):
     await paced.frontier.add(numbered(found, "a.test", 3))
     (first,) = await paced.pages(1, delay=SECOND)
-    assert await paced.frontier.turn("a.test", most_ms=0, leased=True) == 0
-    assert await paced.frontier.turn("a.test", most_ms=0, leased=True) == SECOND + 1
+    assert await paced.frontier.turn("a.test", most_ms=0, since_ms=300) == 700
+    await paced.crawl.skip(700)
+    assert await paced.frontier.turn("a.test", most_ms=0, since_ms=SECOND) == 0
+    assert await paced.frontier.turn("a.test", most_ms=0, since_ms=SECOND) == SECOND + 1
     await paced.frontier.end_turn("a.test", leased=True)
     await paced.frontier.release([Exchange(lease=first, elapsed_ms=0)])
     await paced.crawl.skip(SECOND + 1)
@@ -427,6 +429,54 @@ async def test_what_a_host_is_held_for_holds_for_turns(paced, found):
     await paced.frontier.add([found("http://a.test/")])
     await paced.frontier.hold("a.test", MINUTE)
     assert await paced.frontier.turn("a.test", most_ms=0) == MINUTE + 1
+
+
+async def test_turns_that_are_taken_ahead_of_their_time_are_owed(paced, found):
+    """Once a delay, over the page, its burst, and the rest that follows."""
+    await paced.frontier.add(numbered(found, "a.test", 3))
+    (first,) = await paced.pages(1, delay=SECOND)
+    turn = paced.frontier.turn
+    for _ in range(5):
+        assert await turn("a.test", most_ms=0, since_ms=0, ahead=5) == 0
+    assert await turn("a.test", most_ms=0, since_ms=0, ahead=5) == SECOND
+    assert await turn("a.test", most_ms=0) == 6 * SECOND + 5  # who has no lease waits behind them
+    await paced.frontier.end_turn("a.test", leased=True)
+    await paced.frontier.release([Exchange(lease=first, elapsed_ms=0)])
+    await paced.crawl.skip(6 * SECOND + 4)
+    assert await paced.take(delay=SECOND) == []
+    await paced.crawl.skip(1)
+    assert len(await paced.take(delay=SECOND)) == 1
+
+
+async def test_who_asks_for_a_delay_has_no_turns_ahead_of_their_time(paced, found):
+    for _ in range(2):
+        waits = [await paced.frontier.turn("a.test", most_ms=0, since_ms=MINUTE, ahead=9, delay_ms=SECOND)]
+    assert waits == [SECOND + 1]
+    assert await paced.frontier.turn("b.test", most_ms=0) == 0
+    assert await paced.frontier.turn("b.test", most_ms=0, ahead=9) == SECOND + 1  # nor who has no lease
+
+
+@pytest.mark.parametrize(("said", "rest"), [(0, 30 * SECOND), (7 * SECOND, 7 * SECOND)])
+async def test_a_host_that_is_too_busy_for_a_part_is_left_alone(paced, found, said, rest):
+    await paced.frontier.add(numbered(found, "a.test", 3))
+    (first,) = await paced.pages(1, delay=SECOND)
+    turn, end_turn = paced.frontier.turn, paced.frontier.end_turn
+    for host in ("a.test", "cdn.test"):
+        leased = host == "a.test"
+        await end_turn(host, leased=leased, busy="status_429", hold_ms=said)
+        assert await turn(host, most_ms=0, since_ms=MINUTE if leased else None, ahead=100) == rest + 1
+    await paced.settle([first])
+    await paced.crawl.skip(rest)
+    assert await paced.take(delay=SECOND) == []
+    await paced.crawl.skip(1)
+    assert len(await paced.take(delay=SECOND)) == 1
+
+
+async def test_a_host_without_a_delay_is_left_alone_as_well(worker):
+    assert worker.frontier.settings.min_delay_ms == 0
+    assert await worker.frontier.turn("cdn.test", most_ms=0) == 0
+    await worker.frontier.end_turn("cdn.test", busy="status_503", hold_ms=5 * SECOND)
+    assert await worker.frontier.turn("cdn.test", most_ms=0) == 5 * SECOND + 1
 
 
 async def test_a_postponed_page_is_the_first_of_its_host_again_and_was_not_tried(worker, found):
@@ -1269,13 +1319,45 @@ async def test_what_is_not_a_crash_counts_for_no_page(worker, found):
         assert len(await worker.take()) == 1
 
 
-async def test_a_robots_txt_is_not_what_a_worker_crashed_of(worker, found):
-    """It cannot be told from those that were asked for by chance, and a host is not given up for that."""
+async def test_a_robots_txt_that_was_held_at_five_crashes_forbids_its_origin_for_an_hour(worker, found):
     await worker.frontier.add([found("http://a.test/")])
-    for _ in range(9):
+    for crash in range(5):
+        (lease,) = await worker.take()
+        assert (lease.kind, lease.orphan) == (Kind.ROBOTS, crash > 0)
+        await worker.frontier.reclaim("w", crashed=True)
+    (page,) = await worker.take()
+    assert page.kind is Kind.PAGE
+    record = await worker.frontier.robots("http://a.test")
+    assert (record.rule, record.body) == ("disallow", b"lease_expired")
+    await worker.frontier.postpone(page, HOUR)
+    await worker.crawl.skip(HOUR + SECOND)
+    (again,) = await worker.take()
+    assert (again.kind, again.orphan) == (Kind.ROBOTS, True)  # who reads it next is warned
+
+
+async def test_a_robots_txt_that_cannot_be_had_meanwhile_is_held_at_as_many_crashes(worker, found):
+    """A server that kills, fails, and kills again comes to the same end."""
+    await worker.frontier.add([found("http://a.test/")])
+    for _ in range(5):
         (lease,) = await worker.take()
         assert lease.kind is Kind.ROBOTS
+        await worker.frontier.retry_robots(lease, after_ms=SECOND)
+        await worker.crawl.skip(MINUTE)
+        (lease,) = await worker.take()
         await worker.frontier.reclaim("w", crashed=True)
+    assert (await worker.frontier.robots("http://a.test")).body == b"lease_expired"
+
+
+async def test_a_robots_txt_that_was_read_is_nobodys_orphan(worker, found):
+    await worker.frontier.add([found("http://a.test/")])
+    await worker.take()
+    await worker.frontier.reclaim("w", died=True)
+    (lease,) = await worker.take()
+    assert lease.orphan
+    await worker.frontier.settle_robots(lease, rule="allow", body=b"", ttl_ms=SECOND, delay_ms=None)
+    await worker.crawl.skip(MINUTE)
+    (lease,) = await worker.take()
+    assert (lease.kind, lease.orphan) == (Kind.ROBOTS, False)
 
 
 async def test_nothing_is_granted_while_the_gate_is_shut(worker, found):

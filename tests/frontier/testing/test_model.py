@@ -35,7 +35,7 @@ from frontier import (
     Switch,
     canonical,
 )
-from tests.frontier.standing import Clock, paced, remembered, standing
+from tests.frontier.fixed_clock import Clock, paced, remembered, standing
 
 _serial = count()
 
@@ -144,8 +144,22 @@ actions = st.one_of(
     action("take_over", st.sampled_from([["v"], ["u"], ["v", "u"]])),
     action("hold", hosts, spans),
     action("resume", hosts),
-    action("turn", hosts, most_ms=spans, delay_ms=st.sampled_from([0, 2 * SECOND]), leased=st.booleans()),
-    action("end_turn", hosts, delay_ms=st.sampled_from([0, 2 * SECOND]), leased=st.booleans()),
+    action(
+        "turn",
+        hosts,
+        most_ms=spans,
+        delay_ms=st.sampled_from([0, 2 * SECOND]),
+        since_ms=st.none() | spans,
+        ahead=st.sampled_from([0, 1, 30]),
+    ),
+    action(
+        "end_turn",
+        hosts,
+        delay_ms=st.sampled_from([0, 2 * SECOND]),
+        leased=st.booleans(),
+        busy=st.sampled_from(["", "", "status_429"]),
+        hold_ms=st.just(0) | spans,
+    ),
     action("prefer", st.dictionaries(st.sampled_from(DOMAINS), st.sampled_from(Rank), max_size=2)),
     action("drop", st.sampled_from(SCOPES).map(Scope.parse)),
     action(

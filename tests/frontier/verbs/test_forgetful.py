@@ -1,5 +1,6 @@
 """A server loses power in the middle of a crawl whose workers live: they tell it again what it has forgotten."""
 
+import asyncio
 import random
 from collections import Counter
 from itertools import count
@@ -198,6 +199,33 @@ async def test_nothing_is_granted_until_other_workers_had_time_to_tell_what_they
     assert 0 < leases.soonest_ms <= HELD_BACK_MS
 
 
+async def test_a_page_that_was_leased_and_settled_in_the_lost_second_is_not_granted_before_its_worker_says_so(
+    powerless, crawl
+):
+    await crawl.add([page(1), page(1 + HOSTS)])
+    (first,) = await granted(crawl, 1)
+    await crawl.settle([Settlement(lease=first, outcome=Outcome.FETCHED)])
+    durable = powerless.size()
+    (second,) = await granted(crawl, 1)
+    await crawl.settle([Settlement(lease=second, outcome=Outcome.FETCHED)])
+    powerless.forget(durable)
+    link = await connect(powerless.address)
+    other = await Frontier(link, "lost").open()
+    assert list(await other.lease(10, worker="v", lease_ms=DAY)) == []
+    assert (await crawl.stats()).outcomes["fetched"] == 2
+    await link.aclose()
+
+
+async def test_a_restart_after_all_workers_have_come_to_their_end_holds_nobody_up(powerless, crawl):
+    await crawl.add([page(1), page(1 + HOSTS)])
+    (first,) = await granted(crawl, 1)
+    await crawl.settle([Settlement(lease=first, outcome=Outcome.FETCHED)])
+    await crawl.reclaim("w")
+    powerless.forget(powerless.size())
+    await crawl.stats()
+    assert len(await crawl.lease(10, worker="w", lease_ms=DAY)) == 1
+
+
 async def test_a_server_that_restarts_while_it_is_told_is_told_once_more(powerless, crawl):
     durable = powerless.size()
     await crawl.add([page(number) for number in range(5)])
@@ -215,6 +243,42 @@ async def test_a_server_that_restarts_while_it_is_told_is_told_once_more(powerle
     crawl._link.call = restarting
     assert (await crawl.stats()).waiting == 5
     assert calls
+
+
+async def test_a_server_that_restarts_twice_within_a_second_is_told_again_only_what_it_lost(powerless, crawl):
+    await crawl.add([page(1)])
+    (lease,) = await granted(crawl)
+    await crawl.settle([Settlement(lease=lease, outcome=Outcome.FETCHED)])
+    await asyncio.sleep(0.002)  # what is a millisecond older than the last write is certainly there
+    await crawl.sync()
+    durable = powerless.size()
+    tell, verbs = crawl._link.call, []
+
+    async def noted(calls):
+        verbs.extend(call.verb for call in calls)
+        return await tell(calls)
+
+    crawl._link.call = noted
+    for _ in range(2):  # that there was a first restart is lost with the second
+        powerless.forget(durable)
+        assert (await crawl.stats()).outcomes["fetched"] == 1
+    assert crawl.restarts == 2
+    assert {"regrant", "add", "settle", "settle_robots"}.isdisjoint(verbs)
+
+
+async def test_a_robots_txt_that_was_tried_twice_in_the_lost_second_is_known(powerless, crawl):
+    await crawl.add([page(1)])
+    durable = powerless.size()
+    (first,) = await crawl.lease(1, worker="w", lease_ms=DAY)
+    await crawl.retry_robots(first, after_ms=0)
+    second = []
+    while not second:
+        second = await crawl.lease(1, worker="w", lease_ms=DAY)
+    await crawl.settle_robots(second[0], rule="allow", body=b"", ttl_ms=DAY, delay_ms=None)
+    powerless.forget(durable)
+    stats = await crawl.stats()
+    assert (stats.waiting, stats.robots) == (1, 0)
+    assert (await crawl.robots("http://h1.test")).rule == "allow"
 
 
 async def test_a_server_that_has_forgotten_more_than_is_remembered_is_an_error(powerless, crawl, monkeypatch):

@@ -13,7 +13,7 @@ from frontier.link.connect import connect
 from frontier.link.embedded import embedded
 from pipeline import configuration
 from pipeline.commands import results
-from pipeline.crawls import operate, yields
+from pipeline.crawls import operator_commands, yields
 from pipeline.crawls.seed import BATCH, Plan, revisit_s, seed
 from pipeline.project import Project
 
@@ -69,15 +69,15 @@ def granted(redis, name, n=100):
 
 def test_a_held_host_is_asked_nothing_until_it_is_let_go_on(project, redis, name):
     seeded(project(), name)
-    operate.hold(project(), name, "a.example.org", "2d")
+    operator_commands.hold(project(), name, "a.example.org", "2d")
     assert set(granted(redis, name)[0]) == {"b.example.org", "www.example.com"}
-    operate.resume(project(), name, "a.example.org")
+    operator_commands.resume(project(), name, "a.example.org")
     assert "a.example.org" in granted(redis, name)[0]
 
 
 def test_what_is_dropped_is_refused_and_not_let_in_again(project, redis, name):
     seeded(project(), name)
-    assert operate.drop(project(), name, "domain:example.org") == 2
+    assert operator_commands.drop(project(), name, "domain:example.org") == 2
     hosts, stats = granted(redis, name)
     assert set(hosts) == {"www.example.com"}
     assert stats.reasons == {"refused:dropped": 2}
@@ -88,9 +88,9 @@ def test_what_is_dropped_is_refused_and_not_let_in_again(project, redis, name):
 
 def test_the_hosts_of_a_preferred_domain_come_first(project, redis, name):
     seeded(project(), name)
-    operate.prefer(project(), name, ["example.com"], "first")
+    operator_commands.prefer(project(), name, ["example.com"], "first")
     assert granted(redis, name, 1)[0] == ["www.example.com"]
-    operate.prefer(project(), name, ["example.com"], "last")
+    operator_commands.prefer(project(), name, ["example.com"], "last")
     assert granted(redis, name, 2)[0] == ["a.example.org", "b.example.org"]
 
 
@@ -113,15 +113,21 @@ def test_what_a_domain_gave_earns_its_rank(kept, documents, rank):
     ("tell", "line"),
     [
         (
-            lambda project, name: operate.hold(project, name, "unknown.test", "1h"),
+            lambda project, name: operator_commands.hold(project, name, "unknown.test", "1h"),
             "knows no host 'unknown.test'",
         ),
-        (lambda project, name: operate.resume(project, name, "unknown.test"), "knows no host 'unknown.test'"),
-        (lambda project, name: operate.hold(project, name, "a.example.org", "soon"), "'soon' is not a time"),
-        (lambda project, name: operate.drop(project, name, "example.org"), "not a scope"),
-        (lambda project, name: operate.drop(project, "no-such-crawl", "any"), "nothing is seeded"),
         (
-            operate.prefer_yields,
+            lambda project, name: operator_commands.resume(project, name, "unknown.test"),
+            "knows no host 'unknown.test'",
+        ),
+        (
+            lambda project, name: operator_commands.hold(project, name, "a.example.org", "soon"),
+            "'soon' is not a time",
+        ),
+        (lambda project, name: operator_commands.drop(project, name, "example.org"), "not a scope"),
+        (lambda project, name: operator_commands.drop(project, "no-such-crawl", "any"), "nothing is seeded"),
+        (
+            operator_commands.prefer_yields,
             "no domain has 20 processed documents yet",
         ),
     ],
@@ -137,7 +143,7 @@ def test_what_cannot_be_done_is_one_clear_line(project, name, tell, line):
     ("text", "ms"), [("90s", 90_000), ("15m", 900_000), ("1h", 3_600_000), ("2d", 172_800_000)]
 )
 def test_times_are_written_as_people_write_them(text, ms):
-    assert operate.milliseconds(text) == ms
+    assert operator_commands.milliseconds(text) == ms
 
 
 def test_seeds_beyond_a_budget_are_not_let_in_and_are_counted(project, name):

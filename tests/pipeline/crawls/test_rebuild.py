@@ -19,9 +19,10 @@ from pipeline.crawls.retry import Plan as Retry
 from pipeline.crawls.retry import retry
 from pipeline.integrity.verify import give_up_logs, repair, verify_storage
 from pipeline.terminal.progress import LineProgress
+from storage.storage_id import identify
 from tests.crawler.server import Server, links, page, redirect
 from tests.crawler.spiders.test_gates import gated
-from tests.pipeline.crawling import ask, crawled, project_at, seeded, worked
+from tests.pipeline.crawl_projects import ask, crawled, project_at, seeded, worked
 
 BROKEN = page("broken", status="500 Internal Server Error")
 WEB = {
@@ -161,6 +162,16 @@ def test_an_id_of_the_storage_that_cannot_be_read_is_damage(site, project):
     assert verify_storage(project.store, LineProgress()).damage == ()
     project.store.delete("storage.json")
     project.store.put("storage.json", b"{}")
+    (line,) = verify_storage(project.store, LineProgress()).damage
+    assert line.startswith("storage.json of the storage at file:")
+
+
+def test_a_digit_of_the_storages_id_that_is_another_is_damage(project):
+    name = identify(project.store)
+    said = project.store.read("storage.json")
+    other = f"{(int(name[0], 16) ^ 1):x}{name[1:]}"
+    project.store.delete("storage.json")
+    project.store.put("storage.json", said.replace(name.encode(), other.encode()))
     (line,) = verify_storage(project.store, LineProgress()).damage
     assert line.startswith("storage.json of the storage at file:")
 

@@ -12,7 +12,7 @@ from pipeline.crawls.rescrape import rescrape
 from pipeline.crawls.retry import Plan, retry
 from storage.crawllog import log_line
 from tests.crawler.server import Server, links, page, redirect
-from tests.pipeline.crawling import ask, project_at, seeded, worked
+from tests.pipeline.crawl_projects import ask, project_at, seeded, worked
 
 REFUSED = page("no", "WWW-Authenticate: Basic", status="401 Unauthorized")
 BROKEN = page("broken", status="500 Internal Server Error")

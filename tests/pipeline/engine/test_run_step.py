@@ -19,15 +19,19 @@ from pipeline.engine.step import Part, Step
 from pipeline.engine.task import Died, Made, Raised, Sealed
 from pipeline.terminal.progress import LineProgress
 from storage.manifest import Input, load, manifest_name
-from tests.pipeline import labour
-from tests.pipeline.labour import ITEMS, STEP, Noting, double, no_storage, parts, refuse, segfault
+from tests.pipeline import work_functions
+from tests.pipeline.work_functions import ITEMS, STEP, Noting, double, no_storage, parts, refuse, segfault
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def die(store, part, watch, item, how, once=""):
     """The process dies at an item of part 1: always, or only the first time."""
-    if part.task == 1 and item not in watch.crashed and not (once and not labour.is_first(store, once)):
+    if (
+        part.task == 1
+        and item not in watch.crashed
+        and not (once and not work_functions.is_first(store, once))
+    ):
         watch.at(item)
         how()
 
@@ -104,7 +108,7 @@ def run(files, work, crew, count=4, step=STEP):
 
 
 def outputs(files):
-    return {name: files.read(name) for name in files.list("") if not name.startswith(labour.NOTES)}
+    return {name: files.read(name) for name in files.list("") if not name.startswith(work_functions.NOTES)}
 
 
 def made(files):
@@ -337,7 +341,7 @@ def test_a_closed_crew_leaves_no_process(files):
 
 
 SCRIPT = (
-    "import sys; from pathlib import Path; from tests.pipeline import test_engine as t;"
+    "import sys; from pathlib import Path; from tests.pipeline.engine import test_run_step as t;"
     "from pipeline.engine.local.worker_pool import local_crew\n"
     "if __name__ == '__main__':\n"
     "  with local_crew(2) as crew: t.run(t.Noting(Path(sys.argv[1])), t.labour.slow, crew, int(sys.argv[2]))"

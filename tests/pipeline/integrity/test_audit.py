@@ -15,7 +15,7 @@ from storage.warc import cdxj
 from storage.warc.compression import SUFFIXES, compressor
 from storage.warc.records import read
 from tests.storage.captures import CHUNKED, STARTED_MS, capture
-from tests.storage.plain import Plain
+from tests.storage.plain_store import Plain
 from tests.storage.reading import rows
 
 INDEX = "warc/main/main-w-00000.cdxj.gz"

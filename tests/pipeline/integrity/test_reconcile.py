@@ -20,7 +20,7 @@ from storage.crawllog import log_line
 from storage.crawllog.log_writer import CrawlLog
 from storage.warc.compression import compression_of, stem
 from tests.crawler.server import Server, links, page
-from tests.pipeline.crawling import project_at, seeded, worked
+from tests.pipeline.crawl_projects import project_at, seeded, worked
 from tests.storage.captures import capture
 from tests.storage.crawllog.test_log_line import LINE
 
@@ -44,7 +44,7 @@ def project(tmp_path, redis):
 
 
 def verified(project):
-    return verify_storage(project.store, LineProgress(), settled=reconcile.settled(project))
+    return verify_storage(project.store, LineProgress(), settled=reconcile.settled(project).answers)
 
 
 def lose(store, name):
@@ -58,7 +58,7 @@ def archives(store):
 
 
 def test_all_that_is_settled_is_archived(project):
-    assert reconcile.settled(project) == {"main": PAGES}
+    assert reconcile.settled(project).answers == {"main": PAGES}
     assert verified(project).damage == ()
     (source,) = status(project)["sources"]
     assert source["unlogged"] == 0
@@ -147,5 +147,5 @@ def test_the_command_fails_and_names_the_loss(project, capsys):
 
 def test_a_frontier_that_is_gone_is_not_held_against_it(project, redis):
     Redis.from_url(redis).flushall()
-    assert reconcile.settled(project) == {}
+    assert reconcile.settled(project).answers == {}
     assert verified(project).damage == ()

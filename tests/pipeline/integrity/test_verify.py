@@ -17,7 +17,7 @@ from pipeline.terminal.progress import LineProgress
 from storage import run
 from storage.directory_store import Files
 from storage.manifest import load
-from tests.storage.sealing import ran
+from tests.storage.manifest_samples import ran
 
 FILTERS = FiltersConfig(preset="none", languages=())
 

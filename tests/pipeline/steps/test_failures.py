@@ -84,7 +84,7 @@ def made(store):
         (process, "_payload_bytes", "record"),
         (process, "pageless", "record"),
         (process, "seen", "record"),
-        (process.facts, "told", "record"),
+        (process.index_facts, "told", "record"),
         (process, "document", "extract"),
         (process, "rights_of", "judge"),
         (process, "judge", "judge"),

@@ -19,7 +19,7 @@ from storage.warc.compression import compression_of
 from storage.warc.records import read
 from tests.storage.captures import capture
 from tests.storage.crawllog.test_log_line import LINE
-from tests.storage.plain import Plain
+from tests.storage.plain_store import Plain
 
 
 class Killed(Exception):

@@ -15,8 +15,8 @@ from storage.catalog.catalog_tables import TABLES, Mirrored
 from storage.catalog.refresh import differences
 from storage.directory_store import Files
 from storage.manifest import Manifest, Output, fingerprint, manifest_name, seal
+from tests.storage.manifest_samples import put, ran, rows, sealed, some
 from tests.storage.postgres import postgres_server  # noqa: F401 - a fixture
-from tests.storage.sealing import put, ran, rows, sealed, some
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "guides" / "catalog.md"
 QUESTIONS = re.findall(r"```sql\n(.*?)```", GUIDE.read_text(), re.DOTALL)

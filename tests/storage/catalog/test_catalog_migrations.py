@@ -17,8 +17,8 @@ from storage.catalog.database import VERSION_TABLE
 from storage.catalog.database_url import locate
 from storage.directory_store import Files
 from storage.migrations import REVISIONS
+from tests.storage.manifest_samples import rows, some
 from tests.storage.postgres import postgres_server  # noqa: F401 - a fixture
-from tests.storage.sealing import rows, some
 
 SCRIPTS = Path(storage.migrations.__file__).parent
 

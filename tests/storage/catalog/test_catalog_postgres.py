@@ -8,8 +8,8 @@ import pytest
 from core import InputError, ThresherError, Unavailable
 from storage.catalog import Catalog
 from storage.directory_store import Files
+from tests.storage.manifest_samples import rows, some
 from tests.storage.postgres import PASSWORD, postgres_server  # noqa: F401 - a fixture
-from tests.storage.sealing import rows, some
 
 
 @pytest.fixture

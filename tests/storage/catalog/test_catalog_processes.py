@@ -12,8 +12,8 @@ from storage import run as runs
 from storage.catalog import Catalog
 from storage.directory_store import Files
 from storage.manifest import manifest_name
+from tests.storage.manifest_samples import put, ran, rows, sealed, some
 from tests.storage.postgres import postgres_server  # noqa: F401 - a fixture
-from tests.storage.sealing import put, ran, rows, sealed, some
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -9,7 +9,7 @@ from core import CorruptData, InputError, Unavailable
 from storage.catalog import Catalog
 from storage.directory_store import Files
 from storage.manifest import manifest_name
-from tests.storage.sealing import put, rows, some
+from tests.storage.manifest_samples import put, rows, some
 
 BEFORE_MIGRATIONS = """
 CREATE TABLE source (name VARCHAR NOT NULL, kind VARCHAR NOT NULL, PRIMARY KEY (name));

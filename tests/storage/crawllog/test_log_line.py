@@ -15,7 +15,7 @@ from storage.crawllog.log_line import Line
 from storage.crawllog.log_writer import CrawlLog
 from storage.directory_store import Files
 from storage.manifest import load, manifest_name
-from tests.storage.plain import Plain
+from tests.storage.plain_store import Plain
 
 LINE = Line(
     time_ms=1_767_225_600_123,

@@ -14,7 +14,7 @@ from pipeline.engine.messages import Bytes, Done, Failed, Finish, Finished, Open
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.task import Died, Raised, Sealed, Task
 from storage.manifest import load, manifest_name
-from tests.pipeline import betrayal, labour
+from tests.pipeline import hostile_work, work_functions
 
 MOST = 1 << 20
 NAME = "doubled/main/part-0.txt"
@@ -23,14 +23,14 @@ DONE = Done({"in": 5}, {NAME: 1}, 1.0, 2.0)
 
 @pytest.fixture
 def files(tmp_path):
-    files = labour.Noting(tmp_path)
+    files = work_functions.Noting(tmp_path)
     files.put("in/0", b"0123456789" * 100_000)
     files.put("other", b"of another part")
     return files
 
 
-def task(files, work=labour.double):
-    return Task(store=files, step=labour.STEP, part=labour.parts(1)[0], work=work)
+def task(files, work=work_functions.double):
+    return Task(store=files, step=work_functions.STEP, part=work_functions.parts(1)[0], work=work)
 
 
 @pytest.fixture
@@ -171,16 +171,16 @@ def made(cell, files, work):
 
 @pytest.mark.parametrize(
     "work",
-    [betrayal.send_noise, betrayal.send_a_length_without_end, betrayal.send_another_type],
+    [hostile_work.send_noise, hostile_work.send_a_length_without_end, hostile_work.send_another_type],
 )
 def test_a_process_that_says_what_nobody_says_is_ended_and_the_next_is_not(cell, files, work):
     assert isinstance(made(cell, files, work), Died)
-    assert isinstance(made(cell, files, labour.double), Sealed)
+    assert isinstance(made(cell, files, work_functions.double), Sealed)
 
 
 def test_what_a_process_says_is_never_run(cell, files, tmp_path):
     marker = tmp_path / "owned"
-    one = task(files, betrayal.send_a_pickle)
+    one = task(files, hostile_work.send_a_pickle)
     betrayed = Task(
         store=files,
         step=one.step,
@@ -194,32 +194,32 @@ def test_what_a_process_says_is_never_run(cell, files, tmp_path):
 @pytest.mark.parametrize(
     ("work", "said"),
     [
-        (betrayal.claim_to_be_done, "its worker made nothing"),
-        (betrayal.seal_another_part, "none of its outputs"),
-        (betrayal.seal_what_it_did_not_make, "its worker made"),
-        (betrayal.fill_the_disk, "more than 536,870,912 bytes"),
-        (betrayal.read_another_part, "of which it is not made"),
+        (hostile_work.claim_to_be_done, "its worker made nothing"),
+        (hostile_work.seal_another_part, "none of its outputs"),
+        (hostile_work.seal_what_it_did_not_make, "its worker made"),
+        (hostile_work.fill_the_disk, "more than 536,870,912 bytes"),
+        (hostile_work.read_another_part, "of which it is not made"),
     ],
 )
 def test_a_process_that_wants_more_than_its_part_has_made_nothing(cell, files, work, said):
-    before = {name for name in files.list() if not name.startswith(labour.NOTES)}
+    before = {name for name in files.list() if not name.startswith(work_functions.NOTES)}
     ended = made(cell, files, work)
     assert isinstance(ended, Raised)
     assert said in str(ended.error)
-    assert {name for name in files.list() if not name.startswith(labour.NOTES)} == before
+    assert {name for name in files.list() if not name.startswith(work_functions.NOTES)} == before
 
 
 def test_no_name_leads_out_of_the_storage(cell, files):
-    assert isinstance(made(cell, files, betrayal.climb_out_of_the_storage), Sealed)
+    assert isinstance(made(cell, files, hostile_work.climb_out_of_the_storage), Sealed)
 
 
 def test_what_it_says_to_people_is_cut_and_moves_no_cursor(cell, files):
-    ended = made(cell, files, betrayal.move_the_cursor)
+    ended = made(cell, files, hostile_work.move_the_cursor)
     assert str(ended.error).startswith("ValueError: \ufffd[2J\ufffd]0;owned\ufffdx")
     assert len(str(ended.error)) < 5_000
     assert ended.detail.isprintable() or set(ended.detail) & {"\x1b", "\x07"} == set()
 
 
 def test_it_ends_its_part_and_not_the_run(cell, files):
-    ended = made(cell, files, betrayal.claim_that_the_user_is_wrong)
+    ended = made(cell, files, hostile_work.claim_that_the_user_is_wrong)
     assert type(ended.error) is ThresherError

@@ -11,10 +11,10 @@ from crawler.machine.activity import SPIDER, Activity
 from frontier import Outcome
 from frontier.link.embedded import embedded
 from pipeline.engine.local.crawl_worker import told
-from pipeline.engine.local.supervision import BUSY_S, EVERY_S, STILL_S, Supervision
+from pipeline.engine.local.event_loop_watchdog import BUSY_S, EVERY_S, STILL_S, Supervision
 from tests.crawler.server import Server, links, page
-from tests.pipeline import hanging
-from tests.pipeline.crawling import crawled, project_at, seeded
+from tests.pipeline import hanging_workers
+from tests.pipeline.crawl_projects import crawled, project_at, seeded
 
 
 class Worker:
@@ -108,8 +108,8 @@ def redis(tmp_path):
 @pytest.mark.parametrize(
     ("ends", "said"),
     [
-        (hanging.hanging, "is ended: its event loop stood still for "),
-        (hanging.dying, "died with exit code -11, while it read "),
+        (hanging_workers.hanging, "is ended: its event loop stood still for "),
+        (hanging_workers.dying, "died with exit code -11, while it read "),
     ],
     ids=["hangs", "dies"],
 )
@@ -121,8 +121,8 @@ def test_a_page_that_ends_its_worker_is_read_aside_and_the_crawl_goes_on(
     monkeypatch.setattr(pipeline.fleet.crawl_command, "REPLACEMENTS", 0)
     with Server().in_thread() as site:
         site.answers["/"] = links("/first", *(f"/fine/{number}" for number in range(20)))
-        site.answers["/first"] = page(hanging.MARK + b"<a href=/second>")
-        site.answers["/second"] = page(hanging.MARK + b"<a href=/led>")
+        site.answers["/first"] = page(hanging_workers.MARK + b"<a href=/second>")
+        site.answers["/second"] = page(hanging_workers.MARK + b"<a href=/led>")
         site.answers |= {f"/fine/{number}": page(f"page {number}") for number in range(20)}
         site.answers["/led"] = page("the end")
         project = project_at(tmp_path, redis)

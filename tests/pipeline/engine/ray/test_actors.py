@@ -10,7 +10,7 @@ from pipeline.engine.local.crawl_worker import told
 from pipeline.engine.ray import actors
 from pipeline.engine.ray.actors import Hand, Seat, Terms
 from pipeline.engine.task import Task
-from tests.pipeline import labour
+from tests.pipeline import work_functions
 
 HERE = f"on the Ray node {socket.gethostname()}: "
 
@@ -21,7 +21,7 @@ def no_ray(monkeypatch):
 
 
 def test_what_a_crawl_worker_lacks_is_said_to_be_the_nodes():
-    left = Seat().stay(Terms(build=actors.build()), told(labour.want_chromium))
+    left = Seat().stay(Terms(build=actors.build()), told(work_functions.want_chromium))
     assert type(left.said) is InputError
     assert str(left.said) == f"{HERE}crawler.render needs Chromium and none is found"
 
@@ -29,13 +29,18 @@ def test_what_a_crawl_worker_lacks_is_said_to_be_the_nodes():
 @pytest.mark.parametrize(
     ("work", "kind", "said"),
     [
-        (labour.no_storage, Unavailable, f"{HERE}the storage does not answer"),
-        (labour.refuse, CorruptData, "main/part-1: cannot be read"),
+        (work_functions.no_storage, Unavailable, f"{HERE}the storage does not answer"),
+        (work_functions.refuse, CorruptData, "main/part-1: cannot be read"),
     ],
 )
 def test_what_a_part_lacks_is_the_nodes_and_damage_is_everybodys(tmp_path, work, kind, said):
     hand = Hand(1 << 30)
-    task = Task(store=labour.Noting(tmp_path), step=labour.STEP, part=labour.parts(2)[1], work=work)
+    task = Task(
+        store=work_functions.Noting(tmp_path),
+        step=work_functions.STEP,
+        part=work_functions.parts(2)[1],
+        work=work,
+    )
     ended = hand.make(pickle.dumps(task.assignment()))
     hand._cell.close()
     assert type(ended.error) is kind

@@ -30,8 +30,8 @@ from pipeline.project import Project
 from pipeline.terminal.progress import LineProgress
 from tests.end_to_end.conftest import TOML, user  # noqa: F401 - a fixture
 from tests.end_to_end.conftest import wait_until as user_waits
-from tests.pipeline import labour, raycluster
-from tests.pipeline.labour import STEP, Noting, parts
+from tests.pipeline import raycluster, work_functions
+from tests.pipeline.work_functions import STEP, Noting, parts
 from tests.web import demo_web  # noqa: F401 - a fixture
 
 pytest.importorskip("ray")
@@ -92,7 +92,7 @@ def files(tmp_path):
 def expected(tmp_path_factory):
     files = Noting(tmp_path_factory.mktemp("one-machine"))
     with local_crew(2) as crew:
-        run(files, labour.double, crew, MOST)
+        run(files, work_functions.double, crew, MOST)
     return outputs(files)
 
 
@@ -101,7 +101,7 @@ def run(files, work, crew, count=6, step=STEP):
 
 
 def outputs(files):
-    return {name: files.read(name) for name in files.list() if not name.startswith(labour.NOTES)}
+    return {name: files.read(name) for name in files.list() if not name.startswith(work_functions.NOTES)}
 
 
 def of(expected, count):
@@ -147,27 +147,27 @@ class Happening:
 
 
 def test_the_outputs_are_those_of_one_machine_and_every_node_made_some(files, crew, expected):
-    ran = run(files, labour.slow, crew, 12)
+    ran = run(files, work_functions.slow, crew, 12)
     assert (ran.made, ran.already, ran.quarantined, ran.deaths) == (12, 0, (), 0)
     assert outputs(files) == of(expected, 12)
     assert crew.hands == NODES
     assert len(begun(files)) == NODES
-    assert run(files, labour.slow, crew, 12).already == 12
+    assert run(files, work_functions.slow, crew, 12).already == 12
 
 
 def test_items_that_crash_their_worker_are_left_out_and_the_actor_lives(files, crew):
-    ran = run(files, labour.segfault_at_two_items, crew)
+    ran = run(files, work_functions.segfault_at_two_items, crew)
     assert (ran.made, ran.deaths, ran.left_out, ran.quarantined) == (6, 4, 2, ())
     text = files.read("doubled/main/part-1.txt").decode()
     assert text.split("\n") == ["2", "left out", "2", "left out", "2"]
 
 
 def test_a_part_that_cannot_be_made_is_put_aside(files, crew):
-    ran = run(files, labour.refuse, crew)
+    ran = run(files, work_functions.refuse, crew)
     assert (ran.made, [mark.reason for mark in ran.quarantined]) == (5, ["main/part-1: cannot be read"])
 
 
-@pytest.mark.parametrize("work", [labour.kill_cell, labour.kill_actor])
+@pytest.mark.parametrize("work", [work_functions.kill_cell, work_functions.kill_actor])
 def test_a_killed_worker_costs_its_part_one_attempt_and_no_item(files, crew, expected, work):
     ran = run(files, work, crew)
     assert (ran.made, ran.deaths, ran.left_out, ran.quarantined) == (6, 1, 0, ())
@@ -177,7 +177,7 @@ def test_a_killed_worker_costs_its_part_one_attempt_and_no_item(files, crew, exp
 def test_what_a_node_sealed_elsewhere_is_an_error_and_not_a_loss(files, crew, monkeypatch):
     monkeypatch.setattr(ray_pool, "VISIBLE_S", 0.1)
     with pytest.raises(InputError, match=r"was sealed on a node and is not in file:.*share that directory"):
-        run(labour.Elsewhere(files.root), labour.double, crew)
+        run(work_functions.Elsewhere(files.root), work_functions.double, crew)
     crew.close()
 
 
@@ -186,7 +186,7 @@ def test_a_killed_node_costs_its_parts_an_attempt_and_a_new_one_takes_its_place(
         wait_until(lambda: crew.hands == NODES - 1)
         nodes.add()
 
-    ran = run(files, labour.slow, Happening(crew, {6: nodes.kill, 16: replaced}), MOST)
+    ran = run(files, work_functions.slow, Happening(crew, {6: nodes.kill, 16: replaced}), MOST)
     assert ran.made == MOST
     assert 1 <= ran.deaths <= 4
     assert outputs(files) == of(expected, MOST)
@@ -197,29 +197,29 @@ def test_hands_grow_while_it_runs_when_a_node_joins(files, free, nodes):
     nodes.kill()
     crew = RayCrew(free, None)
     wait_until(lambda: crew.hands == NODES - 1)
-    run(files, labour.slow, Happening(crew, {4: nodes.add}), 24)
+    run(files, work_functions.slow, Happening(crew, {4: nodes.add}), 24)
     assert crew.hands == NODES
     assert len(begun(files)) == NODES
     crew.close()
 
 
 def test_hands_that_nothing_waits_for_are_given_back(files, crew, ray, monkeypatch):
-    run(files, labour.double, crew)
+    run(files, work_functions.double, crew)
     monkeypatch.setattr(ray_pool, "IDLE_S", 0.1)
-    run(files, labour.long, crew, 7)
+    run(files, work_functions.long, crew, 7)
     wait_until(lambda: ray.available_resources().get("CPU", 0) >= NODES - 1)
 
 
 def test_a_step_that_needs_memory_is_made_where_that_is(files, crew):
-    run(files, labour.double, crew, 3)
-    assert run(files, labour.limit, crew, 5, replace(STEP, name="limit", memory=20 << 30)).made == 5
+    run(files, work_functions.double, crew, 3)
+    assert run(files, work_functions.limit, crew, 5, replace(STEP, name="limit", memory=20 << 30)).made == 5
 
 
 def test_a_cluster_without_room_ends_the_run_in_one_line(files, free):
     crew = RayCrew(free, NODES, patience_s=2)
     # Ray counts ten-thousandths in 64 bits: more than 9.2e14 bytes overflow there, and would fit anywhere.
     with pytest.raises(Unavailable, match=r"no room for a worker \(1 CPU and 65,536 MiB of memory"):
-        run(files, labour.double, crew, 4, replace(STEP, memory=2 * raycluster.MEMORY))
+        run(files, work_functions.double, crew, 4, replace(STEP, memory=2 * raycluster.MEMORY))
     crew.close()
 
 
@@ -232,12 +232,12 @@ def test_a_node_with_another_thresher_or_other_packages_is_refused_in_one_line(f
         crew = RayCrew(free, 1)
         crew._terms = Terms(build=other)
         with pytest.raises(InputError, match=f"the node .* {said}"):
-            run(files, labour.double, crew)
+            run(files, work_functions.double, crew)
         crew.close()
 
 
 def test_no_process_outlives_its_crew(files, crew):
-    run(files, labour.double, crew)
+    run(files, work_functions.double, crew)
     actors = begun(files)
     cells = {cell.pid for pid in actors for cell in psutil.Process(pid).children()}
     assert len(cells) >= len(actors)
@@ -246,10 +246,10 @@ def test_no_process_outlives_its_crew(files, crew):
 
 
 SCRIPT = (
-    "import sys; from pathlib import Path; from tests.pipeline import labour, test_cluster as t;"
+    "import sys; from pathlib import Path; from tests.pipeline import work_functions; from tests.pipeline.engine.ray import test_ray_cluster as t;"
     "from pipeline.engine.ray.ray_pool import ray_crew\n"
     "if __name__ == '__main__':\n"
-    "  with ray_crew(sys.argv[1], 3) as crew: t.run(labour.Noting(Path(sys.argv[2])), labour.slow, crew, 12)"
+    "  with ray_crew(sys.argv[1], 3) as crew: t.run(work_functions.Noting(Path(sys.argv[2])), work_functions.slow, crew, 12)"
 )
 
 
@@ -264,7 +264,7 @@ def test_a_killed_driver_leaves_no_process_and_run_again_only_unsealed_parts_are
     sealed = len(list(files.list("manifests/")))
     assert 1 <= sealed < 12
     crew = RayCrew(free, NODES)
-    ran = run(files, labour.slow, crew, 12)
+    ran = run(files, work_functions.slow, crew, 12)
     crew.close()
     assert (ran.made, ran.already) == (12 - sealed, sealed)
     files.sweep()
@@ -275,7 +275,11 @@ def test_a_berth_passes_signals_on_and_tells_how_its_worker_ended(free, tmp_path
     terms, ready = Terms(build=actors.build()), tmp_path / "ready"
     waiting, complaining, leaving = (
         RayBerth(free, terms, work)
-        for work in (told(labour.wait_for_sigterm, ready), told(labour.complain), told(labour.exit_with_7))
+        for work in (
+            told(work_functions.wait_for_sigterm, ready),
+            told(work_functions.complain),
+            told(work_functions.exit_with_7),
+        )
     )
     assert str(complaining.wait().said) == f"on the Ray node {socket.gethostname()}: the disk is full"
     assert leaving.wait().exitcode == 7
@@ -288,10 +292,10 @@ def test_a_berth_passes_signals_on_and_tells_how_its_worker_ended(free, tmp_path
 def test_a_berth_without_room_leaves_when_it_is_told_to_and_says_so_in_time(free, tmp_path):
     terms = Terms(build=actors.build())
     ready = [tmp_path / str(number) for number in range(NODES)]
-    holding = [RayBerth(free, terms, told(labour.wait_for_sigterm, path)) for path in ready]
+    holding = [RayBerth(free, terms, told(work_functions.wait_for_sigterm, path)) for path in ready]
     wait_until(lambda: all(path.exists() for path in ready))
     assert [berth.left() for berth in holding] == [None] * NODES
-    patient, impatient = (RayBerth(free, terms, told(labour.complain), patience_s=s) for s in (60, 1))
+    patient, impatient = (RayBerth(free, terms, told(work_functions.complain), patience_s=s) for s in (60, 1))
     patient.signal(signal.SIGTERM)
     assert patient.left().exitcode == 0
     assert "no room for a worker" in str(impatient.wait().said)
@@ -308,7 +312,7 @@ def test_a_berth_without_room_leaves_when_it_is_told_to_and_says_so_in_time(free
     ],
 )
 def test_a_crawl_worker_begins_only_where_it_can_work(free, terms, said):
-    berth = RayBerth(free, Terms(build=actors.build(), **terms), told(labour.complain))
+    berth = RayBerth(free, Terms(build=actors.build(), **terms), told(work_functions.complain))
     assert said in str(berth.wait().said)
 
 

@@ -1,6 +1,6 @@
 """Tries every escape twice, in a process without walls and in a cell, and prints what each got.
 
-usage: python -c 'from tests.isolation.prison import main; main("DIRECTORY")'
+usage: python -c 'from tests.isolation.escape_report import main; main("DIRECTORY")'
 """
 
 import json

@@ -5,6 +5,7 @@ import signal
 
 import crawler.archive_filter
 import crawler.reading.page_reading
+import crawler.robots.robots_txt
 
 MARK = b"<!-- the mark -->"
 
@@ -22,6 +23,7 @@ def links(html, url, codec, *, found=crawler.reading.page_reading.extract_links)
 
 def infect():
     crawler.reading.page_reading.extract_links = links
+    crawler.reading.page_reading.listing = listing
 
 
 def end(*args):
@@ -39,6 +41,21 @@ def settlement(*args, **options):
 def raising(lease, found, **options):
     """`crawler.reading.page_reading.settlement`, which raises for a page with the mark on it."""
     return fail() if MARK in found.body else crawler.reading.page_reading.settlement(lease, found, **options)
+
+
+def meaning(lease, found, base, follows):
+    """`crawler.robots.robots_txt.meaning`, which dies of a robots.txt with the mark on it."""
+    return die() if MARK in found.payload else crawler.robots.robots_txt.meaning(lease, found, base, follows)
+
+
+def listing(body, found=crawler.reading.page_reading.listing):
+    """What reads a sitemap, and dies of one with the mark on it."""
+    return die() if MARK in body else found(body)
+
+
+def robots_record(lease, record, follows):
+    """What reads a robots.txt from the archive, and dies of it."""
+    die()
 
 
 class Unforeseen(Exception):

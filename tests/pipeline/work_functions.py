@@ -11,9 +11,13 @@ import logging
 import os
 import resource
 import signal
+import stat
 import time
+from contextlib import suppress
+from multiprocessing.connection import Connection
 
 from core import CorruptData, InputError, Unavailable
+from pipeline.engine import messages
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import Made
 from storage.directory_store import Files
@@ -114,6 +118,34 @@ def never_move(store, step, part, watch):
     """It waits for nothing."""
     watch.at(2)
     time.sleep(600)
+
+
+def never_finish(store, step, part, watch):
+    """Begins a message to the parent, as a page may make it do, and says no more."""
+    watch.at(2)
+    os.write(_pipe(), b"\0\0\1\0")
+    time.sleep(600)
+
+
+def never_read(store, step, part, watch):
+    """Asks for more than a pipe holds, again and again, and reads no answer."""
+    watch.at(2)
+    ask = messages.encode(messages.Read(name=part.reads[0], at=0, length=1))
+    connection = Connection(os.dup(_pipe()))
+    while True:
+        connection.send_bytes(ask)
+
+
+def _pipe():
+    """The descriptor of the pipe to the parent: the one socket that there is."""
+    (number,) = (number for number in range(3, 64) if _is_socket(number))
+    return number
+
+
+def _is_socket(number):
+    with suppress(OSError):
+        return stat.S_ISSOCK(os.fstat(number).st_mode)
+    return False
 
 
 def steady(store, step, part, watch):

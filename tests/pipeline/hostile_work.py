@@ -9,7 +9,7 @@ from core import ThresherError
 from pipeline.engine import messages
 from pipeline.engine.messages import Done, Failed, Finish, Open, Read, Stamp, Write
 from pipeline.engine.task import Made
-from tests.pipeline.labour import double
+from tests.pipeline.work_functions import double
 
 
 class Bomb:

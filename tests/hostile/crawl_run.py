@@ -5,8 +5,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.hostile.observed import Played
 from tests.hostile.project import Hurry, Project
-from tests.hostile.seen import Played
 from tests.hostile.web import Web
 
 TOML = """

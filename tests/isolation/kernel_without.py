@@ -1,6 +1,6 @@
 """Begins a program, such as the suite, on a kernel that seems to lack what workers and browsers are confined by.
 
-usage: python -m tests.isolation.lacking landlock,seccomp,namespaces,capabilities PROGRAM ...
+usage: python -m tests.isolation.kernel_without landlock,seccomp,namespaces,capabilities PROGRAM ...
 """
 
 import ctypes

@@ -31,10 +31,13 @@ class Unhurried:
     async def permission(self, url, fetch):
         return Permission(refusal="robots" if url.text.endswith(self._forbidden) else "")
 
-    async def turn(self, host, *, delay_ms, most_ms):
+    def holds(self, host):
+        return False
+
+    async def turn(self, host, *, delay_ms, most_ms, may_burst):
         return 0
 
-    async def left(self, host, *, delay_ms):
+    async def left(self, host, *, delay_ms, answer=None):
         pass
 
 

@@ -23,7 +23,7 @@ from storage.manifest import manifests, stored_digest
 from storage.warc.compression import compression_of
 from storage.warc.records import ArchivedRecord, read
 from tests.simulator.fleet import CRAWL, Fleet
-from tests.simulator.objects import Bucket
+from tests.simulator.object_store import Bucket
 
 ANSWERED = frozenset({"fetched", "unchanged", "redirected", "gone"})
 STRICT = False
@@ -131,14 +131,13 @@ def archived_once(ended: Ended) -> Iterator[str]:
     for url, tokens in ended.tokens.items():
         for token in tokens[:-1]:
             worker, _, granted = server.granted[token]
-            forgotten = any(granted <= lost for lost in server.lost_at)
-            if worker not in ended.fleet.given_up and not forgotten:
+            if worker not in ended.fleet.given_up and not server.may_have_forgotten(worker, granted):
                 yield f"{url} was archived by {worker} under {token}, and fetched again under {tokens[-1]}"
 
 
 def polite(ended: Ended) -> Iterator[str]:
     fleet = ended.fleet
-    delay_s = fleet.server.model.settings.min_delay_ms / 1000
+    delay_s = fleet.server.settings.min_delay_ms / 1000
     for host in fleet.web.hosts:
         requests = sorted(
             (each for each in fleet.web.requests if each.host == host), key=lambda each: each.begun
@@ -157,7 +156,6 @@ def polite(ended: Ended) -> Iterator[str]:
 def nothing_forgotten(ended: Ended) -> Iterator[str]:
     fleet = ended.fleet
     settled = fleet.server.ledger.settled
-    crawl = fleet.server.model._crawl
     given_up = {each.url for each in ended.lines if each.outcome in {"failed", "refused"}}
     front, reached = list(fleet.web.seeds), set(fleet.web.seeds)
     while front:
@@ -174,7 +172,7 @@ def nothing_forgotten(ended: Ended) -> Iterator[str]:
         reached |= set(led)
     for host in fleet.web.hosts:
         sitemap = f"http://{host}/sitemap.xml"
-        if sitemap in fleet.web.pages and not crawl.hosts[host].dead and sitemap not in settled:
+        if sitemap in fleet.web.pages and not fleet.server.is_given_up(host) and sitemap not in settled:
             yield f"{sitemap} was never settled"
 
 

@@ -1,0 +1,47 @@
+"""`driver`: Playwright's driver, a Node.js process between us and the browser, begun with nothing that is worth taking.
+
+It reads what a browser says that a page may have taken over. Playwright gives it our whole environment, and lets its program be named
+(`PLAYWRIGHT_NODEJS_PATH`). So it is told to start a script, which clears the environment and becomes Node.js.
+"""
+
+import os
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright._impl._driver import compute_driver_executable
+from playwright.async_api import Playwright, async_playwright
+
+from isolation.environment import scrub_environment
+
+NODE = "PLAYWRIGHT_NODEJS_PATH"
+"""The variable that names Node.js (Playwright's documentation, "Installation behind a firewall or a proxy")."""
+
+
+async def start_driver(directory: Path) -> Playwright:
+    """Start the driver; what it and its children write lies in `directory`."""
+    node, _ = compute_driver_executable()
+    environment = {**scrub_environment(os.environ), "TMPDIR": str(directory)}
+    words = ["env", "-i", *(f"{name}={value}" for name, value in environment.items()), node]
+    script = directory / "node"
+    script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+    script.chmod(0o700)
+    try:
+        with _named(script):
+            return await async_playwright().start()
+    finally:
+        script.unlink()
+
+
+@contextmanager
+def _named(script: Path) -> Iterator[None]:
+    before = os.environ.get(NODE)
+    os.environ[NODE] = str(script)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[NODE]
+        else:
+            os.environ[NODE] = before

@@ -1,0 +1,60 @@
+"""What the machine offers is found out by confining a copy of this process; where it has several threads, a new one."""
+
+import subprocess
+import sys
+import threading
+
+from isolation import probe
+
+COPIED = """
+import os
+from isolation import probe
+from isolation.worker_process import WorkerProcess
+WorkerProcess.__init__ = None  # a new process cannot be started
+before = open("/proc/self/status").read()
+print(probe())
+after = open("/proc/self/status").read()
+assert [line for line in before.splitlines() if line.startswith(("Uid", "Seccomp", "NoNewPrivs", "Cap"))] == [
+    line for line in after.splitlines() if line.startswith(("Uid", "Seccomp", "NoNewPrivs", "Cap"))
+]
+open(os.devnull, "w").close()
+"""
+
+
+def test_a_process_with_one_thread_confines_a_copy_of_itself_and_stays_as_it_was():
+    done = subprocess.run([sys.executable, "-c", COPIED], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == repr(probe())
+
+
+def test_a_process_with_several_threads_makes_no_copy(monkeypatch):
+    monkeypatch.setattr(sys.modules["isolation.probe"], "_of_copy", None)
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    try:
+        assert probe().user
+    finally:
+        over.set()
+        thread.join()
+
+
+DYING = """
+import os, sys
+from core import Unavailable
+from isolation import probe
+
+def die():
+    os._exit(7)
+
+sys.modules["isolation.probe"]._confined = die
+try:
+    probe()
+except Unavailable as error:
+    sys.exit(str(error))
+"""
+
+
+def test_a_copy_that_dies_is_one_line():
+    done = subprocess.run([sys.executable, "-c", DYING], capture_output=True, text=True, check=False)
+    assert "ended before it could begin (exit code 7)" in done.stderr

@@ -1,0 +1,14 @@
+"""A server for each module that simulates on the Lua functions: each run empties it."""
+
+from collections.abc import Iterator
+
+import pytest
+from redis import Redis
+
+from frontier.link.embedded import embedded
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory) -> Iterator[Redis]:
+    with embedded(tmp_path_factory.mktemp("frontier")) as address, Redis.from_url(address) as client:
+        yield client
