@@ -3,6 +3,8 @@
 Each method calls what the command of the same name calls, so a project may be worked on by both in turn.
 """
 
+import asyncio
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,8 +35,9 @@ class Project:
     """A directory with a `thresher.toml`, and the work that is done on it.
 
     Progress and warnings go to stderr, as with the commands. Every method may be killed and called again: it goes on where it was.
-    Worker processes import the modules that they need; they do not run the script that calls a method. `crawl` needs the main thread,
-    because it handles SIGINT and SIGTERM; `seed` and `crawl` need a thread without a running event loop.
+    Worker processes import the modules that they need; they do not run the script that calls a method.
+    `seed` and `crawl` run an event loop of their own: in a notebook, which has one already, type `!thresher crawl` instead. `crawl` needs
+    the main thread, because it handles SIGINT and SIGTERM.
 
     All methods raise `InputError` for wrong input or configuration, `Unavailable` if a server does not answer, and `Conflict` if what
     is stored was made otherwise.
@@ -78,6 +81,7 @@ class Project:
         `scope` says how far links are followed from a seed (`any`, `domain`, `host` or `prefix`), `depth` at most how many links away.
         URLs of a larger `priority` are fetched sooner. Of the result, `added`, `known` and `refused` are counts of seeds.
         """
+        _require_no_event_loop("seed")
         plan = seeding.Plan(crawl=checked_name(crawl), scope=scope, max_depth=depth, priority=priority)
         if isinstance(seeds, str | Path):
             return seeding.seed(self._opened, str(seeds), plan)
@@ -103,6 +107,11 @@ class Project:
         `outcome:reason`; `requests` is how many were sent, `stats.drained` whether nothing waits, and `interrupted` whether a signal
         ended the crawl.
         """
+        _require_no_event_loop("crawl")
+        if threading.current_thread() is not threading.main_thread():
+            raise InputError(
+                "crawl: it handles signals, which only the main thread can; call it there, or run `thresher crawl`"
+            )
         if (arguments or settings) and not spider:
             raise InputError(
                 "arguments and settings are for a spider; name it with spider='package.module:Class'"
@@ -187,3 +196,13 @@ class Project:
 
     def __repr__(self) -> str:
         return f"<Project at {self.directory}>"
+
+
+def _require_no_event_loop(method: str) -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise InputError(
+        f"{method}: an event loop runs in this thread already, as in a notebook; run `thresher {method}` instead"
+    )

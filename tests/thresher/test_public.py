@@ -1,9 +1,11 @@
 """`import thresher`: what users may rely on, and nothing else."""
 
 import ast
+import asyncio
 import subprocess
 import sys
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 
@@ -126,3 +128,16 @@ def test_urls_are_seeded_from_a_list_a_file_and_one_by_one(tmp_path):
     found = project.seed(tmp_path / "seeds.txt")
     assert (found.added, found.known) == (1, 1)
     assert project.seed("https://b.example/").known == 1
+
+
+def test_where_no_crawl_can_run_one_line_says_so(tmp_path):
+    project = thresher.Project.create(tmp_path, contact="mailto:me@example.org")
+
+    async def in_a_loop(call):
+        call()
+
+    for call in (project.crawl, lambda: project.seed("https://a.example/")):
+        with pytest.raises(thresher.InputError, match="an event loop runs in this thread already"):
+            asyncio.run(in_a_loop(call))
+    with ThreadPoolExecutor(1) as pool, pytest.raises(thresher.InputError, match="only the main thread can"):
+        pool.submit(project.crawl).result()
